@@ -1,0 +1,3 @@
+"""What each line of an agent skill is worth."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,319 @@
+"""A skill as it lies on disk, and what the compiler makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+
+
+class FileRole(StrEnum):
+    """What a file of the skill folder is to the valuation."""
+
+    MAIN = "main"  # SKILL.md, or the one Markdown file
+    RESOURCE = "resource"  # an auxiliary file: one unit
+    CARRIED = "carried"  # rendered with every non-empty skill, never a player (LICENSE, nested skills, excluded)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillFile:
+    """One file of a skill, byte for byte.
+
+    A file too large to hold in memory has `data` None and is copied from `origin` when rendered.
+    """
+
+    path: str
+    role: FileRole
+    data: bytes | None
+    size: int
+    digest: str
+    executable: bool = False
+    origin: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skill:
+    """A skill folder (or a single Markdown file) as read, before any parsing."""
+
+    name: str
+    root: Path
+    main: str
+    files: tuple[SkillFile, ...]
+    single_file: bool = False
+
+    def file(self, path: str) -> SkillFile:
+        """The file with that relative path."""
+        return next(file for file in self.files if file.path == path)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A half-open range of bytes in one file."""
+
+    start: int
+    end: int
+
+    def __len__(self) -> int:
+        return self.end - self.start
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Lines:
+    """The first and last line (1-based, inclusive) that a span touches."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Location:
+    """A place to point at in a message: `SKILL.md:41`."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class UnitKind(StrEnum):
+    """What sort of player a unit is."""
+
+    TRIGGER = "trigger"  # m: the frontmatter, or a virtual one of zero bytes
+    ITEM = "item"  # a top-level list item with everything indented under it
+    BLOCK = "block"  # any other blank-delimited block: the protected fallback
+    REGION = "region"  # a region an optimizer rewrites as a whole
+    SECTION = "section"  # granularity `section`: all of a leaf section
+    RESOURCE = "resource"  # an auxiliary file
+    COMPOSITE = "composite"  # a contracted dependency cycle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extent:
+    """Where a unit's bytes lie: one span of one file."""
+
+    file: str
+    span: Span
+    lines: Lines
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """One player of the game: the smallest piece that is kept or removed as a whole.
+
+    `form` is the finer Markdown shape (bullet, ordered, paragraph, table, fence, html, ...), `section` the heading
+    titles above it, `members` the ids contracted into a composite. A composite has one extent per member;
+    the virtual trigger has an extent of zero bytes.
+    """
+
+    id: str
+    kind: UnitKind
+    form: str
+    extents: tuple[Extent, ...]
+    section: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+
+    @property
+    def file(self) -> str:
+        """The file of the first extent."""
+        return self.extents[0].file
+
+    @property
+    def span(self) -> Span:
+        """The first extent's bytes."""
+        return self.extents[0].span
+
+    @property
+    def lines(self) -> Lines:
+        """The first extent's lines."""
+        return self.extents[0].lines
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """`source` needs `target`: kept units keep what they need (D in the paper)."""
+
+    rule: str
+    source: str
+    target: str
+    evidence: str
+    at: Location | None = None
+    target_at: Location | None = None
+
+
+class PieceRole(StrEnum):
+    """What a slice of a file is: part of a unit, or scaffold around units."""
+
+    UNIT = "unit"
+    HEADING = "heading"
+    RULE = "rule"
+    MARKER = "marker"
+    GAP = "gap"  # blank lines between blocks
+    BOM = "bom"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A slice of a file. The pieces of a file, in order, concatenate to the file.
+
+    A unit piece names its `unit`. A scaffold piece survives exactly when some unit in the subtree of
+    `section` (an index into `CompiledSkill.sections`) survives; gaps follow the renderer's own rule.
+    """
+
+    role: PieceRole
+    span: Span
+    section: int
+    unit: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """The partition of one file into pieces, in byte order."""
+
+    file: str
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A node of the document tree: a directory, a file, a heading with what is below it, or a marked region.
+
+    `parent` is an index into the same table, smaller than the node's own (None for the root at index 0).
+    """
+
+    title: str
+    path: tuple[str, ...]
+    file: str | None
+    level: int
+    parent: int | None
+    lines: Lines | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A unit in the hierarchy."""
+
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """An inner node of the hierarchy: its children stay contiguous in every order."""
+
+    name: str
+    children: tuple[Block | Leaf, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contraction:
+    """A dependency cycle made one composite unit."""
+
+    unit: str
+    members: tuple[str, ...]
+    rules: tuple[str, ...]
+    edges: tuple[Edge, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repair:
+    """A block opened because dependencies and contiguity contradicted each other at `node`."""
+
+    node: str
+    expanded: str
+    cycle: tuple[str, ...]
+    rules: tuple[str, ...] = ()
+
+
+class Severity(StrEnum):
+    """How bad a finding is."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something odd about a skill, with the place and what to do."""
+
+    code: str
+    severity: Severity
+    message: str
+    file: str
+    line: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompiledSkill:
+    """G = (N, D, H): the skill as a structured game, with everything needed to audit it.
+
+    `units` are in document order with the trigger first. `edges` and `hierarchy` speak of units after contraction;
+    `hierarchy` is the repaired tree that the sampler walks.
+    """
+
+    skill: Skill
+    options: Mapping[str, object]
+    trigger: str
+    units: tuple[Unit, ...]
+    edges: tuple[Edge, ...]
+    hierarchy: Block
+    sections: tuple[Section, ...]
+    layouts: tuple[Layout, ...]
+    contractions: tuple[Contraction, ...] = ()
+    repairs: tuple[Repair, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    digest: str = ""
+
+    @cached_property
+    def unit(self) -> Mapping[str, Unit]:
+        """Units by id."""
+        return {unit.id: unit for unit in self.units}
+
+    @cached_property
+    def execution(self) -> tuple[str, ...]:
+        """Ids of all units but the trigger, in document order."""
+        return tuple(unit.id for unit in self.units if unit.id != self.trigger)
+
+    @cached_property
+    def needs(self) -> Mapping[str, tuple[str, ...]]:
+        """For each unit the units it depends on directly, in document order."""
+        return self._neighbours({unit.id: set() for unit in self.units}, forward=True)
+
+    @cached_property
+    def needed_by(self) -> Mapping[str, tuple[str, ...]]:
+        """For each unit the units that depend on it directly, in document order."""
+        return self._neighbours({unit.id: set() for unit in self.units}, forward=False)
+
+    def _neighbours(self, table: dict[str, set[str]], *, forward: bool) -> dict[str, tuple[str, ...]]:
+        for edge in self.edges:
+            source, target = (edge.source, edge.target) if forward else (edge.target, edge.source)
+            table[source].add(target)
+        place = {unit.id: index for index, unit in enumerate(self.units)}
+        return {unit: tuple(sorted(others, key=place.__getitem__)) for unit, others in table.items()}
+
+    def closure(self, units: frozenset[str]) -> frozenset[str]:
+        """The units together with everything they need, directly or not."""
+        return _reach(units, self.needs)
+
+    def reverse_closure(self, units: frozenset[str]) -> frozenset[str]:
+        """The units together with everything that needs them, directly or not."""
+        return _reach(units, self.needed_by)
+
+    @cached_property
+    def everything(self) -> frozenset[str]:
+        """The grand coalition N."""
+        return frozenset(unit.id for unit in self.units)
+
+
+def _reach(start: frozenset[str], step: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
+    seen = set(start)
+    todo = list(start)
+    while todo:
+        for other in step[todo.pop()]:
+            if other not in seen:
+                seen.add(other)
+                todo.append(other)
+    return frozenset(seen)
