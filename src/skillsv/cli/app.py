@@ -1,0 +1,99 @@
+"""Finds the command, runs it, and turns trouble into one clear message and an exit code."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+import cyclopts
+
+from skillsv import __version__
+from skillsv.errors import SkillSVError
+
+USAGE_ERROR = 2
+INTERRUPTED = 130
+
+COMMANDS = (
+    ("demo", "skillsv.cli.demo:demo", "See what each line of the example skill is worth."),
+    ("compile", "skillsv.cli.compile:compile_", "Map a skill: units, dependencies, hierarchy."),
+    ("lint", "skillsv.cli.lint:lint", "List the defects of skills, without running anything."),
+    ("orders", "skillsv.cli.orders:orders", "Sample feasible insertion orders."),
+    ("render", "skillsv.cli.render:render", "Write one partial skill, as an agent would read it."),
+    ("plan", "skillsv.cli.plan:plan", "Say what a valuation would cost."),
+    ("value", "skillsv.cli.value:value", "Value every unit of a skill with your tasks and your agent."),
+    ("status", "skillsv.cli.status:status", "Say how far a run is and what it has spent."),
+    ("estimate", "skillsv.cli.estimate:estimate", "Estimate again from the records of a run, at no cost."),
+    ("report", "skillsv.cli.report:report", "Write the report page of a run."),
+    ("bench", "skillsv.cli.bench:bench_app", "Run benchmarks with known or published answers."),
+)
+"""The table of commands: name, where it lives, what it does. Nothing is imported until it is called."""
+
+COMMAND_NAMES = tuple(name for name, _, _ in COMMANDS)
+
+
+def build_app() -> cyclopts.App:
+    """The command tree, with lazily imported commands."""
+    app = cyclopts.App(
+        name="skillsv",
+        help="skillsv demo\n\nWhat each line of an agent skill is worth.",
+        version=__version__,
+        help_format="plaintext",
+        result_action="return_value",
+    )
+    for name, target, summary in COMMANDS:
+        app.command(target, name=name, help=summary)
+    return app
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code. Tests call this directly."""
+    words = [word for word in arguments if word != "--debug"]
+    debug = len(words) < len(arguments)
+    if words and not words[0].startswith("-") and words[0] not in COMMAND_NAMES:
+        return _unknown_command(words[0])
+    try:
+        result = build_app()(words, exit_on_error=False, print_error=False)
+    except cyclopts.CycloptsError as trouble:
+        return _usage_error(trouble)
+    except SkillSVError as trouble:
+        return _failure(trouble, debug=debug)
+    except KeyboardInterrupt:
+        _say("Interrupted. What had finished is saved; the same command resumes.")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader (head, less) went away: not an error. Keep the interpreter from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return result if isinstance(result, int) else 0
+
+
+def main() -> None:
+    """Entry point of the `skillsv` program."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def _unknown_command(word: str) -> int:
+    close = difflib.get_close_matches(word, COMMAND_NAMES, n=1)
+    meant = f" Did you mean '{close[0]}'?" if close else ""
+    _say(f"skillsv: there is no command '{word}'.{meant} The commands are: {', '.join(COMMAND_NAMES)}.")
+    return USAGE_ERROR
+
+
+def _usage_error(trouble: cyclopts.CycloptsError) -> int:
+    _say(f"skillsv: {' '.join(str(trouble).split())}")
+    _say("Run 'skillsv --help', or 'skillsv COMMAND --help', to see what is there.")
+    return USAGE_ERROR
+
+
+def _failure(trouble: SkillSVError, *, debug: bool) -> int:
+    if debug:
+        traceback.print_exception(trouble)
+    _say(f"skillsv: {trouble}")
+    return trouble.exit_code
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr)
