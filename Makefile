@@ -1,0 +1,54 @@
+# Every target sets up what it needs and says so. Plain python3 and pip are all that is assumed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip --disable-pip-version-check --quiet install --constraint constraints.txt
+
+.PHONY: demo test test-all check bench clean help
+
+help: ## say what can be made
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+demo: $(VENV)/base ## value the example skill: no key, no network, no model
+	@$(BIN)/skillsv demo
+
+test: $(VENV)/test ## run the tests (under 10 minutes)
+	@tools/system-packages chromium bwrap
+	@echo "== tests"
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -m "not heavy" -q
+
+test-all: $(VENV)/test ## run the heavy tests as well (under 40 minutes)
+	@tools/system-packages chromium bwrap
+	@echo "== heavy tests"
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -m heavy -q
+
+check: $(VENV)/test ## lint, format, types, import contract, public names
+	@echo "== ruff"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@echo "== mypy"
+	@$(BIN)/mypy
+	@echo "== import contract"
+	@$(BIN)/lint-imports
+	@echo "== public names"
+	@$(BIN)/python -m pytest -q tests/test_public_names.py
+
+bench: $(VENV)/test ## measure speed, as ratios within one run
+	@$(BIN)/python -m bench
+
+clean: ## forget the virtual environment
+	rm -rf $(VENV)
+
+$(VENV)/bin/python:
+	@echo "== making a virtual environment in $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/base: $(VENV)/bin/python pyproject.toml constraints.txt
+	@echo "== installing skillsv"
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/test: $(VENV)/base
+	@echo "== installing what tests and checks need"
+	@$(PIP) --editable '.[test,check]'
+	@touch $@
