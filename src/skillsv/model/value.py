@@ -121,7 +121,10 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitReport:
-    """One row of the answer: where the unit is, what it costs to read, what it is worth, what to do."""
+    """One row of the answer: where the unit is, what it costs to read, what it is worth, what to do.
+
+    `form` is the unit's Markdown shape as the compiler saw it (bullet, ordered, table, ...).
+    """
 
     id: str
     kind: UnitKind
@@ -134,6 +137,7 @@ class UnitReport:
     text: str
     value: UnitValue
     verdict: Verdict
+    form: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,158 @@
+"""The answer where there is no browser: a table in the terminal, Markdown for a pull request, JUnit for CI."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as ET
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from skillsv.model.value import Action, Interval, UnitReport, Valuation
+from skillsv.report.visible import visible
+from skillsv.report.words import (
+    MARK,
+    bounds,
+    carry_sentence,
+    closure_sentence,
+    drawn,
+    execution,
+    label,
+    lift_sentence,
+    points,
+    reach_of,
+    removable,
+    saving_sentence,
+    spending_sentence,
+    where,
+    with_bounds,
+)
+
+_STYLE = {
+    Action.KEEP: "blue",
+    Action.COMPRESS: "cyan",
+    Action.DELETE: "bright_black",
+    Action.HARMFUL: "dark_orange3",
+    Action.UNRESOLVED: "dim",
+}
+
+
+def terminal_table(valuation: Valuation, width: int = 100, colour: bool = True) -> RenderableType:  # noqa: FBT001, FBT002
+    """Every unit with its value, interval, a small bar and its verdict; then the lift, the closure, the spending."""
+    table = Table(box=box.SIMPLE_HEAD, width=width, pad_edge=False, header_style="bold" if colour else "")
+    bar_width = 21 if width >= 100 else 11
+    table.add_column("unit", ratio=1, no_wrap=True, overflow="ellipsis")
+    if width >= 120:
+        table.add_column("where", no_wrap=True)
+    table.add_column("tokens", justify="right", no_wrap=True)
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("95 % interval", no_wrap=True)
+    if width >= 80:
+        table.add_column("", width=bar_width, no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    reach = reach_of(unit.value.net for unit in execution(valuation))
+    for unit in execution(valuation):
+        style = _STYLE[unit.verdict.action] if colour else ""
+        cells = [Text(label(unit, 200))]
+        cells += [Text(where(unit), style="dim" if colour else "")] if width >= 120 else []
+        cells += [Text(f"{unit.tokens:,}"), Text(points(unit.value.net.value), style=style)]
+        cells += [Text(bounds(unit.value.net))]
+        cells += [Text(text_bar(unit.value.net, reach, bar_width), style=style)] if width >= 80 else []
+        cells += [Text(f"{MARK[unit.verdict.action]} {unit.verdict.action}", style=style)]
+        table.add_row(*cells)
+    return Group(table, *(Text(line) for line in _closing_lines(valuation)))
+
+
+def _closing_lines(valuation: Valuation) -> list[str]:
+    provisional = ["Provisional: the run is not finished."] if valuation.provisional else []
+    notes = [f"Note: {visible(note)}" for note in (*valuation.notes, *valuation.estimate.notes)]
+    return [
+        *provisional,
+        lift_sentence(valuation),
+        f"{carry_sentence(valuation)} {saving_sentence(valuation)}",
+        closure_sentence(valuation),
+        spending_sentence(valuation),
+        *notes,
+    ]
+
+
+def text_bar(interval: Interval, reach: float, width: int) -> str:
+    """An interval on one line: `─` from end to end, `●` the value, `│` zero."""
+    middle, interval = (width - 1) // 2, drawn(interval)
+
+    def column(value: float) -> int:
+        return max(0, min(width - 1, round(middle + value / reach * middle)))
+
+    cells = [" "] * width
+    for index in range(column(interval.low), column(interval.high) + 1):
+        cells[index] = "─"
+    cells[middle] = "│"
+    cells[column(interval.value)] = "●"
+    return "".join(cells)
+
+
+def markdown_summary(valuation: Valuation) -> str:
+    """The answer for a pull request: sentences, what to do, and the whole table folded."""
+    name = visible(str(valuation.skill.get("name", "skill")))
+    lines = [f"### What each part of `{name.replace('`', '')}` is worth", ""]
+    lines += ["> Provisional: the run is not finished.", ""] if valuation.provisional else []
+    lines += [f"**{lift_sentence(valuation)}** {carry_sentence(valuation)} {saving_sentence(valuation)}", ""]
+    chosen = [*removable(valuation), *(unit for unit in execution(valuation) if unit.verdict.action is Action.COMPRESS)]
+    if chosen:
+        lines += [*_markdown_rows(chosen, reason=True), ""]
+    summary = f"<details><summary>All {len(execution(valuation))} units</summary>"
+    lines += [summary, "", *_markdown_rows(execution(valuation), reason=False), "", "</details>", ""]
+    lines += [f"{closure_sentence(valuation)} {spending_sentence(valuation)}", ""]
+    lines += [f"- {_cell(note)}" for note in (*valuation.notes, *valuation.estimate.notes)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _markdown_rows(units: tuple[UnitReport, ...] | list[UnitReport], *, reason: bool) -> list[str]:
+    last = "reason" if reason else "samples"
+    rows = [f"| unit | where | tokens | value [95 %] | verdict | {last} |", "|---|---|--:|--:|---|---|"]
+    for unit in units:
+        end = _cell(unit.verdict.reason) if reason else str(unit.value.samples)
+        cells = [_cell(label(unit)), _cell(where(unit)), f"{unit.tokens:,}", with_bounds(unit.value.net)]
+        verdict = f"{MARK[unit.verdict.action]} {unit.verdict.action}"
+        rows.append("| " + " | ".join([*cells, verdict, end]) + " |")
+    return rows
+
+
+_ESCAPES = str.maketrans({symbol: f"\\{symbol}" for symbol in "\\`*_[]|#~"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"})
+
+
+def _cell(text: str) -> str:
+    """One line that Markdown shows as it is; a zero-width space keeps `@name` from calling anyone."""
+    return " ".join(visible(text).split()).translate(_ESCAPES).replace("@", "@\u200b")
+
+
+def junit_xml(valuation: Valuation) -> str:
+    """One test case per unit: a harmful unit fails, an unresolved one is skipped, the rest pass."""
+    units = execution(valuation)
+    count = {action: sum(unit.verdict.action is action for unit in units) for action in Action}
+    name = visible(str(valuation.skill.get("name", "skill")))
+    suite = ET.Element("testsuite", name=f"skillsv.{name}", tests=str(len(units)), errors="0")
+    suite.set("failures", str(count[Action.HARMFUL]))
+    suite.set("skipped", str(count[Action.UNRESOLVED]))
+    for unit in units:
+        suite.append(_case(unit))
+    ET.SubElement(suite, "system-out").text = "\n".join(_closing_lines(valuation))
+    root = ET.Element("testsuites", tests=suite.get("tests", ""), failures=suite.get("failures", ""), errors="0")
+    root.append(suite)
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _case(unit: UnitReport) -> ET.Element:
+    case = ET.Element("testcase", name=f"{where(unit)} {label(unit)}", classname=visible(unit.id))
+    case.set("file", visible(unit.file))
+    case.set("line", str(unit.lines.first))
+    message = f"{visible(unit.verdict.reason)} Net effect {with_bounds(unit.value.net)} points."
+    if unit.verdict.action is Action.HARMFUL:
+        ET.SubElement(case, "failure", type="harmful", message=message)
+    elif unit.verdict.action is Action.UNRESOLVED:
+        ET.SubElement(case, "skipped", message=message)
+    else:
+        ET.SubElement(case, "system-out").text = f"{unit.verdict.action}: {message}"
+    return case
