@@ -1,9 +1,10 @@
-"""Flags that several commands share, each group written once."""
+"""Flags that several commands share, each group written once. A flag that is not given leaves the setting alone."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
@@ -11,6 +12,11 @@ from skillsv.compile import CompileOptions
 from skillsv.errors import SettingsError
 
 COMPILER = Group("Compiler")
+ESTIMATOR = Group("Estimator")
+AGENT = Group("Agent and tasks")
+BUDGET = Group("Budget and speed")
+
+Json = Annotated[bool, Parameter(name="--json", negative=(), help="Print the result as JSON.")]
 
 
 @Parameter(name="*", group=COMPILER)
@@ -19,29 +25,117 @@ class CompileFlags:
     """How the skill is cut into units; the same for every command that reads a skill."""
 
     granularity: Annotated[
-        Literal["block", "item", "section"], Parameter(help="How finely the text is cut into units.")
-    ] = "block"
+        Literal["block", "item", "section"] | None, Parameter(help="How finely the text is cut into units [block].")
+    ] = None
     regions: Annotated[
-        Literal["atomic", "split"], Parameter(help="Optimizer regions: one unit each, or cut like other text.")
-    ] = "atomic"
-    without: Annotated[str, Parameter(help="Rules to switch off, such as R3,R8,R9.")] = ""
-    include: Annotated[tuple[str, ...], Parameter(help="Only these resource files are units (glob).")] = ()
-    exclude: Annotated[tuple[str, ...], Parameter(help="These resource files are not units (glob).")] = ()
+        Literal["atomic", "split"] | None,
+        Parameter(help="Optimizer regions: one unit each, or cut like other text [atomic]."),
+    ] = None
+    without: Annotated[str | None, Parameter(help="Rules to switch off, such as R3,R8,R9.")] = None
+    include: Annotated[str | None, Parameter(help="Only these resource files are units (globs, comma list).")] = None
+    exclude: Annotated[str | None, Parameter(help="These resource files are no units (globs, comma list).")] = None
     marker: Annotated[
-        tuple[str, ...], Parameter(help="A pair START=END of marker lines, instead of the built-in ones.")
+        tuple[str, ...], Parameter(negative=(), help="A pair START=END of marker lines, instead of the built-in ones.")
     ] = ()
 
+    def given(self) -> dict[str, Any]:
+        """The settings that were given, by name."""
+        table = {name: value for name, value in asdict(self).items() if value is not None and name != "marker"}
+        return {**table, **({"markers": [_marker_pair(text) for text in self.marker]} if self.marker else {})}
+
     def options(self) -> CompileOptions:
-        """The compiler's own options, with the built-in markers where none were given."""
-        standard = CompileOptions()
-        return CompileOptions(
-            granularity=self.granularity,
-            regions=self.regions,
-            without=frozenset(word.strip().upper() for word in self.without.split(",") if word.strip()),
-            include=self.include,
-            exclude=self.exclude,
-            markers=tuple(map(_marker_pair, self.marker)) or standard.markers,
-        )
+        """The compiler's own options, with its defaults where nothing was given."""
+        table = self.given()
+        for name in ("include", "exclude"):
+            if name in table:
+                table[name] = _words(table[name])
+        if "without" in table:
+            table["without"] = frozenset(word.upper() for word in _words(table["without"]))
+        if "markers" in table:
+            table["markers"] = tuple(table["markers"])
+        return CompileOptions(**table)
+
+
+@Parameter(name="*", group=ESTIMATOR)
+@dataclass(frozen=True, kw_only=True)
+class EstimatorFlags:
+    """What is estimated, and how closely."""
+
+    orders: Annotated[int | None, Parameter(name=["--orders", "-k"], help="Sampled insertion orders K [12].")] = None
+    window: Annotated[int | None, Parameter(name=["--window", "-b"], help="Tasks shared by one order, b [8].")] = None
+    tolerance: Annotated[str | None, Parameter(help="Truncation tolerance tau, or 'off' [0.05].")] = None
+    operators: Annotated[str | None, Parameter(help="'delete', or 'delete,pad' [delete,pad].")] = None
+    method: Annotated[Literal["chain"] | None, Parameter(help="The paper's Algorithm 1 [chain].")] = None
+    panel_a: Annotated[
+        int | float | None, Parameter(help="Tasks to estimate on: a number, or a share such as 0.5.")
+    ] = None
+    panel_b: Annotated[
+        int | float | None, Parameter(help="Tasks kept for confirmation: a number or share; 0 for none.")
+    ] = None
+    seed: Annotated[int | None, Parameter(help="Seed of panels, orders and windows [42].")] = None
+    level: Annotated[float | None, Parameter(help="Confidence level of the intervals [0.95].")] = None
+    resolution: Annotated[float | None, Parameter(help="Smallest value worth a verdict.")] = None
+    tokenizer: Annotated[str | None, Parameter(help="Vocabulary that counts tokens: o200k or cl100k [o200k].")] = None
+    filler: Annotated[str | None, Parameter(help="Neutral filler of the padding operator [blank].")] = None
+
+
+@Parameter(name="*", group=AGENT)
+@dataclass(frozen=True, kw_only=True)
+class AgentFlags:
+    """How the agent is run and its answers are judged."""
+
+    verifier: Annotated[str | None, Parameter(help="Verifier of tasks that name none.")] = None
+    judge: Annotated[str | None, Parameter(help="Agent that grades what only prose describes.")] = None
+    skill_dir: Annotated[
+        str | None, Parameter(help="Where a coding agent looks for skills, such as .claude/skills.")
+    ] = None
+    forward_env: Annotated[str | None, Parameter(help="Environment variables the agent may see (comma list).")] = None
+    hide_target: Annotated[
+        bool | None, Parameter(negative=(), help="Keep the expected answer out of what the agent is sent.")
+    ] = None
+    timeout: Annotated[float | None, Parameter(help="Seconds one rollout may take [600].")] = None
+
+
+@Parameter(name="*", group=BUDGET)
+@dataclass(frozen=True, kw_only=True)
+class BudgetFlags:
+    """What may be spent, and how fast."""
+
+    jobs: Annotated[int | None, Parameter(name=["--jobs", "-j"], help="Rollouts at once [8].")] = None
+    engine: Annotated[Literal["local"] | None, Parameter(help="Where rollouts run [local].")] = None
+    max_rollouts: Annotated[int | None, Parameter(help="Stop after this many new rollouts.")] = None
+    max_tokens: Annotated[int | None, Parameter(help="Stop after this many tokens.")] = None
+    max_seconds: Annotated[float | None, Parameter(help="Stop after this many seconds.")] = None
+    budget_usd: Annotated[float | None, Parameter(help="Stop after spending this much.")] = None
+    attempts: Annotated[int | None, Parameter(help="Attempts before a rollout counts as missing [5].")] = None
+    max_missing: Annotated[float | None, Parameter(help="Share of missing rollouts that stops the run [0.2].")] = None
+    speculate: Annotated[int | None, Parameter(help="Prefixes to run ahead of the truncation test [0].")] = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class RunFlags:
+    """Where the run is kept, and whether it may begin."""
+
+    run_dir: Annotated[Path | None, Parameter(help="Folder of the run [.skillsv/NAME].")] = None
+    yes: Annotated[bool, Parameter(name=["--yes", "-y"], negative=(), help="Spend without asking.")] = False
+    fresh: Annotated[bool, Parameter(negative=(), help="Forget earlier rollouts of this run folder.")] = False
+    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), help="No progress on stderr.")] = False
+
+
+def given(*groups: EstimatorFlags | AgentFlags | BudgetFlags | CompileFlags | None) -> dict[str, Any]:
+    """All settings that were given on the command line, by name."""
+    table: dict[str, Any] = {}
+    for group in groups:
+        if isinstance(group, CompileFlags):
+            table |= group.given()
+        elif group is not None:
+            table |= {name: value for name, value in asdict(group).items() if value is not None}
+    return table
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
 def _marker_pair(text: str) -> tuple[str, str]:

@@ -1,0 +1,140 @@
+"""The settings of a valuation: defaults, then a `skillsv.toml` beside the skill, then flags; the later wins."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from skillsv.errors import SettingsError
+from skillsv.model.coalition import Operator
+
+SETTINGS_FILE = "skillsv.toml"
+
+Count = Annotated[int, Meta(ge=1)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Positive = Annotated[float, Meta(gt=0)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything that shapes a valuation. `K`, `b` and `tau` of the paper are `orders`, `window`, `tolerance`."""
+
+    orders: Count = 12
+    window: Count = 8
+    tolerance: Share | None = 0.05
+    operators: tuple[Operator, ...] = (Operator.DELETE, Operator.PAD)
+    method: Literal["chain"] = "chain"
+    panel_a: int | float | None = None
+    panel_b: int | float | None = None
+    seed: Annotated[int, Meta(ge=0)] = 42
+
+    granularity: Literal["block", "item", "section"] = "block"
+    regions: Literal["atomic", "split"] = "atomic"
+    without: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    markers: tuple[tuple[str, str], ...] = ()
+
+    tokenizer: str = "o200k"
+    filler: str = "blank"
+    level: Annotated[float, Meta(gt=0, lt=1)] = 0.95
+    resolution: Positive | None = None
+
+    verifier: str | None = None
+    judge: str | None = None
+    skill_dir: str | None = None
+    forward_env: tuple[str, ...] = ()
+    hide_target: bool = False
+    timeout: Positive = 600.0
+
+    jobs: Count = 8
+    engine: Literal["local"] = "local"
+    attempts: Count = 5
+    max_missing: Share = 0.2
+    speculate: Annotated[int, Meta(ge=0)] = 0
+    max_rollouts: Count | None = None
+    max_tokens: Count | None = None
+    max_seconds: Positive | None = None
+    budget_usd: Positive | None = None
+
+
+SETTING_NAMES = tuple(field.name for field in fields(Settings))
+
+RESULT_SETTINGS = tuple(
+    name
+    for name in SETTING_NAMES
+    if name
+    not in {"jobs", "engine", "attempts", "max_missing", "speculate", "timeout"}
+    | {"max_rollouts", "max_tokens", "max_seconds", "budget_usd"}
+)
+"""The settings that decide what is estimated. The others decide only how fast, and how far, a run gets."""
+
+
+def load_settings(skill: Path, flags: Mapping[str, Any]) -> Settings:
+    """Defaults, overridden by `skillsv.toml` beside the skill, overridden by the flags that were given."""
+    path = skill.absolute().parent / SETTINGS_FILE
+    found = _read_toml(path) if path.is_file() else {}
+    given = {name: value for name, value in flags.items() if value is not None}
+    return _convert({**found, **given}, where=str(path) if found else None)
+
+
+def settings_from(table: Mapping[str, Any]) -> Settings:
+    """Settings as a manifest recorded them."""
+    return _convert(dict(table), where=None)
+
+
+def settings_dict(settings: Settings) -> dict[str, Any]:
+    """Settings as plain JSON values."""
+    table: dict[str, Any] = msgspec.to_builtins(settings)
+    return table
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as trouble:
+        raise SettingsError(f"the settings cannot be read: {trouble}.", where=str(path)) from trouble
+    return {key.replace("-", "_"): value for key, value in table.items()}
+
+
+def _convert(table: dict[str, Any], *, where: str | None) -> Settings:
+    unknown = sorted(set(table) - set(SETTING_NAMES))
+    if unknown:
+        known = ", ".join(name.replace("_", "-") for name in SETTING_NAMES)
+        raise SettingsError(f"there is no setting '{unknown[0]}'.", where=where, hint=f"The settings are: {known}.")
+    plain = {name: _plain(name, value) for name, value in table.items()}
+    try:
+        settings = msgspec.convert(plain, Settings)
+    except msgspec.ValidationError as trouble:
+        raise SettingsError(f"a setting cannot be used: {trouble}.", where=where) from trouble
+    if settings.operators not in {(Operator.DELETE,), (Operator.DELETE, Operator.PAD)}:
+        raise SettingsError(
+            f"the operators '{','.join(settings.operators)}' do not make a valuation.",
+            where=where,
+            hint="Say 'delete' for the net effect, or 'delete,pad' to split it into content and cost.",
+        )
+    return settings
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Accept the words people write: `off` for no tolerance, comma lists for tuples."""
+    if name == "tolerance" and isinstance(value, str):
+        return None if value.strip().lower() in {"off", "none"} else _number(name, value)
+    if name in {"operators", "without", "include", "exclude", "forward_env"} and isinstance(value, str):
+        return [word.strip() for word in value.split(",") if word.strip()]
+    return value
+
+
+def _number(name: str, value: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise SettingsError(
+            f"'{value}' is not a {name.replace('_', ' ')}.", hint="Give a number such as 0.05, or 'off'."
+        ) from None
