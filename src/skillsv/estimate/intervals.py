@@ -1,0 +1,79 @@
+"""Intervals: the honest one that verdicts rest on, and the paper's bootstrap of complete chains beside it.
+
+The plain bootstrap of 12 chains is too narrow: a unit whose jump was not seen in any chain gets the point [0, 0].
+A mean over K windows of b tasks moves in steps of 1/(bK), so one unseen answer is worth that much; adding it to the
+standard error and using Student's t for the few chains gives intervals whose coverage was measured (docs).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from skillsv.estimate.marginals import Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """Means over chains, column by column, with what is known about their precision."""
+
+    mean: Floats
+    low: Floats
+    high: Floats
+    standard_error: Floats
+    samples: npt.NDArray[np.int64]
+
+
+def honest_interval(
+    change: Floats, answers: npt.NDArray[np.int64], *, level: float, bounds: tuple[float, float] = (-1.0, 1.0)
+) -> Spread:
+    """t(K-1) * sqrt(se^2 + (1/answers)^2) around the mean of K chains.
+
+    `change` is [K, n] with NaN where a chain says nothing, `answers` the tasks behind each column (bK when nothing is
+    missing). Fewer than two chains bound nothing: the interval is then the logical range `bounds`.
+    """
+    present = ~np.isnan(change)
+    samples = present.sum(axis=0)
+    filled = np.where(present, change, 0.0)
+    mean = filled.sum(axis=0) / np.maximum(samples, 1)
+    squares = (np.where(present, change - mean, 0.0) ** 2).sum(axis=0)
+    freedom = np.maximum(samples - 1, 1)
+    error = np.sqrt(squares / freedom / np.maximum(samples, 1))
+    half = _student(level, freedom) * np.hypot(error, 1.0 / np.maximum(answers, 1))
+    low, high = np.clip(mean - half, *bounds), np.clip(mean + half, *bounds)
+    known = samples > 1
+    return Spread(
+        mean=mean,
+        low=np.where(known, low, bounds[0]),
+        high=np.where(known, high, bounds[1]),
+        standard_error=np.where(known, error, (bounds[1] - bounds[0]) / 2),
+        samples=samples,
+    )
+
+
+def _student(level: float, freedom: npt.NDArray[np.int64]) -> Floats:
+    """The two-sided quantile of Student's t, looked up once per distinct number of chains."""
+    from scipy.special import stdtrit  # type: ignore[import-untyped]
+
+    quantile: Floats = np.asarray(stdtrit(freedom, 0.5 + level / 2), dtype=np.float64)
+    return quantile
+
+
+def bootstrap_interval(
+    change: Floats, *, level: float, replicates: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """The paper's percentile bootstrap: complete chains resampled with replacement, all units together."""
+    chains = change.shape[0]
+    weights = rng.multinomial(chains, np.full(chains, 1.0 / chains), size=replicates).astype(np.float64)
+    present = ~np.isnan(change)
+    sums = weights @ np.where(present, change, 0.0)
+    if present.all():
+        means = sums / chains
+    else:
+        means = np.full(sums.shape, np.nan)
+        np.divide(sums, weights @ present, out=means, where=(weights @ present) > 0)
+        means = np.where(np.isnan(means), np.nan_to_num(np.nanmean(means, axis=0)), means)
+    low, high = np.quantile(means, [0.5 - level / 2, 0.5 + level / 2], axis=0)
+    return low, high
