@@ -1,0 +1,21 @@
+"""Runs every bench module's `figures()` and prints what it measured."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+
+import bench
+
+
+def main(names: list[str]) -> None:
+    """Print the figures of the named modules, or of all."""
+    known = sorted(module.name for module in pkgutil.iter_modules(bench.__path__) if module.name != "__main__")
+    for name in names or known:
+        print(f"== {name}", flush=True)
+        for what, value, unit in importlib.import_module(f"bench.{name}").figures():
+            print(f"{value:>14.3f}  {unit:<34} {what}", flush=True)
+
+
+main(sys.argv[1:])
