@@ -1,0 +1,159 @@
+"""The compiled skill for programs: the JSON of `skillsv.compiled/1`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from skillsv.model.skill import (
+    Block,
+    CompiledSkill,
+    Contraction,
+    Edge,
+    Extent,
+    Finding,
+    Leaf,
+    Location,
+    Repair,
+    Unit,
+)
+
+SCHEMA = "skillsv.compiled/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleLoss:
+    """What the edges of one rule cost in resolution: units merged into composites, blocks opened."""
+
+    merged: int
+    expanded: int
+
+
+def resolution_lost(compiled: CompiledSkill) -> dict[str, RuleLoss]:
+    """For every rule on a contracted cycle or a witnessing cycle: how many units and blocks it had a part in losing.
+
+    A cycle of several rules counts for each of them, so the rows need not add up to the whole.
+    """
+    merged: Counter[str] = Counter()
+    expanded: Counter[str] = Counter()
+    for contraction in compiled.contractions:
+        for rule in set(contraction.rules):
+            merged[rule] += len(contraction.members)
+    for repair in compiled.repairs:
+        expanded.update(set(repair.rules))
+    return {rule: RuleLoss(merged=merged[rule], expanded=expanded[rule]) for rule in sorted(merged | expanded)}
+
+
+def compiled_json(compiled: CompiledSkill) -> dict[str, Any]:
+    """The compiled skill as plain JSON values: `skillsv.compiled/1`."""
+    return {
+        "schema": SCHEMA,
+        "skill": {"name": compiled.skill.name, "main": compiled.skill.main},
+        "trigger": compiled.trigger,
+        "n": len(compiled.units),
+        "execution_units": len(compiled.execution),
+        "options": {name: _plain(value) for name, value in compiled.options.items()},
+        "units": [_unit_json(unit) for unit in compiled.units],
+        "edges": [_edge_json(edge) for edge in compiled.edges],
+        "hierarchy": _hierarchy_json(compiled.hierarchy),
+        "contractions": [_contraction_json(contraction) for contraction in compiled.contractions],
+        "repairs": [_repair_json(repair) for repair in compiled.repairs],
+        "resolution_lost": {
+            rule: {"merged": loss.merged, "expanded": loss.expanded} for rule, loss in resolution_lost(compiled).items()
+        },
+        "findings": [finding_json(finding) for finding in compiled.findings],
+        "digest": compiled.digest,
+    }
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _plain(part) for name, part in value.items()}
+    if isinstance(value, set | frozenset):
+        return sorted(_plain(part) for part in value)
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def _unit_json(unit: Unit) -> dict[str, Any]:
+    return {
+        "id": unit.id,
+        "kind": str(unit.kind),
+        "form": unit.form,
+        **_extent_json(unit.extents[0]),
+        "section": list(unit.section),
+        "members": list(unit.members),
+        "flags": list(unit.flags),
+        "extents": [_extent_json(extent) for extent in unit.extents],
+    }
+
+
+def _extent_json(extent: Extent) -> dict[str, Any]:
+    return {
+        "file": extent.file,
+        "span": [extent.span.start, extent.span.end],
+        "lines": [extent.lines.first, extent.lines.last],
+    }
+
+
+def _edge_json(edge: Edge) -> dict[str, Any]:
+    """An edge as JSON values: `source` needs `target`."""
+    return {
+        "rule": edge.rule,
+        "source": edge.source,
+        "target": edge.target,
+        "evidence": edge.evidence,
+        "at": _location_json(edge.at),
+        "target_at": _location_json(edge.target_at),
+    }
+
+
+def _location_json(location: Location | None) -> dict[str, Any] | None:
+    return None if location is None else {"file": location.file, "line": location.line}
+
+
+def _hierarchy_json(root: Block) -> dict[str, Any]:
+    top: dict[str, Any] = {"name": root.name, "children": []}
+    todo = [(root, top)]
+    while todo:
+        block, made = todo.pop()
+        for child in block.children:
+            if isinstance(child, Leaf):
+                made["children"].append({"unit": child.unit})
+            else:
+                below: dict[str, Any] = {"name": child.name, "children": []}
+                made["children"].append(below)
+                todo.append((child, below))
+    return top
+
+
+def _contraction_json(contraction: Contraction) -> dict[str, Any]:
+    return {
+        "unit": contraction.unit,
+        "members": list(contraction.members),
+        "rules": list(contraction.rules),
+        "edges": [_edge_json(edge) for edge in contraction.edges],
+    }
+
+
+def _repair_json(repair: Repair) -> dict[str, Any]:
+    return {
+        "node": repair.node,
+        "expanded": repair.expanded,
+        "cycle": list(repair.cycle),
+        "rules": list(repair.rules),
+    }
+
+
+def finding_json(finding: Finding) -> dict[str, Any]:
+    """A finding as JSON values."""
+    return {
+        "code": finding.code,
+        "severity": str(finding.severity),
+        "message": finding.message,
+        "file": finding.file,
+        "line": finding.line,
+    }

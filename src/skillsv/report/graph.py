@@ -1,0 +1,216 @@
+"""The compiled skill as a picture: sections as lanes, units as boxes, one line style for each rule. SVG, no script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from html import escape
+
+from skillsv.model.skill import CompiledSkill, Edge, SkillFile, Unit, UnitKind
+from skillsv.report.excerpt import files_by_path, first_words, place, printable, shortened
+from skillsv.report.graph_layout import BOX_HEIGHT, BOX_WIDTH, MARGIN, Box, Drawing, Lane, Wire, lay_out
+
+_TOP = 78
+_LABEL_CHARS = 40
+_NOTES_SHOWN = 8
+_ENTRY_WIDTH = 124
+_LEGEND_STEP = 24
+_LEAST_WIDTH = 720
+_FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleStyle:
+    """How the edges of a rule are drawn: never by colour alone."""
+
+    name: str
+    colour: str
+    dash: str = ""
+
+
+RULE_STYLES: Mapping[str, RuleStyle] = {
+    "R1": RuleStyle("link", "#1d4ed8"),
+    "R2": RuleStyle("path", "#0e7490", "7 3"),
+    "R3": RuleStyle("heading-ref", "#9333ea", "2 3"),
+    "R4": RuleStyle("def-use", "#c2410c"),
+    "R5": RuleStyle("example-ref", "#be185d", "9 3 2 3"),
+    "R6": RuleStyle("trigger", "#94a3b8", "1 3"),
+    "R7": RuleStyle("table-cont", "#4d7c0f", "10 3"),
+    "R8": RuleStyle("list-cont", "#854d0e", "4 2"),
+    "R9": RuleStyle("lead-in", "#047857"),
+}
+_UNKNOWN_RULE = RuleStyle("", "#334155")
+
+KIND_FILLS: Mapping[UnitKind, str] = {
+    UnitKind.TRIGGER: "#fde68a",
+    UnitKind.ITEM: "#ffffff",
+    UnitKind.BLOCK: "#e8eef7",
+    UnitKind.REGION: "#f5d0fe",
+    UnitKind.SECTION: "#e8eef7",
+    UnitKind.RESOURCE: "#d1fae5",
+    UnitKind.COMPOSITE: "#fecaca",
+}
+
+
+def graph_svg(compiled: CompiledSkill) -> str:
+    """The whole drawing as one SVG document that loads nothing."""
+    drawing = lay_out(compiled, top=_TOP)
+    width = max(drawing.width, _LEAST_WIDTH)
+    legend, below_legend = _legend(compiled, drawing.height + 18, width)
+    notes, bottom = _notes(compiled, below_legend)
+    name = escape(printable(compiled.skill.name))
+    size = f'width="{width:g}" height="{bottom + MARGIN:g}"'
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {width:g} {bottom + MARGIN:g}" role="img">',
+        f"<title>{name}: units and dependencies</title>",
+        f'<rect {size} fill="#fbfcfe"/>',
+        f'<g font-family="{_FONT}" font-size="11.5">',
+        *_head(compiled, name),
+        *_body(compiled, drawing),
+        *legend,
+        *notes,
+        "</g>",
+        "</svg>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def rule_style(rule: str) -> RuleStyle:
+    """The style of a rule; a plain dark line for one this table does not know."""
+    return RULE_STYLES.get(rule, _UNKNOWN_RULE)
+
+
+def rule_label(rule: str) -> str:
+    """The rule with its name: `R4 def-use`."""
+    return f"{rule} {rule_style(rule).name}".rstrip()
+
+
+def unit_tooltip(unit: Unit, files: Mapping[str, SkillFile]) -> str:
+    """What a reader learns about a unit by pointing at it."""
+    lines = [printable(unit.id), f"{unit.kind} ({unit.form})" if unit.form else str(unit.kind)]
+    lines += [place(extent) for extent in unit.extents]
+    lines += [" > ".join(printable(title) for title in unit.section)] if unit.section else []
+    words = first_words(unit, files, 300)
+    return "\n".join([*lines, words] if words else lines)
+
+
+def edge_tooltip(edge: Edge) -> str:
+    """What a reader learns about an edge by pointing at it."""
+    lines = [rule_label(edge.rule), f"{printable(edge.source)} needs {printable(edge.target)}"]
+    lines += [shortened(printable(edge.evidence), 300)] if edge.evidence else []
+    places = [str(at) for at in (edge.at, edge.target_at) if at is not None]
+    lines += [printable(" -> ".join(places))] if places else []
+    return "\n".join(lines)
+
+
+def _head(compiled: CompiledSkill, name: str) -> Iterator[str]:
+    content = sum(edge.rule != "R6" for edge in compiled.edges)
+    yield f'<text x="{MARGIN}" y="30" font-size="18" font-weight="700" fill="#0f172a">{name}</text>'
+    counts = f"{len(compiled.execution)} execution units and the trigger, {content} content edges"
+    yield f'<text x="{MARGIN}" y="50" fill="#475569">{counts}. An arrow points at what a unit needs.</text>'
+    if any(edge.rule == "R6" for edge in compiled.edges):
+        yield f'<text x="{MARGIN}" y="66" fill="#475569">Every unit also needs the trigger (R6, not drawn).</text>'
+
+
+def _body(compiled: CompiledSkill, drawing: Drawing) -> Iterator[str]:
+    files = files_by_path(compiled)
+    yield from (_lane(lane) for lane in drawing.lanes)
+    yield from (line for wire in drawing.wires for line in _wire(wire))
+    yield from (line for box in drawing.boxes for line in _box(box, compiled.unit[box.unit], files))
+
+
+def _lane(lane: Lane) -> str:
+    title = escape(shortened(printable(lane.name), 90))
+    return (
+        f'<rect x="{lane.x:g}" y="{lane.y:g}" width="{lane.width:g}" height="{lane.height:g}" rx="6" '
+        f'fill="#64748b" fill-opacity="0.05" stroke="#cbd5e1"/>'
+        f'<text x="{lane.x + 9:g}" y="{lane.y + 15:g}" font-weight="600" fill="#334155">{title}</text>'
+    )
+
+
+def _wire(wire: Wire) -> Iterator[str]:
+    style = rule_style(wire.edge.rule)
+    (x0, y0), (turn, _), (_, y1), (x1, _) = wire.points
+    bend = min(5.0, abs(y1 - y0) / 2)
+    down = bend if y1 > y0 else -bend
+    path = f"M{x0:g} {y0:g}H{turn + bend:g}Q{turn:g} {y0:g} {turn:g} {y0 + down:g}"
+    path += f"V{y1 - down:g}Q{turn:g} {y1:g} {turn - bend:g} {y1:g}H{x1 + 5:g}"
+    yield f'<g fill="none" stroke="{style.colour}"><title>{escape(edge_tooltip(wire.edge))}</title>'
+    # The wide, invisible stroke makes the line easy to point at.
+    yield f'<path d="{path}" stroke-width="9" stroke-opacity="0"/>'
+    yield f'<path d="{path}" stroke-width="1.5"{_dashed(style)}/>'
+    yield f'<path d="M{x1:g} {y1:g}l6 -3.2v6.4z" fill="{style.colour}" stroke="none"/></g>'
+
+
+def _box(box: Box, unit: Unit, files: Mapping[str, SkillFile]) -> Iterator[str]:
+    heavy = ' stroke-width="2"' if unit.kind in {UnitKind.COMPOSITE, UnitKind.TRIGGER} else ""
+    yield f"<g><title>{escape(unit_tooltip(unit, files))}</title>"
+    yield (
+        f'<rect x="{box.x:g}" y="{box.y:g}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="4" '
+        f'fill="{KIND_FILLS[unit.kind]}" stroke="#64748b"{heavy}/>'
+    )
+    number, words = _label(unit, files)
+    yield (
+        f'<text x="{box.x + 7:g}" y="{box.y + 16:g}" fill="#0f172a"><tspan fill="#64748b">{escape(number)}</tspan>'
+        f" {escape(words)}</text></g>"
+    )
+
+
+def _label(unit: Unit, files: Mapping[str, SkillFile]) -> tuple[str, str]:
+    if unit.kind is UnitKind.RESOURCE:
+        number, words = "", f"{printable(unit.file)} ({first_words(unit, files)})"
+    elif unit.kind is UnitKind.COMPOSITE:
+        number, words = f"{len(unit.extents)} units", first_words(unit, files)
+    else:
+        number, words = str(unit.lines.first), first_words(unit, files)
+    return number, shortened(words, _LABEL_CHARS - len(number))
+
+
+def _legend_entries(compiled: CompiledSkill) -> list[tuple[str, str]]:
+    """What the legend explains: the kinds and rules that occur, as (sort, name)."""
+    kinds = {unit.kind for unit in compiled.units}
+    rules = {edge.rule for edge in compiled.edges} - {"R6"}
+    return [("kind", kind) for kind in KIND_FILLS if kind in kinds] + [("rule", rule) for rule in sorted(rules)]
+
+
+def _legend(compiled: CompiledSkill, top: float, width: float) -> tuple[list[str], float]:
+    """The legend, and the height at which it ends."""
+    per_row = max(1, int((width - 2 * MARGIN) // _ENTRY_WIDTH))
+    entries = _legend_entries(compiled)
+    parts = []
+    for index, (sort, name) in enumerate(entries):
+        x = MARGIN + _ENTRY_WIDTH * (index % per_row)
+        y = top + _LEGEND_STEP * (index // per_row)
+        parts.append(_kind_sample(name, x, y) if sort == "kind" else _rule_sample(name, x, y))
+        label = name if sort == "kind" else rule_label(name)
+        parts.append(f'<text x="{x + 28:g}" y="{y + 10:g}" fill="#334155">{escape(label)}</text>')
+    return parts, top + _LEGEND_STEP * -(-len(entries) // per_row)
+
+
+def _kind_sample(kind: str, x: float, y: float) -> str:
+    fill = KIND_FILLS[UnitKind(kind)]
+    return f'<rect x="{x:g}" y="{y:g}" width="18" height="12" rx="3" fill="{fill}" stroke="#64748b"/>'
+
+
+def _rule_sample(rule: str, x: float, y: float) -> str:
+    style = rule_style(rule)
+    return f'<path d="M{x:g} {y + 6:g}h22" stroke="{style.colour}" stroke-width="2" fill="none"{_dashed(style)}/>'
+
+
+def _dashed(style: RuleStyle) -> str:
+    return f' stroke-dasharray="{style.dash}"' if style.dash else ""
+
+
+def _notes(compiled: CompiledSkill, top: float) -> tuple[list[str], float]:
+    """The repairs in words, and the height at which they end."""
+    notes = [
+        f"Opened: {printable(repair.expanded)} in {printable(repair.node)} ({' '.join(repair.rules)})"
+        for repair in compiled.repairs[:_NOTES_SHOWN]
+    ]
+    if len(compiled.repairs) > _NOTES_SHOWN:
+        notes.append(f"… and {len(compiled.repairs) - _NOTES_SHOWN} more blocks opened")
+    parts = [
+        f'<text x="{MARGIN}" y="{top + 12 + 18 * index:g}" fill="#475569">{escape(shortened(note, 110))}</text>'
+        for index, note in enumerate(notes)
+    ]
+    return parts, top + 18 * len(notes)

@@ -1,0 +1,63 @@
+"""The compiled skill as text for Graphviz: sections as clusters, units as nodes, every edge with its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from skillsv.model.skill import Block, CompiledSkill, Leaf, Unit, UnitKind
+from skillsv.report.excerpt import files_by_path, first_words, printable
+from skillsv.report.graph import KIND_FILLS, edge_tooltip, rule_label, rule_style, unit_tooltip
+
+
+def graph_dot(compiled: CompiledSkill) -> str:
+    """The whole graph in the DOT language; `source -> target` reads `source needs target`."""
+    return "\n".join(_lines(compiled)) + "\n"
+
+
+def _lines(compiled: CompiledSkill) -> Iterator[str]:
+    yield f"digraph {_quoted(printable(compiled.skill.name))} {{"
+    yield "  rankdir=RL; compound=true; newrank=true;"
+    yield '  graph [fontname="Helvetica", fontsize=11, color="#cbd5e1", style=rounded];'
+    yield '  node [shape=box, style="rounded,filled", fontname="Helvetica", fontsize=10, color="#64748b"];'
+    yield '  edge [fontname="Helvetica", fontsize=9, arrowsize=0.7];'
+    yield from _clusters(compiled)
+    for edge in compiled.edges:
+        style = rule_style(edge.rule)
+        line = "dashed" if style.dash else "solid"
+        looks = f'color="{style.colour}", style={line}, tooltip={_quoted(edge_tooltip(edge))}'
+        # The trigger is needed by all: its edges would pull every unit into one rank.
+        more = ", constraint=false" if edge.rule == "R6" else f", label={_quoted(rule_label(edge.rule))}"
+        yield f"  {_quoted(edge.source)} -> {_quoted(edge.target)} [{looks}{more}];"
+    yield "}"
+
+
+def _clusters(compiled: CompiledSkill) -> Iterator[str]:
+    files = files_by_path(compiled)
+    stack: list[tuple[Block | Leaf | None, int]] = [(child, 1) for child in reversed(compiled.hierarchy.children)]
+    number = 0
+    while stack:
+        node, depth = stack.pop()
+        indent = "  " * depth
+        if isinstance(node, Leaf):
+            unit = compiled.unit[node.unit]
+            label, tooltip = _label(unit, first_words(unit, files, 40)), unit_tooltip(unit, files)
+            fill = KIND_FILLS[unit.kind]
+            yield f'{indent}{_quoted(unit.id)} [label={label}, fillcolor="{fill}", tooltip={_quoted(tooltip)}];'
+        elif node is None:
+            yield f"{indent}}}"
+        else:
+            number += 1
+            yield f"{indent}subgraph cluster_{number} {{ label={_quoted(printable(node.name))};"
+            stack.append((None, depth))
+            stack.extend((child, depth + 1) for child in reversed(node.children))
+
+
+def _label(unit: Unit, words: str) -> str:
+    head = printable(unit.file) if unit.kind is UnitKind.RESOURCE else f"{printable(unit.file)}:{unit.lines.first}"
+    return _quoted(f"{head}\n{words}")
+
+
+def _quoted(text: str) -> str:
+    r"""A DOT string: quotes and backslashes escaped (Graphviz reads `\N`, `\l` and friends), line ends as `\n`."""
+    safe = "\n".join(printable(line) for line in text.split("\n"))
+    return '"' + safe.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

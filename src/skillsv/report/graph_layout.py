@@ -1,0 +1,205 @@
+"""Where things stand in the drawing of a compiled skill.
+
+Every unit has a row of its own, in the order of the hierarchy, and stands in the column of its depth: column 0 needs
+nothing but the trigger, each further column needs something from the columns before it. So the row to the left of a
+unit is empty, and so is the gap beside a column: an edge runs left along its own row, then along a track in the gap
+beside its target, and never behind a box.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from skillsv.model.skill import Block, CompiledSkill, Edge, Leaf
+
+BOX_WIDTH = 264
+BOX_HEIGHT = 24
+ROW_STEP = 32
+HEADER_STEP = 24
+LANE_INSET = 9
+LANE_GAP = 8
+MARGIN = 20
+TRACK_STEP = 7
+TRACK_MARGIN = 16
+PORT_STEP = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Box:
+    """One unit: its left upper corner."""
+
+    unit: str
+    x: float
+    y: float
+
+    @property
+    def middle(self) -> float:
+        """The height at which edges meet the box."""
+        return self.y + BOX_HEIGHT / 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lane:
+    """One section: the rectangle around its units."""
+
+    name: str
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wire:
+    """One edge as the corners of its line, from the unit that needs to the unit that is needed."""
+
+    edge: Edge
+    points: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """All places of a drawing, in pixels."""
+
+    width: float
+    height: float
+    boxes: tuple[Box, ...]
+    lanes: tuple[Lane, ...]
+    wires: tuple[Wire, ...]
+
+
+@dataclass(slots=True)
+class _Rows:
+    """Heights of units and lanes, found by walking the hierarchy from the top."""
+
+    units: dict[str, float]
+    lanes: list[tuple[str, int, float, float]]
+    depth: int
+    bottom: float
+
+
+def lay_out(compiled: CompiledSkill, *, top: float) -> Drawing:
+    """Place all units, sections and content edges, beginning at height `top`. The trigger's edges are not drawn."""
+    edges = tuple(edge for edge in compiled.edges if compiled.trigger not in {edge.source, edge.target})
+    rows = _rows(compiled.hierarchy, top)
+    column = _columns([unit.id for unit in compiled.units], edges)
+    tracks, widest = _tracks(edges, column, rows.units)
+    lefts, right = _lefts(max(column.values(), default=0) + 1, widest, MARGIN + LANE_INSET * (rows.depth + 1))
+    width = right + LANE_INSET * (rows.depth + 1) + MARGIN
+    boxes = tuple(Box(unit=unit, x=lefts[column[unit]], y=height) for unit, height in rows.units.items())
+    lanes = tuple(
+        Lane(
+            name=name,
+            x=MARGIN + LANE_INSET * depth,
+            y=start,
+            width=width - 2 * (MARGIN + LANE_INSET * depth),
+            height=end - start,
+        )
+        for name, depth, start, end in rows.lanes
+    )
+    wires = _wires(edges, {box.unit: box for box in boxes}, tracks)
+    return Drawing(width=width, height=rows.bottom, boxes=boxes, lanes=lanes, wires=wires)
+
+
+def _rows(root: Block, top: float) -> _Rows:
+    rows = _Rows(units={}, lanes=[], depth=0, bottom=top)
+    # A lane closes when its own marker comes off the stack again, after everything below it.
+    stack: list[tuple[Block | Leaf | int, int]] = [(child, 0) for child in reversed(root.children)]
+    while stack:
+        node, depth = stack.pop()
+        if isinstance(node, Leaf):
+            rows.units[node.unit] = rows.bottom
+            rows.bottom += ROW_STEP
+        elif isinstance(node, Block):
+            stack.append((len(rows.lanes), depth))
+            stack.extend((child, depth + 1) for child in reversed(node.children))
+            rows.lanes.append((node.name, depth, rows.bottom, rows.bottom))
+            rows.depth = max(rows.depth, depth)
+            rows.bottom += HEADER_STEP
+        else:
+            name, _, start, _ = rows.lanes[node]
+            rows.lanes[node] = (name, depth, start, rows.bottom)
+            rows.bottom += LANE_GAP
+    return rows
+
+
+def _columns(units: Sequence[str], edges: Iterable[Edge]) -> dict[str, int]:
+    """For each unit the length of the longest chain of needs below it."""
+    needed_by: dict[str, list[str]] = defaultdict(list)
+    waiting = dict.fromkeys(units, 0)
+    for edge in edges:
+        needed_by[edge.target].append(edge.source)
+        waiting[edge.source] += 1
+    column = dict.fromkeys(units, 0)
+    ready = [unit for unit in units if not waiting[unit]]
+    while ready:
+        unit = ready.pop()
+        for other in needed_by[unit]:
+            column[other] = max(column[other], column[unit] + 1)
+            waiting[other] -= 1
+            if not waiting[other]:
+                ready.append(other)
+    return column
+
+
+def _tracks(
+    edges: Iterable[Edge], column: dict[str, int], heights: dict[str, float]
+) -> tuple[dict[tuple[str, str], int], dict[int, int]]:
+    """A track for every (target, rule) in the gap beside the target's column, and the number of tracks per gap."""
+    spans: dict[int, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
+    for edge in edges:
+        spans[column[edge.target]][edge.target, edge.rule] += [heights[edge.source], heights[edge.target]]
+    tracks: dict[tuple[str, str], int] = {}
+    widest: dict[int, int] = {}
+    for gap, bundles in spans.items():
+        busy: list[tuple[float, int]] = []
+        free: list[int] = []
+        used = 0
+        for low, high, bundle in sorted((min(ends), max(ends), bundle) for bundle, ends in bundles.items()):
+            while busy and busy[0][0] < low:
+                heapq.heappush(free, heapq.heappop(busy)[1])
+            if free:
+                track = heapq.heappop(free)
+            else:
+                track, used = used, used + 1
+            tracks[bundle] = track
+            heapq.heappush(busy, (high, track))
+        widest[gap] = used
+    return tracks, widest
+
+
+def _lefts(columns: int, widest: dict[int, int], left: float) -> tuple[list[float], float]:
+    lefts = []
+    for column in range(columns):
+        lefts.append(left)
+        tracks = widest.get(column, 0)
+        left += BOX_WIDTH + (2 * TRACK_MARGIN + TRACK_STEP * (tracks - 1) if tracks else 0)
+    return lefts, left
+
+
+def _wires(edges: Sequence[Edge], boxes: dict[str, Box], tracks: dict[tuple[str, str], int]) -> tuple[Wire, ...]:
+    leaving: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    arriving: dict[str, list[str]] = defaultdict(list)
+    for edge in edges:
+        if (edge.target, edge.rule) not in leaving[edge.source]:
+            leaving[edge.source].append((edge.target, edge.rule))
+        if edge.rule not in arriving[edge.target]:
+            arriving[edge.target].append(edge.rule)
+    wires = []
+    for edge in edges:
+        source, target = boxes[edge.source], boxes[edge.target]
+        bundle = (edge.target, edge.rule)
+        start = source.middle + _port(leaving[edge.source].index(bundle), len(leaving[edge.source]))
+        end = target.middle + _port(arriving[edge.target].index(edge.rule), len(arriving[edge.target]))
+        turn = target.x + BOX_WIDTH + TRACK_MARGIN + TRACK_STEP * tracks[bundle]
+        points = ((source.x, start), (turn, start), (turn, end), (target.x + BOX_WIDTH, end))
+        wires.append(Wire(edge=edge, points=points))
+    return tuple(wires)
+
+
+def _port(index: int, count: int) -> float:
+    """How far from the middle of a box the edge with this index meets it."""
+    return (index - (count - 1) / 2) * min(PORT_STEP, (BOX_HEIGHT - 4) / count)

@@ -1,0 +1,185 @@
+"""The compiled skill for people: a readable outline.
+
+It is a sequence of lines, each a tuple of (text, style) fragments: joined they are plain text, and `rich`
+takes them as they are. Styles are words that rich knows; nothing here imports it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from skillsv.model.skill import (
+    Block,
+    CompiledSkill,
+    Contraction,
+    Edge,
+    Finding,
+    Leaf,
+    Repair,
+    Severity,
+    SkillFile,
+    Unit,
+    UnitKind,
+)
+from skillsv.report.compiled import resolution_lost
+from skillsv.report.excerpt import files_by_path, first_words, place, printable, shortened
+from skillsv.report.words import plural
+
+Fragment = tuple[str, str]
+Line = tuple[Fragment, ...]
+
+_SEVERITY_STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
+
+
+def outline_text(compiled: CompiledSkill) -> str:
+    """The outline as plain text, ending in a newline."""
+    return "".join("".join(text for text, _ in line) + "\n" for line in outline(compiled))
+
+
+def outline(compiled: CompiledSkill) -> Iterator[Line]:
+    """The outline, line by line: counts, tree, edges with evidence, contractions, repairs, losses, findings."""
+    yield from _summary(compiled)
+    yield from _titled("Tree", _tree(compiled))
+    yield from _titled("Edges", _edges(compiled))
+    yield from _titled("Contractions", (line for c in compiled.contractions for line in _contraction(c)))
+    yield from _titled("Repairs", (line for repair in compiled.repairs for line in _repair(repair)))
+    yield from _titled("Resolution lost per rule", _losses(compiled))
+    yield from _titled("Findings", finding_lines(compiled.findings))
+
+
+def _titled(title: str, lines: Iterable[Line]) -> Iterator[Line]:
+    body = list(lines)
+    if body:
+        yield ()
+        yield ((title, "bold"),)
+        yield from body
+
+
+def _summary(compiled: CompiledSkill) -> Iterator[Line]:
+    content = sum(edge.rule != "R6" for edge in compiled.edges)
+    yield ((printable(compiled.skill.name), "bold"), (f"  {printable(compiled.skill.main)}", "dim"))
+    yield (
+        (plural(len(compiled.execution), "execution unit"), "bold"),
+        (f", n = {len(compiled.units)} with the trigger", ""),
+    )
+    parts = [
+        plural(content, "content edge"),
+        plural(len(compiled.contractions), "contraction"),
+        plural(len(compiled.repairs), "repair"),
+        plural(len(compiled.findings), "finding"),
+    ]
+    yield ((", ".join(parts), ""),)
+    chosen = ", ".join(f"{name} {_setting(value)}" for name, value in compiled.options.items() if value)
+    yield ((f"{chosen}; digest {compiled.digest[:16]}" if chosen else f"digest {compiled.digest[:16]}", "dim"),)
+
+
+def _setting(value: object) -> str:
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, Iterable):
+        return " ".join(_setting(part) for part in value)
+    return printable(str(value))
+
+
+def _tree(compiled: CompiledSkill) -> Iterator[Line]:
+    files = files_by_path(compiled)
+    units = compiled.unit
+    # A stack, not recursion: a folder may nest deeper than Python's own stack allows.
+    stack: list[tuple[Block | Leaf, str, str]] = [(child, *marks) for child, marks in _marked(compiled.hierarchy, "")]
+    while stack:
+        node, branch, below = stack.pop()
+        if isinstance(node, Leaf):
+            yield from _unit_lines(units[node.unit], files, branch, below)
+        else:
+            yield ((branch, "dim"), (printable(node.name), "bold blue"))
+            stack.extend((child, *marks) for child, marks in _marked(node, below))
+
+
+def _marked(block: Block, below: str) -> list[tuple[Block | Leaf, tuple[str, str]]]:
+    """The children in reverse, ready for a stack, each with the strokes before it and before what is below it."""
+    last = len(block.children) - 1
+    marks = [
+        (below + ("└─ " if index == last else "├─ "), below + ("   " if index == last else "│  "))
+        for index in range(last + 1)
+    ]
+    return list(zip(block.children, marks, strict=True))[::-1]
+
+
+def _unit_lines(unit: Unit, files: Mapping[str, SkillFile], branch: str, below: str) -> Iterator[Line]:
+    kind = unit.kind if unit.form in {"", unit.kind} else f"{unit.kind}:{unit.form}"
+    flags = "".join(f" [{printable(flag)}]" for flag in unit.flags)
+    yield (
+        (branch, "dim"),
+        (printable(unit.id), "cyan"),
+        (f"  {kind}", "green"),
+        (f"  {place(unit.extents[0])}", "dim"),
+        (f"  {first_words(unit, files)}".rstrip(), ""),
+        (flags, "yellow"),
+    )
+    if unit.kind is UnitKind.COMPOSITE:
+        for extent in unit.extents[1:]:
+            yield ((f"{below}  + ", "dim"), (place(extent), "dim"))
+
+
+def _edges(compiled: CompiledSkill) -> Iterator[Line]:
+    by_rule: dict[str, list[Edge]] = {}
+    for edge in compiled.edges:
+        by_rule.setdefault(edge.rule, []).append(edge)
+    for rule in sorted(by_rule):
+        edges = by_rule[rule]
+        if rule == "R6":
+            yield (("  R6", "magenta"), (f"  {plural(len(edges), 'unit')} -> {printable(compiled.trigger)}", ""))
+        else:
+            yield from (_edge_line(edge) for edge in edges)
+
+
+def _edge_line(edge: Edge) -> Line:
+    return (
+        (f"  {edge.rule}", "magenta"),
+        (f"  {printable(edge.source)} -> {printable(edge.target)}", ""),
+        (f"  {shortened(printable(edge.evidence), 120)}".rstrip(), "italic"),
+        (_whereabouts(edge), "dim"),
+    )
+
+
+def _whereabouts(edge: Edge) -> str:
+    places = [printable(str(at)) for at in (edge.at, edge.target_at) if at is not None]
+    return f"  ({' -> '.join(places)})" if places else ""
+
+
+def _contraction(contraction: Contraction) -> Iterator[Line]:
+    rules = " ".join(contraction.rules)
+    yield (
+        (f"  {printable(contraction.unit)}", "cyan"),
+        (f"  {plural(len(contraction.members), 'unit')} kept or removed together, because of {rules}", ""),
+    )
+    yield from (((f"    {printable(member)}", ""),) for member in contraction.members)
+    yield from ((("    because", "dim"), *_edge_line(edge)) for edge in contraction.edges)
+
+
+def _repair(repair: Repair) -> Iterator[Line]:
+    cycle = " -> ".join(printable(name) for name in (*repair.cycle, *repair.cycle[:1]))
+    yield (
+        (f"  {printable(repair.expanded)}", "blue"),
+        (f"  opened in {printable(repair.node)}", ""),
+        (f"  ({' '.join(repair.rules)})" if repair.rules else "", "magenta"),
+    )
+    yield ((f"    witness: {cycle}", "dim"),)
+
+
+def _losses(compiled: CompiledSkill) -> Iterator[Line]:
+    for rule, loss in resolution_lost(compiled).items():
+        parts = [f"{plural(loss.merged, 'unit')} merged"] if loss.merged else []
+        parts += [f"{plural(loss.expanded, 'block')} opened"] if loss.expanded else []
+        yield ((f"  {rule}", "magenta"), (f"  {', '.join(parts)}", ""))
+
+
+def finding_lines(findings: Iterable[Finding], folder: str = "") -> Iterator[Line]:
+    """One line a finding, as editors and terminals recognise it: place, severity, code, message."""
+    for finding in findings:
+        yield (
+            (f"{printable(folder + finding.file)}:{finding.line}: ", "dim"),
+            (finding.severity, _SEVERITY_STYLE[finding.severity]),
+            (f" {finding.code}", "magenta"),
+            (f" {printable(finding.message)}", ""),
+        )
