@@ -1,0 +1,28 @@
+"""Feasible orders of a compiled skill: drawn at random under the declared mu, or summed over exactly."""
+
+from skillsv.order.exact import (
+    ExactDesign,
+    GameValues,
+    TooWide,
+    count_reachable,
+    exact_design,
+    exact_values,
+    sampled_values,
+    values_of,
+)
+from skillsv.order.measure import check, probability
+from skillsv.order.sample import Sampler
+
+__all__ = [
+    "ExactDesign",
+    "GameValues",
+    "Sampler",
+    "TooWide",
+    "check",
+    "count_reachable",
+    "exact_design",
+    "exact_values",
+    "probability",
+    "sampled_values",
+    "values_of",
+]
