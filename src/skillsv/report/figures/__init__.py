@@ -1,0 +1,20 @@
+"""Figures drawn as SVG, one function each: the page, a notebook and a dashboard show the same drawing."""
+
+from skillsv.report.figures.bars import margin_bar, value_chart
+from skillsv.report.figures.chains import chain_grid, marginal_dots
+from skillsv.report.figures.decision import decision_map
+from skillsv.report.figures.figure import Figure
+from skillsv.report.figures.pruning import pruning_chart, pruning_path
+from skillsv.report.figures.tree import value_tree
+
+__all__ = [
+    "Figure",
+    "chain_grid",
+    "decision_map",
+    "margin_bar",
+    "marginal_dots",
+    "pruning_chart",
+    "pruning_path",
+    "value_chart",
+    "value_tree",
+]

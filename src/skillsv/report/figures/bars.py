@@ -1,0 +1,87 @@
+"""Values with their intervals: a small bar for the margin of a line, and all units ranked in one chart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from markupsafe import Markup
+
+from skillsv.model.value import Action, Interval, UnitReport, Valuation
+from skillsv.report.figures.axis import Scale, horizontal_axis, padded
+from skillsv.report.figures.figure import Figure
+from skillsv.report.figures.palette import MUTED, VERDICT, marker
+from skillsv.report.figures.svg import drawing, element, link
+from skillsv.report.words import drawn, execution, label, points, with_bounds
+
+Target = Callable[[str], str | None]
+"""From a unit id to where a click on it leads; None: nowhere."""
+
+
+def nowhere(_unit: str) -> None:
+    """No links: for a drawing that stands alone."""
+
+
+def margin_bar(interval: Interval, reach: float, action: Action, width: int = 96, height: int = 16) -> Markup:
+    """One value beside its line: bar from zero, whisker for the interval. The numbers stand beside it as text."""
+    at = Scale(-reach, reach, 2, width - 2)
+    shown, middle = drawn(interval), height / 2
+    zero, value, low, high = at(0.0), at(shown.value), at(shown.low), at(shown.high)
+    bar = (
+        f"M{min(zero, value):.1f} 4h{max(abs(value - zero), 0.8):.1f}v{height - 8}h{-max(abs(value - zero), 0.8):.1f}z"
+    )
+    whisker = f"M{low:.1f} {middle:.0f}H{high:.1f}M{low:.1f} {middle - 3:.0f}v6M{high:.1f} {middle - 3:.0f}v6"
+    return element(
+        "svg",
+        element("path", d=f"M{zero:.1f} 0v{height}", class_="zero"),
+        element("path", d=bar, class_=f"v-{action}"),
+        element("path", d=whisker, class_="whisker"),
+        viewBox=f"0 0 {width} {height}",
+        class_="bar",
+        aria_hidden="true",
+    )
+
+
+def value_chart(valuation: Valuation, *, target: Target = nowhere, most: int = 60) -> Figure:
+    """All units, best first, with intervals: phi under deletion. Beyond `most` units the middle is left out."""
+    ranked = sorted(execution(valuation), key=lambda unit: -unit.value.net.value)
+    shown, gap = _ends_of(ranked, most)
+    row, left, right, top = 22, 268, 560, 8
+    height = top + row * (len(shown) + bool(gap)) + 44
+    ends = [end for unit in shown for end in (drawn(unit.value.net).low, drawn(unit.value.net).high)]
+    scale = Scale(*padded(ends, include=(0.0,)), left, right)
+    parts = [horizontal_axis(scale, top, height - 44)]
+    for index, unit in enumerate(shown):
+        skipped = bool(gap) and index >= gap
+        parts.append(_row(unit, scale, top + row * (index + skipped) + row / 2, target))
+    if gap:
+        missing = f"… {len(ranked) - len(shown)} units between, all in the table below …"
+        parts.append(element("text", missing, x=left, y=top + row * gap + 15, fill=MUTED, class_="soft"))
+    parts.append(element("text", "net effect, points of score", x=right, y=height - 6, text_anchor="end", fill=MUTED))
+    svg = drawing(720, height, "Units by value", f"{len(ranked)} units, best first", *parts, class_="value-chart")
+    columns = ("unit", "id", "net", "low", "high", "tokens", "verdict")
+    return Figure(name="values", title="Units by value", svg=svg, columns=columns, rows=[_cells(u) for u in ranked])
+
+
+def _ends_of(ranked: list[UnitReport], most: int) -> tuple[list[UnitReport], int]:
+    if len(ranked) <= most:
+        return ranked, 0
+    half = most // 2
+    return [*ranked[:half], *ranked[-half:]], half
+
+
+def _row(unit: UnitReport, scale: Scale, y: float, target: Target) -> Markup:
+    net, action = drawn(unit.value.net), unit.verdict.action
+    colour = VERDICT[action]
+    whisker = element(
+        "line", x1=scale(net.low), x2=scale(net.high), y1=y, y2=y, stroke=colour, stroke_width=2, class_=f"v-{action}"
+    )
+    name = element("text", label(unit, 40), x=256, y=y + 4, text_anchor="end", class_="name")
+    number = element("text", points(unit.value.net.value), x=604, y=y + 4, text_anchor="end", class_="number")
+    chip = element("text", str(action), x=618, y=y + 4, fill=colour, class_=f"word v-{action}")
+    spoken = f"{label(unit)}: {with_bounds(unit.value.net)} points, {action}"
+    return link(target(unit.id), name, whisker, marker(action, scale(net.value), y), number, chip, label=spoken)
+
+
+def _cells(unit: UnitReport) -> tuple[str | int | float, ...]:
+    net = unit.value.net
+    return label(unit), unit.id, net.value, net.low, net.high, unit.tokens, str(unit.verdict.action)

@@ -1,0 +1,88 @@
+"""The decision map: what a unit says against what it costs to read."""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from skillsv.model.value import Interval, UnitReport, Valuation
+from skillsv.report.figures.axis import Scale, horizontal_axis, padded, vertical_axis
+from skillsv.report.figures.bars import Target, nowhere
+from skillsv.report.figures.figure import Figure
+from skillsv.report.figures.palette import FAINT, MUTED, VERDICT, marker
+from skillsv.report.figures.svg import drawing, element, link, path
+from skillsv.report.words import drawn, execution, label, with_bounds
+
+_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 704, 16, 400
+
+
+def decision_map(valuation: Valuation, *, target: Target = nowhere) -> Figure | None:
+    """Content value against context cost, a cross per unit; above the diagonal a unit is worth its room.
+
+    None where only one operator was run: then nobody knows content from cost.
+    """
+    split = [
+        (unit, drawn(unit.value.content), drawn(unit.value.cost))
+        for unit in execution(valuation)
+        if unit.value.content is not None and unit.value.cost is not None
+    ]
+    if not split:
+        return None
+    across = Scale(
+        *padded([end for _, _, cost in split for end in (cost.low, cost.high)], include=(0.0,)), _LEFT, _RIGHT
+    )
+    up = Scale(*padded([end for _, gain, _ in split for end in (gain.low, gain.high)], include=(0.0,)), _BOTTOM, _TOP)
+    parts = [horizontal_axis(across, _TOP, _BOTTOM), vertical_axis(up, _LEFT, _RIGHT), _diagonal(across, up), _titles()]
+    parts += [_cross(unit, gain, cost, (across, up), target) for unit, gain, cost in split]
+    spoken = "Content value upwards, context cost to the right, one cross per unit"
+    columns = (
+        "unit",
+        "id",
+        "content",
+        "content low",
+        "content high",
+        "cost",
+        "cost low",
+        "cost high",
+        "net",
+        "verdict",
+    )
+    return Figure(
+        name="decision-map",
+        title="Content against cost",
+        svg=drawing(720, 448, "Content against cost", spoken, *parts, class_="decision-map"),
+        columns=columns,
+        rows=[_cells(unit, gain, cost) for unit, gain, cost in split],
+        note="Above the dashed line a unit's content is worth more than the room it takes: net = content − cost.",
+    )
+
+
+def _cross(unit: UnitReport, gain: Interval, cost: Interval, plane: tuple[Scale, Scale], target: Target) -> Markup:
+    across, up = plane
+    x, y, action = across(cost.value), up(gain.value), unit.verdict.action
+    arms = f"M{across(cost.low):.1f} {y:.1f}H{across(cost.high):.1f}M{x:.1f} {up(gain.low):.1f}V{up(gain.high):.1f}"
+    cross = element("path", d=arms, stroke=VERDICT[action], opacity=0.45, fill="none", class_=f"arms v-{action}")
+    spoken = f"{label(unit)}: content {with_bounds(gain)}, cost {with_bounds(cost)}, {action}"
+    return link(target(unit.id), cross, marker(action, x, y, 5.5), label=spoken)
+
+
+def _diagonal(across: Scale, up: Scale) -> Markup:
+    low, high = max(across.low, up.low), min(across.high, up.high)
+    line = path([(across(low), up(low)), (across(high), up(high))])
+    dashed = element("path", d=line, stroke=MUTED, stroke_dasharray="5 4", fill="none", class_="diagonal")
+    word = element("text", "net 0", x=across(high) - 6, y=up(high) + 14, text_anchor="end", fill=MUTED, class_="soft")
+    frame = element(
+        "rect", x=_LEFT, y=_TOP, width=_RIGHT - _LEFT, height=_BOTTOM - _TOP, fill="none", stroke=FAINT, class_="frame"
+    )
+    return element("g", frame, dashed, word)
+
+
+def _titles() -> Markup:
+    below = element("text", "context cost, points →", x=_RIGHT, y=_BOTTOM + 40, text_anchor="end", fill=MUTED)
+    turned = f"rotate(-90 14 {_TOP})"
+    beside = element("text", "content value, points →", x=14, y=_TOP, text_anchor="end", fill=MUTED, transform=turned)
+    return element("g", below, beside, class_="soft")
+
+
+def _cells(unit: UnitReport, gain: Interval, cost: Interval) -> tuple[str | float, ...]:
+    ends = (gain.value, gain.low, gain.high, cost.value, cost.low, cost.high)
+    return label(unit), unit.id, *ends, unit.value.net.value, str(unit.verdict.action)

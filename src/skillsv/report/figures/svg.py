@@ -1,0 +1,60 @@
+"""SVG written as nested calls; every text and attribute is escaped on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markupsafe import Markup, escape
+
+Number = float | int
+
+
+def element(tag: str, *children: str, **attributes: Number | str | None) -> Markup:
+    """One element. `class_` is `class`, `stroke_width` is `stroke-width`; an attribute that is None is left out."""
+    written = Markup("").join(
+        Markup(' {}="{}"').format(_name(name), _value(value)) for name, value in attributes.items() if value is not None
+    )
+    inner = Markup("").join(escape(child) for child in children)
+    return Markup("<{0}{1}>{2}</{0}>").format(tag, written, inner)
+
+
+def drawing(width: Number, height: Number, title: str, description: str, *children: str, class_: str = "") -> Markup:
+    """The outer `<svg>`, with a name and a description for screen readers; it scales with its column."""
+    return element(
+        "svg",
+        element("title", title),
+        element("desc", description),
+        *children,
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {_value(width)} {_value(height)}",
+        width=width,
+        height=height,
+        role="img",
+        class_=f"figure {class_}".strip(),
+        font_family="system-ui, sans-serif",
+        font_size=12,
+        fill="currentColor",
+    )
+
+
+def link(target: str | None, *children: str, label: str | None = None) -> Markup:
+    """A link inside a drawing; without a target a plain group. The label is shown on hovering and read aloud."""
+    named = (element("title", label), *children) if label else children
+    if target is None:
+        return element("g", *named)
+    return element("a", *named, href=target, aria_label=label)
+
+
+def path(points: Sequence[tuple[float, float]], *, closed: bool = False) -> str:
+    """The `d` of a polyline."""
+    return "M" + "L".join(f"{_value(x)} {_value(y)}" for x, y in points) + ("Z" if closed else "")
+
+
+def _name(name: str) -> str:
+    return name if name == "viewBox" else name.rstrip("_").replace("_", "-")
+
+
+def _value(value: Number | str) -> str:
+    if isinstance(value, str):
+        return value
+    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
