@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 
 from skillsv.model.skill import CompiledSkill, Edge, SkillFile, Unit, UnitKind
 from skillsv.report.excerpt import files_by_path, first_words, place, printable, shortened
-from skillsv.report.graph_layout import BOX_HEIGHT, BOX_WIDTH, MARGIN, Box, Drawing, Lane, Wire, lay_out
+from skillsv.report.graph_layout import BOX_HEIGHT, BOX_WIDTH, MARGIN, Box, Drawing, Lane, Trunk, lay_out
+from skillsv.report.words import plural
 
 _TOP = 78
 _LABEL_CHARS = 40
@@ -16,6 +18,7 @@ _NOTES_SHOWN = 8
 _ENTRY_WIDTH = 124
 _LEGEND_STEP = 24
 _LEAST_WIDTH = 720
+_MARKUP = re.compile(r"^[-*+] |\*\*|`")
 _FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
 
 
@@ -115,7 +118,7 @@ def _head(compiled: CompiledSkill, name: str) -> Iterator[str]:
 def _body(compiled: CompiledSkill, drawing: Drawing) -> Iterator[str]:
     files = files_by_path(compiled)
     yield from (_lane(lane) for lane in drawing.lanes)
-    yield from (line for wire in drawing.wires for line in _wire(wire))
+    yield from (line for trunk in drawing.trunks for line in _trunk(trunk))
     yield from (line for box in drawing.boxes for line in _box(box, compiled.unit[box.unit], files))
 
 
@@ -128,18 +131,42 @@ def _lane(lane: Lane) -> str:
     )
 
 
-def _wire(wire: Wire) -> Iterator[str]:
-    style = rule_style(wire.edge.rule)
-    (x0, y0), (turn, _), (_, y1), (x1, _) = wire.points
-    bend = min(5.0, abs(y1 - y0) / 2)
-    down = bend if y1 > y0 else -bend
-    path = f"M{x0:g} {y0:g}H{turn + bend:g}Q{turn:g} {y0:g} {turn:g} {y0 + down:g}"
-    path += f"V{y1 - down:g}Q{turn:g} {y1:g} {turn - bend:g} {y1:g}H{x1 + 5:g}"
-    yield f'<g fill="none" stroke="{style.colour}"><title>{escape(edge_tooltip(wire.edge))}</title>'
+def _trunk(trunk: Trunk) -> Iterator[str]:
+    style = rule_style(trunk.rule)
+    yield f'<g fill="none" stroke="{style.colour}">'
+    heights = [branch.height for branch in trunk.branches]
+    needs = f"{rule_label(trunk.rule)}\n{printable(trunk.target)} is needed by {plural(len(heights), 'unit')}"
+    ends = [end for end in (min(heights), max(heights)) if end != trunk.end]
+    sides = dict.fromkeys(end > trunk.end for end in ends)
+    stems = [_stem(trunk, max(heights) if below else min(heights)) for below in sides]
+    yield _line("".join(stems) or f"M{trunk.x:g} {trunk.end:g}H{trunk.tip + 5:g}", needs, style)
+    for branch in trunk.branches:
+        bend = _bend(branch.height, trunk.end)
+        path = f"M{branch.start:g} {branch.height:g}H{trunk.x + abs(bend):g}"
+        path += f"Q{trunk.x:g} {branch.height:g} {trunk.x:g} {branch.height + bend:g}"
+        yield _line(path, edge_tooltip(branch.edge), style)
+    yield f'<path d="M{trunk.tip:g} {trunk.end:g}l6 -3.2v6.4z" fill="{style.colour}" stroke="none"/></g>'
+
+
+def _stem(trunk: Trunk, far: float) -> str:
+    """The line from the farthest branch on one side to the tip of the arrow."""
+    bend = _bend(far, trunk.end)
+    path = f"M{trunk.x:g} {far + bend:g}V{trunk.end - bend:g}"
+    return f"{path}Q{trunk.x:g} {trunk.end:g} {trunk.x - abs(bend):g} {trunk.end:g}H{trunk.tip + 5:g}"
+
+
+def _bend(start: float, end: float) -> float:
+    """The radius of a corner on the way from one height to the other, with its direction."""
+    return max(-5.0, min(5.0, (end - start) / 2))
+
+
+def _line(path: str, tooltip: str, style: RuleStyle) -> str:
     # The wide, invisible stroke makes the line easy to point at.
-    yield f'<path d="{path}" stroke-width="9" stroke-opacity="0"/>'
-    yield f'<path d="{path}" stroke-width="1.5"{_dashed(style)}/>'
-    yield f'<path d="M{x1:g} {y1:g}l6 -3.2v6.4z" fill="{style.colour}" stroke="none"/></g>'
+    return (
+        f"<g><title>{escape(tooltip)}</title>"
+        f'<path d="{path}" stroke-width="9" stroke-opacity="0"/>'
+        f'<path d="{path}" stroke-width="1.5"{_dashed(style)}/></g>'
+    )
 
 
 def _box(box: Box, unit: Unit, files: Mapping[str, SkillFile]) -> Iterator[str]:
@@ -163,6 +190,7 @@ def _label(unit: Unit, files: Mapping[str, SkillFile]) -> tuple[str, str]:
         number, words = f"{len(unit.extents)} units", first_words(unit, files)
     else:
         number, words = str(unit.lines.first), first_words(unit, files)
+    words = _MARKUP.sub("", words)
     return number, shortened(words, _LABEL_CHARS - len(number))
 
 

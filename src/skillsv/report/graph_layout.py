@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from skillsv.model.skill import Block, CompiledSkill, Edge, Leaf
@@ -53,11 +53,27 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wire:
-    """One edge as the corners of its line, from the unit that needs to the unit that is needed."""
+class Branch:
+    """One edge, from the left side of the unit that needs, along its row, to the trunk."""
 
     edge: Edge
-    points: tuple[tuple[float, float], ...]
+    start: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trunk:
+    """All edges of one rule to one unit: a line down the gap beside it, then into its right side at height `end`.
+
+    They share the line because dashes drawn over each other would no longer be dashes.
+    """
+
+    rule: str
+    target: str
+    x: float
+    tip: float
+    end: float
+    branches: tuple[Branch, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +84,7 @@ class Drawing:
     height: float
     boxes: tuple[Box, ...]
     lanes: tuple[Lane, ...]
-    wires: tuple[Wire, ...]
+    trunks: tuple[Trunk, ...]
 
 
 @dataclass(slots=True)
@@ -100,8 +116,8 @@ def lay_out(compiled: CompiledSkill, *, top: float) -> Drawing:
         )
         for name, depth, start, end in rows.lanes
     )
-    wires = _wires(edges, {box.unit: box for box in boxes}, tracks)
-    return Drawing(width=width, height=rows.bottom, boxes=boxes, lanes=lanes, wires=wires)
+    trunks = tuple(_trunks(edges, {box.unit: box for box in boxes}, tracks))
+    return Drawing(width=width, height=rows.bottom, boxes=boxes, lanes=lanes, trunks=trunks)
 
 
 def _rows(root: Block, top: float) -> _Rows:
@@ -180,24 +196,32 @@ def _lefts(columns: int, widest: dict[int, int], left: float) -> tuple[list[floa
     return lefts, left
 
 
-def _wires(edges: Sequence[Edge], boxes: dict[str, Box], tracks: dict[tuple[str, str], int]) -> tuple[Wire, ...]:
+def _trunks(edges: Sequence[Edge], boxes: dict[str, Box], tracks: dict[tuple[str, str], int]) -> Iterator[Trunk]:
     leaving: dict[str, list[tuple[str, str]]] = defaultdict(list)
     arriving: dict[str, list[str]] = defaultdict(list)
+    bundles: dict[tuple[str, str], list[Edge]] = defaultdict(list)
     for edge in edges:
-        if (edge.target, edge.rule) not in leaving[edge.source]:
-            leaving[edge.source].append((edge.target, edge.rule))
+        bundle = (edge.target, edge.rule)
+        if bundle not in leaving[edge.source]:
+            leaving[edge.source].append(bundle)
         if edge.rule not in arriving[edge.target]:
             arriving[edge.target].append(edge.rule)
-    wires = []
-    for edge in edges:
-        source, target = boxes[edge.source], boxes[edge.target]
-        bundle = (edge.target, edge.rule)
-        start = source.middle + _port(leaving[edge.source].index(bundle), len(leaving[edge.source]))
-        end = target.middle + _port(arriving[edge.target].index(edge.rule), len(arriving[edge.target]))
-        turn = target.x + BOX_WIDTH + TRACK_MARGIN + TRACK_STEP * tracks[bundle]
-        points = ((source.x, start), (turn, start), (turn, end), (target.x + BOX_WIDTH, end))
-        wires.append(Wire(edge=edge, points=points))
-    return tuple(wires)
+        bundles[bundle].append(edge)
+    for (target, rule), members in bundles.items():
+        box = boxes[target]
+        yield Trunk(
+            rule=rule,
+            target=target,
+            x=box.x + BOX_WIDTH + TRACK_MARGIN + TRACK_STEP * tracks[target, rule],
+            tip=box.x + BOX_WIDTH,
+            end=box.middle + _port(arriving[target].index(rule), len(arriving[target])),
+            branches=tuple(_branch(edge, boxes[edge.source], leaving[edge.source]) for edge in members),
+        )
+
+
+def _branch(edge: Edge, source: Box, leaving: Sequence[tuple[str, str]]) -> Branch:
+    port = _port(leaving.index((edge.target, edge.rule)), len(leaving))
+    return Branch(edge=edge, start=source.x, height=source.middle + port)
 
 
 def _port(index: int, count: int) -> float:

@@ -1,0 +1,59 @@
+"""`skillsv compile`: the map of a skill."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from skillsv.cli.flags import CompileFlags, Json
+from skillsv.cli.printing import deliver, json_text, print_lines
+from skillsv.errors import SettingsError
+from skillsv.model.skill import CompiledSkill
+
+
+def compile_(
+    skill: Annotated[Path, Parameter(help="A skill folder, or one Markdown file.")],
+    /,
+    *,
+    json: Json = False,
+    graph: Annotated[Literal["svg", "dot"] | None, Parameter(help="Draw the units and their dependencies.")] = None,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="Write to this file, not stdout.")] = None,
+    flags: CompileFlags | None = None,
+) -> int:
+    """skillsv compile my-skill --graph svg -o my-skill.svg
+
+    Map a skill: its units, what each needs and why, and the tree they stand in. No model, no cost.
+    """  # noqa: D403, D415 - help begins with an example
+    from skillsv.compile import compile_skill
+
+    if json and graph:
+        raise SettingsError("--json and --graph ask for two results at once.", hint="Give one of them.")
+    compiled = compile_skill(skill, (flags or CompileFlags()).options())
+    if json or graph or output:
+        deliver(_document(compiled, json=json, graph=graph), output)
+    else:
+        from skillsv.report.outline import outline
+
+        print_lines(outline(compiled))
+    return 0
+
+
+def _document(compiled: CompiledSkill, *, json: bool, graph: str | None) -> str:
+    """The result as the text of one file."""
+    if json:
+        from skillsv.report.compiled import compiled_json
+
+        return json_text(compiled_json(compiled))
+    if graph == "svg":
+        from skillsv.report.graph import graph_svg
+
+        return graph_svg(compiled)
+    if graph == "dot":
+        from skillsv.report.graph_dot import graph_dot
+
+        return graph_dot(compiled)
+    from skillsv.report.outline import outline_text
+
+    return outline_text(compiled)

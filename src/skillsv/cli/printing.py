@@ -1,0 +1,45 @@
+"""How results leave a command: text with colour only on a terminal, JSON that any program reads, files."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from skillsv.errors import OutputError
+
+Line = tuple[tuple[str, str], ...]
+"""Fragments of one line, each with the style a terminal may give it."""
+
+
+def print_lines(lines: Iterable[Line]) -> None:
+    """Print the lines on stdout, in colour where a person is looking."""
+    if not sys.stdout.isatty():
+        deliver("".join("".join(text for text, _ in line) + "\n" for line in lines), None)
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False, soft_wrap=True)
+    for line in lines:
+        console.print(Text.assemble(*line))
+
+
+def json_text(value: Any) -> str:
+    """JSON in plain ASCII: file names that are no valid Unicode come through every pipe, as escapes."""
+    return json.dumps(value, indent=2, ensure_ascii=True) + "\n"
+
+
+def deliver(text: str, path: Path | None) -> None:
+    """Write the text to the file, or to stdout where none was given."""
+    if path is None:
+        encoding = sys.stdout.encoding or "utf-8"
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        return
+    try:
+        path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as trouble:
+        reason = trouble.strerror or "it cannot be written"
+        raise OutputError(f"{reason}.", where=str(path), hint="Choose another file with -o.") from trouble
