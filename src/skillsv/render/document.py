@@ -1,0 +1,77 @@
+"""The main file cut into pieces, each with the set of units it survives with, as bits of a number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from skillsv.model.skill import CompiledSkill, Piece, PieceRole
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slice:
+    """A piece of the main file: its bytes, and `scope`, the bits of the units it survives with (0 for a gap)."""
+
+    data: bytes
+    scope: int
+    role: PieceRole
+    unit: str | None = None
+
+    @property
+    def gap(self) -> bool:
+        """Whether these are blank lines between blocks."""
+        return self.role is PieceRole.GAP
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """The main file as slices that concatenate to it."""
+
+    path: str
+    data: bytes
+    slices: tuple[Slice, ...]
+
+
+def main_document(compiled: CompiledSkill, bits: Mapping[str, int]) -> Document:
+    """The main file of the skill, with the scaffold rule worked out for every slice."""
+    path = compiled.skill.main
+    data = compiled.skill.file(path).data or b""
+    pieces = next((layout.pieces for layout in compiled.layouts if layout.file == path), ())
+    below = _units_below(compiled, bits)
+    slices = tuple(
+        Slice(
+            data=data[piece.span.start : piece.span.end],
+            scope=_scope(piece, compiled, bits, below),
+            role=piece.role,
+            unit=piece.unit,
+        )
+        for piece in pieces
+    )
+    return Document(path=path, data=data, slices=slices)
+
+
+def _units_below(compiled: CompiledSkill, bits: Mapping[str, int]) -> list[int]:
+    """For each section the bits of all units in its subtree; the trigger stands beside the text, not in it."""
+    below = [0] * len(compiled.sections)
+    for layout in compiled.layouts:
+        for piece in layout.pieces:
+            if piece.unit is not None and piece.unit != compiled.trigger:
+                below[piece.section] |= bits[piece.unit]
+    for index in range(len(below) - 1, 0, -1):  # a parent stands before its children
+        parent = compiled.sections[index].parent
+        if parent is not None:
+            below[parent] |= below[index]
+    return below
+
+
+def _scope(piece: Piece, compiled: CompiledSkill, bits: Mapping[str, int], below: list[int]) -> int:
+    if piece.role is PieceRole.GAP:
+        return 0
+    if piece.unit is not None:
+        return bits[piece.unit]
+    if piece.role is PieceRole.BOM:
+        return (1 << len(compiled.units)) - 1  # the mark belongs to the file: there with anything at all
+    section: int | None = piece.section
+    while section is not None and not below[section]:
+        section = compiled.sections[section].parent  # a heading with no unit below it follows its parent
+    return below[section] if section is not None else (1 << len(compiled.units)) - 1
