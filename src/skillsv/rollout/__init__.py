@@ -1,0 +1,36 @@
+"""The only room that spends: which rollouts come next, running them within limits, and never losing one."""
+
+from skillsv.rollout.budget import budget
+from skillsv.rollout.checks import check_activation, check_noise, with_replicates
+from skillsv.rollout.engine import Engine, Job, LocalEngine
+from skillsv.rollout.forecast import Forecast, PerRollout, forecast
+from skillsv.rollout.ledger import Ledger
+from skillsv.rollout.options import RunnerOptions, Timing
+from skillsv.rollout.run_folder import Manifest, RunFolder, Status
+from skillsv.rollout.runner import Runner
+from skillsv.rollout.stop import Stop, stop_on_signals
+from skillsv.rollout.walk import Policy, chain_walk
+
+__all__ = [
+    "Engine",
+    "Forecast",
+    "Job",
+    "Ledger",
+    "LocalEngine",
+    "Manifest",
+    "PerRollout",
+    "Policy",
+    "RunFolder",
+    "Runner",
+    "RunnerOptions",
+    "Status",
+    "Stop",
+    "Timing",
+    "budget",
+    "chain_walk",
+    "check_activation",
+    "check_noise",
+    "forecast",
+    "stop_on_signals",
+    "with_replicates",
+]

@@ -1,0 +1,100 @@
+"""Two questions before the budget is spent: does the skill change anything, and does the agent repeat itself?
+
+Both are policies over the anchors, so what they pay for is in the ledger when the chains ask for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from skillsv.model.chain import ChainPlan, Scores
+from skillsv.model.coalition import Coalition, Operator
+from skillsv.model.rollout import Answers, Request
+from skillsv.rollout.walk import Policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Activation:
+    """Scores of the bare agent and of the full skill. `same_tree`: both render to the same bytes."""
+
+    empty: Scores
+    full: Scores
+    same_tree: bool = False
+
+    @property
+    def silent(self) -> bool:
+        """Whether the skill, though it renders differently from none, changed not a single score that is known."""
+        pairs = [(one, other) for one, other in zip(self.empty, self.full, strict=True) if None not in (one, other)]
+        return not self.same_tree and bool(pairs) and all(one == other for one, other in pairs)
+
+    def sentence(self) -> str | None:
+        """What a person should know before paying for more, None if all is well."""
+        if self.same_tree:
+            return "The full skill renders to nothing: there is nothing to value."
+        if not self.silent:
+            return None
+        known = [score for score in self.full if score is not None]
+        level = f"all score {known[0]:g}" if len(set(known)) == 1 else "each scores the same"
+        return (
+            f"The skill changed no score on {len(known)} tasks ({level} with it and without it): "
+            "check that the agent reads it, or choose harder tasks."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise:
+    """How often repeats of one rollout disagreed. `compared` groups of repeats, `differing` of them not all equal."""
+
+    compared: int
+    differing: int
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether no repeat differed. Nothing compared is no evidence of noise, nor of its absence."""
+        return self.differing == 0
+
+    def sentence(self) -> str:
+        """The finding in one line."""
+        if not self.compared:
+            return "No repeats could be compared: the agent is taken to be deterministic."
+        if self.deterministic:
+            return f"{self.compared} repeated rollouts all agreed: answers are reused between chains."
+        return (
+            f"{self.differing} of {self.compared} repeated rollouts disagreed: the agent is not deterministic, "
+            "so every chain runs its own replicates."
+        )
+
+
+def check_activation(tasks: Sequence[str], everything: Coalition, *, same_tree: bool = False) -> Policy[Activation]:
+    """Score the bare agent and the full skill on these tasks. `same_tree` says that both render to the same bytes."""
+    empty = tuple(_anchor(frozenset(), task, 0, "check:activation") for task in tasks)
+    full = tuple(_anchor(everything, task, 0, "check:activation") for task in tasks)
+    answers = yield (*empty, *full)
+    return Activation(empty=_scores(answers, empty), full=_scores(answers, full), same_tree=same_tree)
+
+
+def check_noise(tasks: Sequence[str], everything: Coalition, *, repeats: int = 3) -> Policy[Noise]:
+    """Run both anchors `repeats` times on these tasks and compare; the first time is the one that chains reuse."""
+    groups = [
+        tuple(_anchor(coalition, task, replicate, "check:noise") for replicate in range(repeats))
+        for coalition in (frozenset[str](), everything)
+        for task in tasks
+    ]
+    answers = yield tuple(request for group in groups for request in group)
+    known = [[score for score in _scores(answers, group) if score is not None] for group in groups]
+    compared = [scores for scores in known if len(scores) > 1]
+    return Noise(compared=len(compared), differing=sum(len(set(scores)) > 1 for scores in compared))
+
+
+def with_replicates(plans: Iterable[ChainPlan], noise: Noise, *, offset: int = 0) -> list[ChainPlan]:
+    """The plans with replicate 0 for a deterministic agent, else a fresh one per chain: its index plus `offset`."""
+    return [replace(plan, replicate=0 if noise.deterministic else plan.index + offset) for plan in plans]
+
+
+def _anchor(coalition: Coalition, task: str, replicate: int, why: str) -> Request:
+    return Request(coalition=coalition, operator=Operator.DELETE, task=task, replicate=replicate, why=why)
+
+
+def _scores(answers: Answers, requests: Iterable[Request]) -> Scores:
+    return tuple(answers[request] for request in requests)

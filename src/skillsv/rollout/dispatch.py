@@ -1,0 +1,277 @@
+"""From a queue of wanted rollouts to saved ones: launch, retry, slow down, save, stop.
+
+Everything here runs on one event loop, so a line of code that does not await cannot be interrupted. A flight is in
+`in_flight` from its submission until it is saved; from then on the ledger answers for it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+
+from skillsv.errors import BudgetReached, Interrupted, LedgerError, SkillSVError
+from skillsv.model.events import Note, RolloutFinished, RolloutRetried
+from skillsv.model.protocols import Listener
+from skillsv.model.rollout import Request, Rollout, RolloutFailure, RolloutKey, Usage
+from skillsv.rollout.engine import Engine, Job
+from skillsv.rollout.ledger import Ledger
+from skillsv.rollout.options import RunnerOptions, Timing
+from skillsv.rollout.pace import SLOWING, Pace, backoff
+from skillsv.rollout.tally import Tally
+
+
+@dataclass(slots=True, eq=False)
+class Flight:
+    """One wanted rollout on its way. `rank` orders the queue; `abandoned`: the run stopped before it had a result."""
+
+    request: Request
+    key: RolloutKey
+    rank: tuple[int, int]
+    attempt: int = 0
+    round: int = 0
+    usage: Usage = field(default_factory=Usage)
+    rollout: Rollout | None = None
+    abandoned: bool = False
+    done: anyio.Event = field(default_factory=anyio.Event)
+
+    def __lt__(self, other: Flight) -> bool:
+        return self.rank < other.rank
+
+
+class Dispatcher:
+    """Runs flights on an engine within the limits of the options, and saves each before it counts."""
+
+    def __init__(
+        self,
+        *,
+        engine: Engine,
+        ledger: Ledger,
+        job_of: Callable[[Flight], Job],
+        options: RunnerOptions,
+        listener: Listener,
+        timing: Timing,
+    ) -> None:
+        self.in_flight: dict[RolloutKey, Flight] = {}
+        self.given_up: dict[RolloutKey, RolloutFailure] = {}
+        self.halted: SkillSVError | None = None
+        self.tally = Tally(timing.clock)
+        self._engine = engine
+        self._ledger = ledger
+        self._job_of = job_of
+        self._options = options
+        self._listener = listener
+        self._timing = timing
+        self._pace = Pace(options.jobs)
+        self._queue: list[Flight] = []
+        self._active = 0
+        self._pauses = 0
+        self._naps: set[anyio.CancelScope] = set()
+        self._unsaved: list[Flight] = []
+        self._more = anyio.Event()
+        self._closing = False
+        self._group: TaskGroup | None = None
+
+    def start(self, group: TaskGroup) -> None:
+        """Begin a stretch of work whose tasks live in `group`."""
+        self._group = group
+        self._closing = False
+
+    def submit(self, flights: list[Flight]) -> None:
+        """Want these rollouts. In a run that is stopping they are abandoned at once."""
+        for flight in flights:
+            self.in_flight[flight.key] = flight
+            if self.halted is None:
+                heapq.heappush(self._queue, flight)
+            else:
+                self._abandon(flight)
+        self._pump()
+
+    def follow_stop(self, level: int) -> None:
+        """First request: start nothing new. Second: cancel what runs; what has finished is still saved."""
+        self.halt(Interrupted("stopped.", hint="Everything that finished is saved; the same command resumes."))
+        if level > 1 and self._group is not None:
+            self._group.cancel_scope.cancel()
+
+    def halt(self, why: SkillSVError) -> None:
+        """Start nothing more; what is in flight goes on to its end. The first reason stands."""
+        if self.halted is not None:
+            return
+        self.halted = why
+        for flight in self._queue:
+            self._abandon(flight)
+        self._queue.clear()
+        for nap in tuple(self._naps):
+            nap.cancel()
+
+    def _abandon(self, flight: Flight) -> None:
+        flight.abandoned = True
+        self.in_flight.pop(flight.key, None)
+        flight.done.set()
+
+    def _pump(self) -> None:
+        """Launch while there is room, work and budget."""
+        while self._queue and not self._pauses and self._active < self._room():
+            reason = self._options.budget.reached(self.tally.spent(self._active))
+            if reason is not None:
+                what = f"the budget of {reason} is used up."
+                self.halt(BudgetReached(what, hint="The partial result is kept; raise the limit to go on from here."))
+                return
+            self._launch(heapq.heappop(self._queue))
+
+    def _room(self) -> int:
+        slots = self._engine.slots
+        return self._pace.at_once if slots is None else min(self._pace.at_once, slots)
+
+    def _launch(self, flight: Flight) -> None:
+        flight.attempt += 1
+        flight.round = self._pace.round
+        self._active += 1
+        self.tally.attempts += 1
+        self._spawn(self._execute, flight)
+
+    def _spawn(self, work: Callable[..., Any], *arguments: object) -> None:
+        assert self._group is not None, "flights are submitted only while a stretch of work is open"
+        self._group.start_soon(work, *arguments)
+
+    async def _execute(self, flight: Flight) -> None:
+        try:
+            rollout = await self._engine.run(self._job_of(flight))
+        except SkillSVError as error:
+            self._abandon(flight)
+            self.halt(error)
+            return
+        finally:
+            self._active -= 1
+        flight.usage += rollout.usage
+        failure = rollout.failure
+        if failure is None or not self._again(flight, failure):
+            self._landed(flight, rollout)
+        self._pump()
+
+    def _again(self, flight: Flight, failure: RolloutFailure) -> bool:
+        """Whether this failed flight is taken care of by another attempt, now or in a later session."""
+        if not failure.kind.worth_retrying or flight.attempt >= self._options.attempts:
+            return False
+        if self.halted is not None:
+            self._abandon(flight)
+            return True
+        options = self._options
+        wait = backoff(
+            flight.key, flight.attempt, failure, base=options.backoff, cap=options.longest_wait, seed=options.seed
+        )
+        if failure.kind in SLOWING:
+            self._slow_down(flight, failure)
+        self._listener(
+            RolloutRetried(
+                task=flight.request.task,
+                attempt=flight.attempt,
+                kind=failure.kind,
+                message=failure.message,
+                wait=wait,
+            )
+        )
+        self._spawn(self._retry_after, flight, wait)
+        return True
+
+    def _slow_down(self, flight: Flight, failure: RolloutFailure) -> None:
+        if not self._pace.slowed(flight.round):
+            return
+        self._listener(Note(message=f"the service asks for patience: {self._pace.at_once} rollouts at once from here."))
+        if failure.retry_after:
+            self._pauses += 1
+            self._spawn(self._pause, failure.retry_after)
+
+    async def _pause(self, seconds: float) -> None:
+        await self._nap(seconds)
+        self._pauses -= 1
+        self._pump()
+
+    async def _retry_after(self, flight: Flight, wait: float) -> None:
+        await self._nap(wait)
+        if self.halted is None:
+            heapq.heappush(self._queue, flight)
+            self._pump()
+        else:
+            self._abandon(flight)
+
+    async def _nap(self, seconds: float) -> None:
+        with anyio.CancelScope() as scope:
+            self._naps.add(scope)
+            try:
+                await self._timing.sleep(seconds)
+            finally:
+                self._naps.discard(scope)
+
+    def _landed(self, flight: Flight, rollout: Rollout) -> None:
+        if rollout.failure is None:
+            self._pace.succeeded()
+        flight.rollout = replace(rollout, attempts=flight.attempt, usage=flight.usage)
+        self._unsaved.append(flight)
+        self._more.set()
+
+    async def save_all(self) -> None:
+        """Save what lands, all that is there at a time in one transaction, until closed. Cancelling waits for it."""
+        with anyio.CancelScope(shield=True):
+            while self._unsaved or not self._closing:
+                if not self._unsaved:
+                    self._more = anyio.Event()
+                    await self._more.wait()
+                    continue
+                batch, self._unsaved = self._unsaved, []
+                try:
+                    await self._save(batch)
+                except LedgerError as error:
+                    self._cannot_save(batch, error)
+                    return
+
+    async def _save(self, batch: list[Flight]) -> None:
+        rollouts = [flight.rollout for flight in batch if flight.rollout is not None]
+        await anyio.to_thread.run_sync(partial(self._ledger.record, *rollouts, run=self._options.run))
+        for flight in batch:
+            self._settle(flight)
+
+    def _cannot_save(self, batch: list[Flight], error: LedgerError) -> None:
+        """Without a ledger every further rollout would be lost: stop at once."""
+        self.halt(error)
+        for flight in batch:
+            self._abandon(flight)
+        if self._group is not None:
+            self._group.cancel_scope.cancel()
+
+    def _settle(self, flight: Flight) -> None:
+        rollout = flight.rollout
+        assert rollout is not None, "only what landed is saved"
+        del self.in_flight[flight.key]
+        self.tally.finished(rollout)
+        if rollout.failure is not None:
+            self.given_up[flight.key] = rollout.failure
+        self._listener(finished_event(flight.request, rollout, reused=False))
+        flight.done.set()
+        verdict = self.tally.verdict(self._options) if rollout.failure is not None else None
+        if verdict is not None:
+            self.halt(verdict)
+
+    def close(self) -> None:
+        """Nothing more will land: `save_all` ends when the rest is saved."""
+        self._closing = True
+        self._more.set()
+
+
+def finished_event(request: Request, rollout: Rollout, *, reused: bool) -> RolloutFinished:
+    """What listeners hear about one request that has its answer."""
+    return RolloutFinished(
+        task=request.task,
+        tree=rollout.key.tree,
+        why=request.why,
+        score=rollout.score,
+        reused=reused,
+        usage=rollout.usage,
+        duration=rollout.duration,
+        failure=None if rollout.failure is None else rollout.failure.kind,
+    )

@@ -1,0 +1,178 @@
+"""What executes one rollout: workspace, agent, verifier. Here a crash becomes a recorded failure, never a zero.
+
+The runner knows only the protocol. An engine that sends jobs to other machines fits behind it: a `Job` is plain data.
+"""
+
+from __future__ import annotations
+
+import errno
+import math
+import time
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+import anyio
+
+from skillsv.errors import RolloutError, SkillSVError, VerifierFailure
+from skillsv.model.coalition import Rendering
+from skillsv.model.protocols import Agent, Verifier
+from skillsv.model.rollout import FailureKind, Outcome, Rollout, RolloutFailure, RolloutKey
+from skillsv.model.task import Task
+from skillsv.sandbox.workspace import fresh_workspace
+
+MESSAGE_LIMIT = 2000
+"""Characters of a failure's message that are kept: enough to see the cause, too few to fill the ledger."""
+
+DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
+
+OpenWorkspace = Callable[[Task], AbstractAsyncContextManager[Path]]
+"""Makes a fresh folder holding the task's files, and removes it afterwards."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One rollout to execute: everything an engine needs, on this machine or another. `timeout` in seconds."""
+
+    key: RolloutKey
+    skill: Rendering
+    task: Task
+    timeout: float | None = None
+
+
+class Engine(Protocol):
+    """Executes rollouts, and what its implementer owes.
+
+    1. `run` always returns: a score, or a failure with its kind. It retries nothing; the runner does, from the ledger.
+    2. Cancelling `run` stops the agent, wherever it runs, so that it spends no more.
+    3. An error that no retry can mend (a setting, a missing key) is raised as a `SkillSVError` and ends the run.
+    4. `slots` is how many jobs it can take at once now (at least one), None for as many as asked.
+    5. It is opened before the first job and closed after the last: `async with engine:`.
+    """
+
+    @property
+    def slots(self) -> int | None:
+        """How many jobs it can take at once now."""
+
+    async def run(self, job: Job) -> Rollout:
+        """Execute one job."""
+
+    async def __aenter__(self) -> Self:
+        """Make ready."""
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Let go of everything."""
+
+
+class LocalEngine:
+    """Runs the agent and the verifier in this process."""
+
+    def __init__(
+        self,
+        agent: Agent,
+        verifier: Verifier,
+        *,
+        workspace: OpenWorkspace = fresh_workspace,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._agent = agent
+        self._verifier = verifier
+        self._workspace = workspace
+        self._clock = clock
+
+    @property
+    def slots(self) -> int | None:
+        """As many as asked."""
+        return None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    async def run(self, job: Job) -> Rollout:
+        """The one place where any exception of an agent or verifier becomes a failure of its rollout."""
+        started = self._clock()
+        blank = Rollout(key=job.key, task_id=job.task.id, score=None)
+        try:
+            with anyio.move_on_after(job.timeout) as limit:
+                rollout = await self._attempt(job, blank)
+            if limit.cancelled_caught:
+                rollout = replace(blank, failure=_too_late(job))
+        except (Exception, SystemExit) as error:
+            failure = failure_of(error)
+            if failure is None:
+                raise
+            rollout = replace(blank, failure=failure)
+        # A clock that jumps back must not make time negative.
+        return replace(rollout, duration=max(0.0, self._clock() - started))
+
+    async def _attempt(self, job: Job, blank: Rollout) -> Rollout:
+        skill = None if job.skill.empty else job.skill
+        async with self._workspace(job.task) as workspace:
+            outcome = await self._agent.run(skill, job.task, job.key.replicate, workspace)
+            answered = _answered(blank, outcome)
+            try:
+                score = await self._verifier.score(job.task, outcome, workspace)
+            except VerifierFailure as unsure:
+                # The agent was paid: its answer and usage are kept beside the failure.
+                return replace(answered, failure=failure_of(unsure))
+        if not _is_score(score):
+            message = f"the verifier of task {job.task.id} returned {score!r}, which is no score between 0 and 1."
+            return replace(answered, failure=RolloutFailure(kind=FailureKind.VERIFIER, message=message))
+        return replace(answered, score=float(score))
+
+
+def _answered(blank: Rollout, outcome: Outcome) -> Rollout:
+    return replace(
+        blank,
+        usage=outcome.usage,
+        answer=outcome.answer,
+        transcript=outcome.transcript,
+        opened=outcome.opened,
+    )
+
+
+def _is_score(score: object) -> bool:
+    return isinstance(score, (int, float)) and math.isfinite(score) and 0.0 <= score <= 1.0
+
+
+def _too_late(job: Job) -> RolloutFailure:
+    return RolloutFailure(
+        kind=FailureKind.TIMEOUT, message=f"no answer to task {job.task.id} within {job.timeout:g} s."
+    )
+
+
+def failure_of(error: BaseException) -> RolloutFailure | None:
+    """How this exception counts: a failure of the rollout, or None where it concerns the whole run."""
+    if isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        return failure_of(error.exceptions[0])
+    if isinstance(error, RolloutError):
+        return RolloutFailure(kind=_kind(error.kind), message=str(error)[:MESSAGE_LIMIT], retry_after=error.retry_after)
+    if isinstance(error, SkillSVError):
+        return None
+    return RolloutFailure(kind=_kind_of(error), message=f"{type(error).__name__}: {error}"[:MESSAGE_LIMIT])
+
+
+def _kind_of(error: BaseException) -> FailureKind:
+    match error:
+        case TimeoutError():
+            return FailureKind.TIMEOUT
+        case ConnectionError():
+            return FailureKind.CONNECTION
+        case OSError(errno=number) if number in DISK_ERRORS:
+            return FailureKind.DISK
+        case _:
+            return FailureKind.CRASH
+
+
+def _kind(name: str) -> FailureKind:
+    return FailureKind(name) if name in FailureKind._value2member_map_ else FailureKind.CRASH

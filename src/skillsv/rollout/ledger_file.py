@@ -1,0 +1,157 @@
+"""Opening the ledger's file: the writer's lock, the connections, and every way it can go wrong as one sentence."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from skillsv.errors import LedgerError
+from skillsv.rollout.schema import MIGRATIONS, TABLES, is_ours, migrate, version_of
+
+WHOLE_CHECK_LIMIT = 16 * 2**20
+"""Ledgers up to this many bytes are checked whole when opened; larger ones as their pages are read."""
+
+_SENTENCES = {
+    sqlite3.SQLITE_FULL: ("the disk is full.", "Free some space and run the same command again: it resumes."),
+    sqlite3.SQLITE_IOERR: (
+        "the disk refused to read or write.",
+        "Check its space and health, then run the same command again: it resumes.",
+    ),
+    sqlite3.SQLITE_READONLY: ("the ledger cannot be written.", "Make it writable or choose another --run-dir."),
+    sqlite3.SQLITE_PERM: ("the ledger may not be opened.", "Change its permissions or choose another --run-dir."),
+    sqlite3.SQLITE_CANTOPEN: ("the ledger cannot be opened.", "Check the path and its permissions."),
+    sqlite3.SQLITE_BUSY: ("another program holds the ledger.", "Close it, or give this run its own --run-dir."),
+    sqlite3.SQLITE_LOCKED: ("another program holds the ledger.", "Close it, or give this run its own --run-dir."),
+}
+_DAMAGED = ("the ledger is damaged; it was left as it is.", "Restore a copy of it, or move it away to start anew.")
+
+
+@contextmanager
+def clear_errors(path: Path) -> Iterator[None]:
+    """Say in a sentence what SQLite or the file system found wrong with the ledger."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", None)
+        what, hint = _DAMAGED if code is None else _SENTENCES.get(code & 0xFF, _DAMAGED)
+        raise LedgerError(what, where=str(path), hint=f"{hint} ({error})") from error
+    except OSError as error:
+        what = f"the ledger cannot be opened: {error.strerror or error}."
+        raise LedgerError(what, where=str(path), hint="Choose a --run-dir that can be written.") from error
+
+
+def take_lock(path: Path) -> int:
+    """Become the one writer, until the returned descriptor is closed or the process ends, however it ends."""
+    with clear_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        holder = os.read(lock, 32).decode(errors="replace").strip()
+        os.close(lock)
+        raise LedgerError(
+            f"another run{f' (process {holder})' if holder else ''} is writing to this ledger.",
+            where=str(path),
+            hint="Wait until it ends or stop it, or give this run its own --run-dir.",
+        ) from error
+    # Only for the sentence above: the lock is what counts, so a disk that takes no note of it is no reason to stop.
+    try:
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, str(os.getpid()).encode(), 0)
+    except OSError:
+        return lock
+    return lock
+
+
+def is_held(path: Path) -> bool:
+    """Whether a run is writing to this ledger now."""
+    try:
+        lock = os.open(path.with_name(path.name + ".lock"), os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
+def open_writer(path: Path) -> sqlite3.Connection:
+    """The connection that writes: checked first, then brought up to date; every commit reaches the disk."""
+    with clear_errors(path):
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=16)
+        try:
+            check(connection, path)
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            migrate(connection)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def open_reader(path: Path) -> sqlite3.Connection:
+    """A connection that cannot write. It follows a running writer, and opens a file on a read-only disk as well."""
+    if not path.is_file():
+        raise LedgerError("there is no ledger here.", where=str(path), hint="Run `skillsv value` first.")
+    with clear_errors(path):
+        connection = _connect_reading(path, "mode=ro")
+        try:
+            try:
+                version_of(connection)
+            except sqlite3.OperationalError:
+                # A read-only folder cannot hold the shared-memory file; without a log beside it the file is complete.
+                if path.with_name(path.name + "-wal").exists():
+                    raise
+                connection.close()
+                connection = _connect_reading(path, "mode=ro&immutable=1")
+            check(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _connect_reading(path: Path, how: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?{how}",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=16,
+    )
+
+
+def check(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse what is not a ledger, is newer than this program, or is damaged. Nothing is written here."""
+    version = version_of(connection)
+    if not is_ours(connection):
+        raise LedgerError(
+            "this file is a database of another program.", where=str(path), hint="Choose another --run-dir."
+        )
+    if version > len(MIGRATIONS):
+        raise LedgerError(
+            f"the ledger has schema {version}, this SkillSV knows {len(MIGRATIONS)}.",
+            where=str(path),
+            hint="Update SkillSV, or choose another --run-dir.",
+        )
+    if version == 0:
+        return
+    size = path.stat().st_size
+    complaint = "ok"
+    if size <= WHOLE_CHECK_LIMIT:
+        complaint = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    else:
+        for table in TABLES:
+            connection.execute(f"SELECT * FROM {table} ORDER BY id DESC LIMIT 1").fetchone()  # noqa: S608
+    if complaint != "ok":
+        what, hint = _DAMAGED
+        raise LedgerError(what, where=str(path), hint=f"{hint} ({complaint.splitlines()[-1]})")

@@ -1,0 +1,53 @@
+"""How a run behaves: everything that changes how fast and how far it gets, nothing that changes a value."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+import anyio
+
+from skillsv.errors import SettingsError
+from skillsv.rollout.budget import Limit, Unlimited
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerOptions:
+    """Concurrency, patience and limits of a run.
+
+    `attempts` and `timeout` (seconds) are per rollout; the wait between attempts doubles from `backoff` up to
+    `longest_wait`. More than `max_missing` of at least `judged_after` rollouts without a score, or the first
+    `hopeless_after` all without one, end the run. `run` names it in the ledger; `renderings` are kept in memory.
+    """
+
+    jobs: int = 8
+    attempts: int = 5
+    timeout: float | None = 600.0
+    backoff: float = 1.0
+    longest_wait: float = 60.0
+    budget: Limit = field(default_factory=Unlimited)
+    max_missing: float = 0.2
+    judged_after: int = 20
+    hopeless_after: int = 5
+    seed: int = 0
+    run: str = ""
+    renderings: int = 256
+
+    def __post_init__(self) -> None:
+        if self.jobs < 1:
+            raise SettingsError(f"{self.jobs} jobs cannot run anything.", hint="Use --jobs 1 or more.")
+        if self.attempts < 1:
+            raise SettingsError("a rollout needs at least one attempt.", hint="Use --attempts 1 or more.")
+        if self.timeout is not None and self.timeout <= 0:
+            raise SettingsError(f"a timeout of {self.timeout:g} s leaves no time.", hint="Use --timeout 600, say.")
+        if not 0.0 <= self.max_missing <= 1.0:
+            raise SettingsError(f"the share {self.max_missing:g} is not between 0 and 1.", hint="0.2 is usual.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """Where time comes from, so that a test can bring its own. The clock counts seconds from anywhere."""
+
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], Awaitable[None]] = anyio.sleep

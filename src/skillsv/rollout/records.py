@@ -1,0 +1,68 @@
+"""Chain records and observations as lines of JSON, tagged with their schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from skillsv.errors import RecordsError
+from skillsv.model.chain import ChainRecord, Observation
+from skillsv.rollout.durable import append_lines
+
+Record = ChainRecord | Observation
+
+SCHEMAS: dict[str, type[Record]] = {"skillsv.chain/1": ChainRecord, "skillsv.observation/1": Observation}
+_NAMES = {kind: name for name, kind in SCHEMAS.items()}
+
+
+class _Line(msgspec.Struct):
+    schema: str
+    record: msgspec.Raw
+
+
+_ENCODER = msgspec.json.Encoder(order="deterministic")
+_LINE = msgspec.json.Decoder(_Line)
+_DECODERS: dict[str, msgspec.json.Decoder[Any]] = {name: msgspec.json.Decoder(kind) for name, kind in SCHEMAS.items()}
+
+
+def encode_record(record: Record) -> bytes:
+    """One line, newline included; the same record gives the same bytes."""
+    return _ENCODER.encode({"schema": _NAMES[type(record)], "record": record}) + b"\n"
+
+
+def append_records(path: Path, records: Iterable[Record]) -> None:
+    """Add records at the end, durably."""
+    lines = b"".join(map(encode_record, records))
+    if lines:
+        append_lines(path, lines)
+
+
+def read_records(path: Path) -> Iterator[Record]:
+    """All records in the order they were written. A torn last line (a crash while writing) is no record yet."""
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if line.endswith(b"\n"):
+                yield _decode(line, f"{path}:{number}")
+
+
+def _decode(line: bytes, where: str) -> Record:
+    try:
+        tagged = _LINE.decode(line)
+        decoder = _DECODERS.get(tagged.schema)
+        if decoder is not None:
+            record: Record = decoder.decode(tagged.record)
+            return record
+    except msgspec.DecodeError as error:
+        raise RecordsError(
+            f"this line is no record ({error}).", where=where, hint="Move the file away; the ledger fills a new one."
+        ) from error
+    raise RecordsError(
+        f"this record has the schema {tagged.schema!r}, which this SkillSV does not know.",
+        where=where,
+        hint="Update SkillSV.",
+    )
