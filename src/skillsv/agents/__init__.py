@@ -1,0 +1,6 @@
+"""Agents: what answers a task, with the skill it is given or without."""
+
+from skillsv.agents.make import make_agent
+from skillsv.agents.options import AgentOptions
+
+__all__ = ["AgentOptions", "make_agent"]

@@ -1,0 +1,58 @@
+"""From a specification such as `python:agent.py:run` to an agent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from skillsv.agents.options import AgentOptions
+from skillsv.errors import SettingsError
+from skillsv.model.protocols import Agent
+
+
+def make_agent(spec: str, options: AgentOptions | None = None) -> Agent:
+    """The agent that a specification names. Raises SettingsError with the known kinds where it names none."""
+    scheme, colon, rest = spec.partition(":")
+    maker = MAKERS.get(scheme)
+    if maker is None or not colon or not rest:
+        raise SettingsError(
+            f"`{spec}` is not an agent.",
+            hint="Known: command:PROGRAM ..., python:FILE.py:name, planted:NAME.",
+        )
+    return maker(rest, options or AgentOptions())
+
+
+def _command(rest: str, options: AgentOptions) -> Agent:
+    from skillsv.agents.command import CommandAgent
+
+    return CommandAgent(rest, options)
+
+
+def _python(rest: str, options: AgentOptions) -> Agent:
+    from skillsv.agents.python import PythonAgent
+
+    return PythonAgent(rest, options)
+
+
+def _planted(rest: str, options: AgentOptions) -> Agent:
+    del options  # a planted agent starts no program and reads no file
+    from skillsv.agents.planted import make_planted
+
+    return make_planted(rest)
+
+
+def _not_yet(rest: str, options: AgentOptions) -> Agent:
+    del options
+    raise SettingsError(
+        f"This version has no such agent yet (`{rest}`).",
+        hint="A command:PROGRAM or python:FILE.py:name that calls the model works today.",
+    )
+
+
+MAKERS: Mapping[str, Callable[[str, AgentOptions], Agent]] = {
+    "command": _command,
+    "python": _python,
+    "planted": _planted,
+    "model": _not_yet,
+    "inspect": _not_yet,
+}
+"""One row per kind of agent; each is imported only when it is asked for."""

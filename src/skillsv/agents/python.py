@@ -1,0 +1,77 @@
+"""The agent `python:FILE.py:name`: a function of the user's, plain or `async`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from skillsv.agents.options import AgentOptions
+from skillsv.errors import AgentFailure, RolloutError
+from skillsv.model.coalition import Rendering
+from skillsv.model.rollout import FailureKind, Outcome
+from skillsv.model.task import Task
+from skillsv.sandbox.callables import OutOfTime, call_function, describe, line_of, load_function
+from skillsv.sandbox.views import SkillView, TaskView
+
+
+class PythonAgent:
+    """Calls `name(skill, task, replicate)`, which returns the answer as text or an `Outcome`.
+
+        def run(skill, task, replicate):
+            return "42" if skill and "the answer is 42" in skill.text else "?"
+
+    `skill` is None for the bare agent, else has `.text`, `.files` and `.folder`; `task` has the fields of its line.
+    A plain function runs in a thread. An exception is a failure of the infrastructure, never a wrong answer; raise
+    `skillsv.errors.AgentFailure` to say which kind.
+    """
+
+    def __init__(self, place: str, options: AgentOptions) -> None:
+        self._options = options
+        self._user = load_function(place, options.folder)
+        settings = f"{options.skill_dir or ''}:{options.hide_target}"
+        self._fingerprint = f"python/1:{self._user.digest}:{settings}"
+
+    @property
+    def fingerprint(self) -> str:
+        """Covers the function's name, its file and the files beside it that it imports."""
+        return self._fingerprint
+
+    async def run(self, skill: Rendering | None, task: Task, replicate: int, workspace: Path) -> Outcome:
+        """Call the function once."""
+        bare = skill is None or skill.empty
+        arguments = (
+            None if bare or skill is None else SkillView(skill, workspace, self._options.skill_dir),
+            TaskView.of(task, workspace, hide_target=self._options.hide_target),
+            replicate,
+        )
+        try:
+            answer = await call_function(self._user.function, arguments, self._options.timeout)
+        except OutOfTime:
+            raise AgentFailure(
+                f"{self._place} did not return within {self._options.timeout:g} s.", kind=FailureKind.TIMEOUT
+            ) from None
+        except RolloutError:
+            raise
+        except (Exception, SystemExit) as error:  # the edge of a rollout: a crash becomes a recorded failure
+            line = line_of(error, self._user.file)
+            raise AgentFailure(f"{self._user.file.name}:{line}: {describe(error)}", kind=FailureKind.CRASH) from error
+        return self._outcome(answer)
+
+    @property
+    def _place(self) -> str:
+        return f"{self._user.file.name}:{self._user.name}"
+
+    def _outcome(self, answer: Any) -> Outcome:
+        if isinstance(answer, str):
+            answer = Outcome(answer=answer)
+        if not isinstance(answer, Outcome):
+            raise AgentFailure(
+                f"{self._place} returned {type(answer).__name__} instead of text or an Outcome.",
+                kind=FailureKind.BAD_OUTPUT,
+            )
+        if len(answer.answer) > self._options.output_bytes:
+            raise AgentFailure(
+                f"{self._place} returned more than {self._options.output_bytes} characters.",
+                kind=FailureKind.BAD_OUTPUT,
+            )
+        return answer

@@ -1,0 +1,21 @@
+"""The environment a program of a rollout sees: declared names and private folders, nothing else of the user's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from skillsv.sandbox.workspace import disk_trouble
+
+_ALWAYS = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
+
+
+def private_environment(workspace: Path, forward: Sequence[str] = ()) -> dict[str, str]:
+    """PATH, the language, the `forward`ed names, and a HOME and TMPDIR inside the workspace (hidden folders there)."""
+    kept = {name: os.environ[name] for name in (*_ALWAYS, *forward) if name in os.environ}
+    home, temporary = workspace / ".home", workspace / ".tmp"
+    with disk_trouble(workspace):
+        home.mkdir(exist_ok=True)
+        temporary.mkdir(exist_ok=True)
+    return {"PATH": os.defpath, **kept, "HOME": str(home), "TMPDIR": str(temporary)}

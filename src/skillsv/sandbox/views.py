@@ -1,0 +1,94 @@
+"""What user code sees of a task and a skill: plain attributes, files where they really lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from skillsv.model.coalition import Rendering
+from skillsv.model.task import Task
+from skillsv.sandbox.placement import place_skill
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskView:
+    """A task as the user's function gets it: `task.id` or `task["id"]`. `files` lie in `folder`, the working folder."""
+
+    id: str
+    input: str
+    target: Any
+    stratum: str
+    files: Mapping[str, Path]
+    verifier: str
+    metadata: Mapping[str, Any]
+    folder: Path
+
+    @classmethod
+    def of(cls, task: Task, workspace: Path, *, hide_target: bool = False) -> TaskView:
+        """The view of a task whose files lie in `workspace`; `hide_target` keeps the answer and the check from it."""
+        return cls(
+            id=task.id,
+            input=task.input,
+            target=None if hide_target else task.target,
+            stratum=task.stratum,
+            files={name: workspace / name for name in task.files},
+            verifier="" if hide_target else task.verifier,
+            metadata=task.metadata,
+            folder=workspace,
+        )
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.keys():
+            raise KeyError(name)
+        return getattr(self, name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The field of this name, or the default."""
+        return getattr(self, name) if name in self.keys() else default
+
+    def keys(self) -> tuple[str, ...]:
+        """The names of the fields, so that `dict(task)` works."""
+        return tuple(field.name for field in fields(self))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+
+class SkillView:
+    """A rendered skill as the user's function gets it; `folder` is written to disk only when it is asked for."""
+
+    def __init__(self, rendering: Rendering, workspace: Path, skill_dir: str | None = None) -> None:
+        self._rendering = rendering
+        self._workspace = workspace
+        self._skill_dir = skill_dir
+        self._folder: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """The skill's name."""
+        return self._rendering.skill_name
+
+    @property
+    def text(self) -> str:
+        """SKILL.md (or the one Markdown file) as rendered."""
+        return self._rendering.text
+
+    @property
+    def files(self) -> Mapping[str, bytes]:
+        """Relative path to bytes, SKILL.md included."""
+        return {file.path: _bytes(file.data, file.origin) for file in self._rendering.files}
+
+    @property
+    def folder(self) -> Path:
+        """Where the rendered skill lies on disk."""
+        if self._folder is None:
+            self._folder = place_skill(self._rendering, self._workspace, self._skill_dir)
+        return self._folder
+
+
+def _bytes(data: bytes | None, origin: Path | None) -> bytes:
+    if data is not None:
+        return data
+    return origin.read_bytes() if origin is not None else b""

@@ -1,0 +1,151 @@
+"""A private folder per rollout, and a rendered skill written into a folder."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+
+import anyio.to_thread
+
+from skillsv.errors import RolloutError
+from skillsv.model.coalition import RenderedFile, Rendering
+from skillsv.model.rollout import FailureKind
+from skillsv.model.task import Task
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
+
+
+def write_tree(rendering: Rendering, folder: Path) -> None:
+    """Write every file of a rendered skill below `folder`: same bytes, same run bits, nothing outside it.
+
+    Raises RolloutError (kind `disk`) where the disk is full or read-only, (kind `sandbox`) for a path that leaves.
+    """
+    with disk_trouble(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        made = {folder}
+        for file in rendering.files:
+            place = folder / inside(file.path)
+            if place.parent not in made:
+                place.parent.mkdir(parents=True, exist_ok=True)
+                made.add(place.parent)
+            _write_file(file, place)
+
+
+def _write_file(file: RenderedFile, place: Path) -> None:
+    if file.data is not None:
+        place.write_bytes(file.data)
+    elif file.origin is not None:
+        shutil.copyfile(file.origin, place)
+    else:
+        raise RolloutError(f"The rendered file {file.path} has neither bytes nor an origin.", kind=FailureKind.SANDBOX)
+    if file.executable:
+        place.chmod(place.stat().st_mode | 0o111)
+
+
+def inside(path: str) -> PurePosixPath:
+    """The path, refused where it would leave the folder it is written below."""
+    pure = PurePosixPath(path)
+    if not path or pure.is_absolute() or ".." in pure.parts or pure == PurePosixPath() or "\0" in path:
+        raise RolloutError(f"The path {path!r} leaves the folder it belongs to.", kind=FailureKind.SANDBOX)
+    return pure
+
+
+@contextlib.contextmanager
+def disk_trouble(folder: Path) -> Iterator[None]:
+    """Turn a full or read-only disk into a failure of the infrastructure that says so."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise RolloutError(f"Cannot write {folder}: {error.strerror}.", kind=FailureKind.SANDBOX) from error
+        raise RolloutError(f"No room to write {folder}: {error.strerror}.", kind=FailureKind.DISK) from error
+
+
+class fresh_workspace:  # noqa: N801 - reads as a verb: `with fresh_workspace(task) as folder`
+    """A new private folder with the task's files, removed whatever happens. Works with `with` and `async with`.
+
+        async with fresh_workspace(task) as folder:
+            outcome = await agent.run(skill, task, replicate, folder)
+
+    `parent` is where it is made (the system's temporary folder if None). The `async` form copies and removes in a
+    thread where there is anything to copy or remove.
+    """
+
+    def __init__(self, task: Task, *, parent: Path | None = None) -> None:
+        self._task = task
+        self._parent = parent
+        self._folder: Path | None = None
+
+    def __enter__(self) -> Path:
+        folder = self._make()
+        try:
+            self._fill(folder)
+        except BaseException:
+            self._remove()
+            raise
+        return folder
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self._remove()
+
+    async def __aenter__(self) -> Path:
+        folder = self._make()
+        if self._task.files:
+            try:
+                await anyio.to_thread.run_sync(self._fill, folder)
+            except BaseException:
+                await self._remove_aside()
+                raise
+        return folder
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        await self._remove_aside()
+
+    def _make(self) -> Path:
+        parent = self._parent or Path(tempfile.gettempdir())
+        with disk_trouble(parent):
+            self._folder = Path(tempfile.mkdtemp(prefix="skillsv-", dir=parent)).resolve()
+        return self._folder
+
+    def _fill(self, folder: Path) -> None:
+        with disk_trouble(folder):
+            for name, origin in self._task.files.items():
+                place = folder / inside(name)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(origin, place)
+
+    async def _remove_aside(self) -> None:
+        """Remove an empty folder at once, a full one in a thread; never skipped by a cancellation."""
+        if self._folder is None or _removed_empty(self._folder):
+            return
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(self._remove)
+
+    def _remove(self) -> None:
+        if self._folder is not None:
+            shutil.rmtree(self._folder, onerror=_make_removable)
+
+
+def _removed_empty(folder: Path) -> bool:
+    try:
+        folder.rmdir()
+    except OSError:
+        return False
+    return True
+
+
+def _make_removable(_function: object, path: str, _error: object) -> None:
+    """A program may leave folders without permissions behind: open them and try once more, else let them be."""
+    with contextlib.suppress(OSError):
+        Path(path).parent.chmod(0o700)
+        Path(path).chmod(0o700)
+        shutil.rmtree(path) if Path(path).is_dir() else Path(path).unlink()

@@ -1,0 +1,101 @@
+"""Tasks from a skill's own `evals/evals.json`, in both dialects: `expectations` and `assertions`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from skillsv.errors import TaskError
+from skillsv.model.task import Task
+from skillsv.tasks.jsonl import decode, kind, read_record
+
+_USED = {"id", "prompt", "input", "expected_output", "files", "expectations", "assertions", "verifier", "target"}
+_TEXT_KEYS = ("text", "assertion", "expectation", "description", "value", "name")
+
+
+def read_evals(path: Path, verifier: str | None) -> Iterator[Task]:
+    """One task per entry of `evals`: `prompt` is asked, and what is expected is graded.
+
+    Prose (`expectations`, `assertions`, else `expected_output`) needs a judge model, so the verifier is `judge`;
+    assertions of type `contains` and `not_contains` are checked by program. Entries with a `verifier` and `target` of
+    their own keep them.
+    """
+    data = decode(path.read_bytes().removeprefix(b"\xef\xbb\xbf"), str(path))
+    entries = data.get("evals") if isinstance(data, dict) else data
+    if not isinstance(entries, list):
+        raise TaskError(
+            "There is no list `evals`.", where=str(path), hint='Expected {"evals": [{"id", "prompt", ...}]}.'
+        )
+    for number, entry in enumerate(entries, start=1):
+        yield _read_entry(entry, path, number, verifier)
+
+
+def _read_entry(entry: Any, path: Path, number: int, verifier: str | None) -> Task:
+    where = f"{path}: evals[{number - 1}]"
+    if not isinstance(entry, dict):
+        raise TaskError(f"An eval must be an object, not {kind(entry)}.", where=where)
+    verifier_spec, target = _check(entry, where)
+    record = {
+        "id": entry.get("id", number),
+        "input": entry.get("prompt", entry.get("input")),
+        "target": entry.get("target", target),
+        "verifier": entry.get("verifier", verifier or verifier_spec),
+        "metadata": {key: value for key, value in entry.items() if key not in _USED},
+    }
+    skill = path.parent.parent if path.parent.name == "evals" else path.parent
+    record["files"] = _files(entry.get("files"), skill, where)
+    return read_record(record, folder=path.parent, verifier=verifier, where=where, files_folder=skill)
+
+
+def _check(entry: Mapping[str, Any], where: str) -> tuple[str, Any]:
+    """The verifier and target that an entry's expectations amount to."""
+    statements = entry.get("expectations") or entry.get("assertions") or entry.get("expected_output")
+    if isinstance(statements, str):
+        statements = [statements]
+    if not statements:
+        return "", None
+    if not isinstance(statements, list):
+        raise TaskError("What is expected must be a list of texts.", where=where)
+    if all(_programmatic(statement) for statement in statements):
+        return "contains", {
+            "all": [item["value"] for item in statements if item["type"] == "contains"],
+            "none": [item["value"] for item in statements if item["type"] == "not_contains"],
+        }
+    return "judge", [_statement(item, where) for item in statements]
+
+
+def _programmatic(statement: Any) -> bool:
+    return (
+        isinstance(statement, dict)
+        and statement.get("type") in {"contains", "not_contains"}
+        and isinstance(statement.get("value"), str)
+    )
+
+
+def _statement(item: Any, where: str) -> str:
+    """A statement for the judge, from a text or from an object that carries one."""
+    if _programmatic(item):
+        return f"The answer {'contains' if item['type'] == 'contains' else 'does not contain'}: {item['value']}"
+    text = item if isinstance(item, str) else None
+    if isinstance(item, dict):
+        text = next((item[key] for key in _TEXT_KEYS if isinstance(item.get(key), str)), None)
+    if not text:
+        raise TaskError(f"An expectation is {kind(item)} without a text.", where=where)
+    return text
+
+
+def _files(value: Any, skill: Path, where: str) -> dict[str, str]:
+    """Path in the working folder to path below the skill's folder.
+
+    Files are named from the skill's folder (`evals/files/x.csv`) or from `evals/`; the agent finds `x.csv`.
+    """
+    if value is None:
+        return {}
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise TaskError("`files` must be a list of paths.", where=where)
+    return {_short(name): name if (skill / name).exists() else f"evals/{name}" for name in value}
+
+
+def _short(name: str) -> str:
+    return name.removeprefix("./").removeprefix("evals/").removeprefix("files/")

@@ -1,0 +1,85 @@
+"""Harbor task folders: `instruction.md` is asked, `tests/test.sh` writes the reward."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from skillsv.errors import TaskError
+from skillsv.model.task import Task
+from skillsv.tasks.digest import with_digest
+
+_BUILD_FILES = {"Dockerfile", "docker-compose.yaml", "docker-compose.yml", ".dockerignore"}
+
+
+def harbor_folders(path: Path) -> list[Path]:
+    """The folder itself if it is a Harbor task, else those directly below it that are."""
+    if (path / "instruction.md").is_file():
+        return [path]
+    return sorted(folder for folder in path.iterdir() if (folder / "instruction.md").is_file())
+
+
+def read_harbor(folder: Path, verifier: str | None) -> Task:
+    """One Harbor task. No container is built: the files of `environment/` are put into the working folder as they are.
+
+    `verifier` replaces the folder's own tests only where there are none.
+    """
+    settings = _settings(folder / "task.toml")
+    tests = _regular_files(folder / "tests")
+    if folder / "tests" / "test.sh" not in tests and verifier is None:
+        raise TaskError("There is no tests/test.sh.", where=str(folder), hint="Give --verifier, or add the test.")
+    metadata = _table(settings, "metadata")
+    task = Task(
+        id=folder.resolve().name,
+        input=_instruction(folder / "instruction.md"),
+        stratum=str(metadata.get("category", "")),
+        files=_environment(folder / "environment"),
+        verifier=f"harbor:{folder.resolve()}" if folder / "tests" / "test.sh" in tests else verifier or "",
+        metadata={"timeout_sec": _table(settings, "verifier").get("timeout_sec"), **metadata},
+    )
+    return with_digest(task, folder, tests)
+
+
+def _instruction(path: Path) -> str:
+    try:
+        text = path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise TaskError("The instruction is not UTF-8 text.", where=str(path)) from error
+    if not text.strip():
+        raise TaskError("The instruction is empty.", where=str(path))
+    return text
+
+
+def _settings(path: Path) -> dict[str, Any]:
+    """task.toml as plain JSON values; a task without one has no settings."""
+    if not path.is_file():
+        return {}
+    try:
+        values: dict[str, Any] = msgspec.to_builtins(tomllib.loads(path.read_text("utf-8")))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise TaskError(f"This is not TOML: {error}.", where=str(path)) from error
+    return values
+
+
+def _table(settings: dict[str, Any], name: str) -> dict[str, Any]:
+    table = settings.get(name, {})
+    return table if isinstance(table, dict) else {}
+
+
+def _environment(folder: Path) -> dict[str, Path]:
+    """The build context without the recipes for building: what lies in the agent's working folder."""
+    return {str(path.relative_to(folder)): path for path in _regular_files(folder) if path.name not in _BUILD_FILES}
+
+
+def _regular_files(folder: Path) -> list[Path]:
+    """All files below a folder, sorted; symlinks are left out, so nothing leads outside."""
+    if not folder.is_dir() or folder.is_symlink():
+        return []
+    return sorted(path for path in folder.rglob("*") if path.is_file() and not _behind_symlink(path, folder))
+
+
+def _behind_symlink(path: Path, folder: Path) -> bool:
+    return any(part.is_symlink() for part in (path, *path.parents) if part.is_relative_to(folder))

@@ -1,0 +1,61 @@
+"""Find out which format tasks are in, and read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from skillsv.errors import TaskError
+from skillsv.model.task import Task
+from skillsv.tasks.evals import read_evals
+from skillsv.tasks.harbor import harbor_folders, read_harbor
+from skillsv.tasks.jsonl import read_jsonl
+
+
+def load_tasks(path: Path, *, verifier: str | None = None) -> tuple[Task, ...]:
+    """All tasks at `path`, in the order they stand there.
+
+    A file is JSONL (one object a line) or, if it ends in .json, an `evals.json`. A folder is a Harbor task, a folder of
+    Harbor tasks, or a skill with `evals/evals.json`. `verifier` serves the tasks that name none. Raises TaskError with
+    the place and what is wrong there.
+    """
+    tasks = tuple(_read(path, verifier))
+    if not tasks:
+        raise TaskError(
+            "There are no tasks here.", where=str(path), hint="One JSON object a line with `id` and `input`."
+        )
+    _refuse_duplicates(tasks, path)
+    return tasks
+
+
+def _read(path: Path, verifier: str | None) -> Iterable[Task]:
+    if path.is_dir():
+        return _read_folder(path, verifier)
+    if not path.is_file():
+        raise TaskError("There is no such file or folder.", where=str(path), hint="Give --tasks an existing file.")
+    return read_evals(path, verifier) if path.suffix == ".json" else read_jsonl(path, verifier)
+
+
+def _read_folder(path: Path, verifier: str | None) -> Iterable[Task]:
+    for evals in (path / "evals" / "evals.json", path / "evals.json"):
+        if evals.is_file():
+            return read_evals(evals, verifier)
+    folders = harbor_folders(path)
+    if not folders:
+        raise TaskError(
+            "This folder holds no tasks.",
+            where=str(path),
+            hint="Expected evals/evals.json, or Harbor tasks (folders with instruction.md and tests/test.sh).",
+        )
+    return [read_harbor(folder, verifier) for folder in folders]
+
+
+def _refuse_duplicates(tasks: tuple[Task, ...], path: Path) -> None:
+    """Ids name tasks in windows and reports, so each may stand only once (JSONL reports its line itself)."""
+    seen: set[str] = set()
+    for task in tasks:
+        if task.id in seen:
+            raise TaskError(
+                f"The task id `{task.id}` stands here twice.", where=str(path), hint="Give each task its own."
+            )
+        seen.add(task.id)
