@@ -6,7 +6,7 @@ from skillsv.rollout.engine import Engine, Job, LocalEngine
 from skillsv.rollout.forecast import Forecast, PerRollout, forecast
 from skillsv.rollout.ledger import Ledger
 from skillsv.rollout.options import RunnerOptions, Timing
-from skillsv.rollout.run_folder import Manifest, RunFolder, Status
+from skillsv.rollout.run_folder import RunFolder, Status, run_id
 from skillsv.rollout.runner import Runner
 from skillsv.rollout.stop import Stop, stop_on_signals
 from skillsv.rollout.walk import Policy, chain_walk
@@ -17,7 +17,6 @@ __all__ = [
     "Job",
     "Ledger",
     "LocalEngine",
-    "Manifest",
     "PerRollout",
     "Policy",
     "RunFolder",
@@ -31,6 +30,7 @@ __all__ = [
     "check_activation",
     "check_noise",
     "forecast",
+    "run_id",
     "stop_on_signals",
     "with_replicates",
 ]

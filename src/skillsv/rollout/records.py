@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,6 @@ import msgspec
 
 from skillsv.errors import RecordsError
 from skillsv.model.chain import ChainRecord, Observation
-from skillsv.rollout.durable import append_lines
 
 Record = ChainRecord | Observation
 
@@ -31,13 +30,6 @@ _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {name: msgspec.json.Decoder(ki
 def encode_record(record: Record) -> bytes:
     """One line, newline included; the same record gives the same bytes."""
     return _ENCODER.encode({"schema": _NAMES[type(record)], "record": record}) + b"\n"
-
-
-def append_records(path: Path, records: Iterable[Record]) -> None:
-    """Add records at the end, durably."""
-    lines = b"".join(map(encode_record, records))
-    if lines:
-        append_lines(path, lines)
 
 
 def read_records(path: Path) -> Iterator[Record]:

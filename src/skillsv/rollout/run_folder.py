@@ -11,9 +11,10 @@ earlier/ID/      the same of runs with another identity; the ledger stays shared
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -23,37 +24,26 @@ from skillsv.errors import RecordsError
 from skillsv.model.chain import ChainRecord, Observation
 from skillsv.model.rollout import FailureKind, Usage
 from skillsv.model.skill import Skill
-from skillsv.rollout.durable import clear_output_errors, sync_folder, write_whole
+from skillsv.rollout.durable import append_lines, clear_output_errors, sync_folder, write_whole
 from skillsv.rollout.ledger import Ledger
-from skillsv.rollout.ledger_file import is_held
-from skillsv.rollout.records import Record, append_records, read_records
+from skillsv.rollout.ledger_file import is_held, take_lock
+from skillsv.rollout.records import Record, encode_record, read_records
 
-MANIFEST_SCHEMA = "skillsv.run/1"
 MANIFEST, RECORDS, LEDGER, SKILL = "manifest.json", "records.jsonl", "ledger.sqlite", "skill"
 VALUATION, REPORT, EARLIER = "valuation.json", "report.html", "earlier"
 _OF_ONE_RUN = (REPORT, VALUATION, RECORDS, SKILL, MANIFEST)  # the manifest last: it says whose the others are
 
+Manifest = Mapping[str, Any]
+"""Settings, versions, seeds, fingerprints and digests, as JSON."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Manifest:
-    """What makes a run this run. `identity` decides its values (settings, seed, fingerprints, digests of skill and
-    tasks); `about` is for people (versions, command line) and may change from one session to the next.
-    """
+NOT_IDENTITY = frozenset({"schema", "version", "about"})
+"""Parts of a manifest that are for people: they may differ between two sessions of one run."""
 
-    identity: Mapping[str, Any]
-    about: Mapping[str, Any] = field(default_factory=dict)
-    chains: int | None = None
-    schema: str = MANIFEST_SCHEMA
 
-    @property
-    def digest(self) -> str:
-        """Names the identity."""
-        return hashlib.sha256(msgspec.json.encode(self.identity, order="deterministic")).hexdigest()
-
-    @property
-    def run(self) -> str:
-        """The short name of the run, as in the ledger and in `earlier/`."""
-        return self.digest[:12]
+def run_id(manifest: Manifest) -> str:
+    """The short name of a run: the same for every session with the same settings, skill, tasks and agent."""
+    identity = {name: value for name, value in manifest.items() if name not in NOT_IDENTITY}
+    return hashlib.sha256(msgspec.json.encode(identity, order="deterministic")).hexdigest()[:12]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,47 +68,57 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.manifest_file = path / MANIFEST
-        self.records_file = path / RECORDS
-        self.ledger_file = path / LEDGER
-        self.valuation_file = path / VALUATION
-        self.report_file = path / REPORT
-        self.skill_folder = path / SKILL
+        self.records = path / RECORDS
+        self.ledger = path / LEDGER
+        self.valuation = path / VALUATION
+        self.report = path / REPORT
+        self.skill = path / SKILL
+        self._written: set[bytes] | None = None
 
-    def begin(self, manifest: Manifest, skill: Skill, *, fresh: bool = False) -> Ledger:
-        """Become the folder's one writer, set aside what belongs to another run, and give the ledger to write to.
+    @property
+    def run_id(self) -> str:
+        """The short name of the run that the folder holds now; empty if none."""
+        manifest = self.manifest()
+        return "" if manifest is None else run_id(manifest)
 
-        `fresh`: set aside this run's own past as well, ledger included. The caller closes the ledger.
+    def begin(self, manifest: Manifest, skill: Skill) -> bool:
+        """Make this the folder's run, and set aside what belongs to another; True if it was this run already.
+
+        Call it with the ledger open for writing: its lock keeps two runs from doing this at once.
         """
-        ledger = Ledger.open(self.ledger_file)
-        try:
-            if fresh:
-                ledger.close()
-                self._set_aside(with_ledger=True)
-                ledger = Ledger.open(self.ledger_file)
-            earlier = self.manifest()
-            if earlier is None or earlier.digest != manifest.digest:
-                self._set_aside()
-                self._keep_skill(skill)
-            self.write(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest, order="deterministic"), indent=2))
-        except BaseException:
-            ledger.close()
-            raise
-        return ledger
+        same = self.run_id == run_id(manifest)
+        if not same:
+            self._set_aside()
+            self._keep_skill(skill)
+        self.write(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest, order="deterministic"), indent=2))
+        return same
+
+    def start_fresh(self) -> None:
+        """Set aside everything, the ledger included, so that nothing is reused. Refused while a run is writing."""
+        if self.path.is_dir():
+            os.close(take_lock(self.ledger))
+            self._set_aside(also=(LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm"))
 
     def manifest(self) -> Manifest | None:
         """What the folder holds now, None if nothing."""
+        place = self.path / MANIFEST
         try:
-            return msgspec.json.decode(self.manifest_file.read_bytes(), type=Manifest)
+            return msgspec.json.decode(place.read_bytes(), type=dict[str, Any])
         except FileNotFoundError:
             return None
         except msgspec.DecodeError as error:
             hint = "Move it away; the ledger keeps what was paid for."
-            raise RecordsError(f"is no manifest ({error}).", where=str(self.manifest_file), hint=hint) from error
+            raise RecordsError(f"is no manifest ({error}).", where=str(place), hint=hint) from error
 
     def append(self, *records: Record) -> None:
-        """Add finished records; on return they are on disk."""
-        append_records(self.records_file, records)
+        """Add finished records; on return they are on disk. One that is there already (a resumed run) is not repeated."""
+        if self._written is None:
+            self._written = set(map(_fingerprint, map(encode_record, read_records(self.records))))
+        new = dict.fromkeys(map(encode_record, records))
+        lines = [line for line in new if _fingerprint(line) not in self._written]
+        if lines:
+            append_lines(self.records, b"".join(lines))
+            self._written.update(map(_fingerprint, lines))
 
     def chains(self) -> dict[int, ChainRecord]:
         """Finished chains by index; of one that was run again (some scores were missing) the last."""
@@ -130,7 +130,7 @@ class RunFolder:
         return [record for record in self._records() if isinstance(record, Observation)]
 
     def _records(self) -> Iterator[Record]:
-        return read_records(self.records_file)
+        return read_records(self.records)
 
     def write(self, name: str, data: bytes) -> Path:
         """Put one file there, whole or not at all."""
@@ -142,35 +142,34 @@ class RunFolder:
         manifest = self.manifest()
         if manifest is None:
             raise RecordsError("holds no run.", where=str(self.path), hint="Run `skillsv value` first.")
-        chains = self.chains()
-        with Ledger.open(self.ledger_file, read_only=True) as ledger:
-            total, failures = ledger.summary(manifest.run), ledger.failures(manifest.run)
+        run, chains = run_id(manifest), self.chains()
+        with Ledger.open(self.ledger, read_only=True) as ledger:
+            total, failures = ledger.summary(run), ledger.failures(run)
         used = sum(map(answers_in, chains.values())) + len(self.observations())
         return Status(
-            run=manifest.run,
-            running=is_held(self.ledger_file),
+            run=run,
+            running=is_held(self.ledger),
             chains=len(chains),
-            planned=manifest.chains,
+            planned=manifest.get("settings", {}).get("orders"),
             rollouts=total.scored,
             reused=max(0, used - total.scored - total.missing),
             missing=total.missing,
             failures=failures,
             usage=total.usage,
             seconds=total.seconds,
-            valued=self.valuation_file.exists(),
+            valued=self.valuation.exists(),
         )
 
-    def _set_aside(self, *, with_ledger: bool = False) -> None:
-        names = [name for name in _OF_ONE_RUN if (self.path / name).exists()]
-        if with_ledger:
-            names = [LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm", *names]
-        manifest = self.manifest()
+    def _set_aside(self, *, also: tuple[str, ...] = ()) -> None:
+        names = [name for name in (*also, *_OF_ONE_RUN) if (self.path / name).exists()]
+        self._written = None
+        if not names:
+            return
         with clear_output_errors(self.path):
-            place = self._free_place("unknown" if manifest is None else manifest.run, names)
+            place = self._free_place(self.run_id or "unknown", names)
+            place.mkdir(parents=True, exist_ok=True)
             for name in names:
-                if (self.path / name).exists():
-                    place.mkdir(parents=True, exist_ok=True)
-                    (self.path / name).rename(place / name)
+                (self.path / name).rename(place / name)
             sync_folder(self.path)
 
     def _free_place(self, run: str, names: list[str]) -> Path:
@@ -182,7 +181,7 @@ class RunFolder:
 
     def _keep_skill(self, skill: Skill) -> None:
         """A copy of every file as read: written beside, then renamed, so that half a copy never looks whole."""
-        with clear_output_errors(self.skill_folder):
+        with clear_output_errors(self.skill):
             half = self.path / f".{SKILL}-half"
             shutil.rmtree(half, ignore_errors=True)
             for file in skill.files:
@@ -194,8 +193,12 @@ class RunFolder:
                     shutil.copyfile(file.origin, place)
                 place.chmod(0o755 if file.executable else 0o644)
             half.mkdir(parents=True, exist_ok=True)
-            half.rename(self.skill_folder)
+            half.rename(self.skill)
             sync_folder(self.path)
+
+
+def _fingerprint(line: bytes) -> bytes:
+    return hashlib.blake2b(line, digest_size=16).digest()
 
 
 def answers_in(record: ChainRecord) -> int:
