@@ -181,7 +181,8 @@ class Layout:
 class Section:
     """A node of the document tree: a directory, a file, a heading with what is below it, or a marked region.
 
-    `parent` is an index into the same table, smaller than the node's own (None for the root at index 0).
+    `parent` is an index into the same table, smaller than the node's own (None for the root at index 0). `kind` is
+    root, folder, file, heading or region; only headings have a `level` above 0.
     """
 
     title: str
@@ -190,6 +191,7 @@ class Section:
     level: int
     parent: int | None
     lines: Lines | None = None
+    kind: str = "heading"
 
 
 @dataclass(frozen=True, slots=True)

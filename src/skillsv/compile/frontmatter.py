@@ -1,0 +1,59 @@
+"""Frontmatter: where it ends, and what little of it the compiler reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+_LARGEST = 65_536
+"""Frontmatter beyond this many characters is kept but not parsed: nobody writes that by hand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """What the frontmatter says. `problem` is None when it parsed; `line` is where it did not (1-based, in the file)."""
+
+    fields: dict[str, object] = field(default_factory=dict)
+    problem: str | None = None
+    line: int = 1
+
+
+def frontmatter_end(lines: Sequence[str]) -> int:
+    """The number of lines the frontmatter takes, delimiters included; 0 when there is none."""
+    if not lines or lines[0] != "---":
+        return 0
+    for index in range(1, len(lines)):
+        if lines[index] in {"---", "..."}:
+            return index + 1
+    return 0
+
+
+def read_manifest(lines: Sequence[str]) -> Manifest:
+    """The top-level keys of the frontmatter (given without its delimiters): scalars as text, lists as tuples.
+
+    YAML is composed, never constructed: no tag runs code, and an alias is not expanded, so a bomb stays small.
+    """
+    import yaml
+
+    text = "\n".join(lines)
+    if len(text) > _LARGEST:
+        return Manifest(problem=f"longer than {_LARGEST} characters, so it is not parsed")
+    try:
+        node = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        return Manifest(problem=error.problem or "not YAML", line=mark.line + 2 if mark else 1)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        return Manifest(problem=str(error).splitlines()[0])
+    if node is None:
+        return Manifest()
+    if not isinstance(node, yaml.MappingNode):
+        return Manifest(problem="not a mapping of keys to values", line=2)
+    return Manifest(fields={key.value: _plain(value) for key, value in node.value if isinstance(key.value, str)})
+
+
+def _plain(node: object) -> object:
+    value = getattr(node, "value", None)
+    if isinstance(value, list):
+        return tuple(item.value for item in value if isinstance(getattr(item, "value", None), str))
+    return value

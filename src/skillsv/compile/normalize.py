@@ -1,0 +1,128 @@
+"""Pass 3, normalization: every dependency cycle becomes one composite unit, so that D is a DAG."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import rustworkx
+
+from skillsv.compile.draft import TRIGGER, Draft, DraftUnit
+from skillsv.compile.names import Names
+from skillsv.model.skill import Contraction, Edge, Extent, Layout, Unit, UnitKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Normalized:
+    """Units and edges after contraction. `home` is the section each unit hangs under."""
+
+    units: tuple[Unit, ...]
+    edges: tuple[Edge, ...]
+    home: Mapping[str, int]
+    contractions: tuple[Contraction, ...]
+    layouts: tuple[Layout, ...]
+
+
+def normalize(draft: Draft, edges: Sequence[Edge]) -> Normalized:
+    """Contract the strongly connected components; members are recorded, because contraction loses resolution."""
+    cycles = _cycles(draft, edges)
+    if not cycles:
+        return Normalized(
+            units=tuple(_unit(draft, (unit,)) for unit in draft.units),
+            edges=tuple(edges),
+            home={unit.id: unit.section for unit in draft.units},
+            contractions=(),
+            layouts=draft.layouts,
+        )
+    names = Names(*(unit.id for unit in draft.units))
+    merged = {members: names.composite(tuple(member.id for member in members)) for members in cycles}
+    new_id = {member.id: name for members, name in merged.items() for member in members}
+    groups = {members[0].id: members for members in cycles}
+    kept = [unit for unit in draft.units if unit.id not in new_id or unit.id in groups]
+    members_of = [groups.get(unit.id, (unit,)) for unit in kept]
+    return Normalized(
+        units=tuple(_unit(draft, members, merged.get(members)) for members in members_of),
+        edges=_contracted(edges, new_id),
+        home={merged.get(members, members[0].id): _common_section(draft, members) for members in members_of},
+        contractions=tuple(_contraction(name, members, edges) for members, name in merged.items()),
+        layouts=tuple(_renamed(layout, new_id) for layout in draft.layouts),
+    )
+
+
+def _cycles(draft: Draft, edges: Sequence[Edge]) -> list[tuple[DraftUnit, ...]]:
+    """Groups of units that need each other, in document order. No edge leaves m, so it is in none."""
+    place = {unit.id: unit.place for unit in draft.units}
+    graph = rustworkx.PyDiGraph()
+    graph.add_nodes_from(range(len(draft.units)))
+    graph.add_edges_from_no_data([(place[edge.source], place[edge.target]) for edge in edges if edge.target != TRIGGER])
+    components = [sorted(part) for part in rustworkx.strongly_connected_components(graph) if len(part) > 1]
+    return [tuple(draft.units[index] for index in part) for part in sorted(components)]
+
+
+def _unit(draft: Draft, members: tuple[DraftUnit, ...], name: str | None = None) -> Unit:
+    first = members[0]
+    extents = tuple(Extent(file=unit.file, span=unit.span, lines=unit.lines) for unit in members)
+    if name is None:
+        return Unit(
+            id=first.id,
+            kind=first.kind,
+            form=first.form,
+            extents=extents,
+            section=_titles(draft, first.section),
+            flags=first.flags,
+        )
+    return Unit(
+        id=name,
+        kind=UnitKind.COMPOSITE,
+        form="cycle",
+        extents=extents,
+        section=_titles(draft, _common_section(draft, members)),
+        members=tuple(unit.id for unit in members),
+        flags=tuple(sorted({flag for unit in members for flag in unit.flags})),
+    )
+
+
+def _titles(draft: Draft, section: int) -> tuple[str, ...]:
+    titles: list[str] = []
+    node: int | None = section
+    while node is not None:
+        row = draft.sections[node]
+        if row.kind == "heading":
+            titles.append(row.title)
+        node = row.parent
+    return tuple(reversed(titles))
+
+
+def _common_section(draft: Draft, members: tuple[DraftUnit, ...]) -> int:
+    """The lowest section above all members."""
+    if len(members) == 1:
+        return members[0].section
+    return max(frozenset.intersection(*(draft.ancestors(unit.section) for unit in members)))
+
+
+def _contracted(edges: Sequence[Edge], new_id: Mapping[str, str]) -> tuple[Edge, ...]:
+    kept: dict[tuple[str, str, str], Edge] = {}
+    for edge in edges:
+        source, target = new_id.get(edge.source, edge.source), new_id.get(edge.target, edge.target)
+        if source != target:
+            same = source == edge.source and target == edge.target
+            kept.setdefault((edge.rule, source, target), edge if same else replace(edge, source=source, target=target))
+    return tuple(kept.values())
+
+
+def _contraction(name: str, members: tuple[DraftUnit, ...], edges: Sequence[Edge]) -> Contraction:
+    ids = {unit.id for unit in members}
+    inner = tuple(edge for edge in edges if edge.source in ids and edge.target in ids)
+    return Contraction(
+        unit=name,
+        members=tuple(unit.id for unit in members),
+        rules=tuple(sorted({edge.rule for edge in inner})),
+        edges=inner,
+    )
+
+
+def _renamed(layout: Layout, new_id: Mapping[str, str]) -> Layout:
+    pieces = tuple(
+        replace(piece, unit=new_id[piece.unit]) if piece.unit in new_id else piece for piece in layout.pieces
+    )
+    return replace(layout, pieces=pieces)

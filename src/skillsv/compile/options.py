@@ -1,0 +1,41 @@
+"""What the user may decide about compilation, as one value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Granularity = Literal["block", "item", "section"]
+Regions = Literal["atomic", "split"]
+
+MARKERS = (
+    ("<!-- SLOW_UPDATE_START -->", "<!-- SLOW_UPDATE_END -->"),
+    ("<!-- APPENDIX_START -->", "<!-- APPENDIX_END -->"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompileOptions:
+    """How to cut and connect a skill. The defaults are the paper's words.
+
+    `without` names rules to leave out (`R3`); `include` and `exclude` are glob patterns that decide which auxiliary
+    files are units (the others are carried along); `markers` are the pairs around an optimizer's regions.
+    """
+
+    granularity: Granularity = "block"
+    regions: Regions = "atomic"
+    without: frozenset[str] = frozenset()
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    markers: tuple[tuple[str, str], ...] = MARKERS
+
+    def as_mapping(self) -> dict[str, object]:
+        """The options as plain data, in one fixed order: for the manifest and the digest."""
+        return {
+            "granularity": self.granularity,
+            "regions": self.regions,
+            "without": sorted(self.without),
+            "include": list(self.include),
+            "exclude": list(self.exclude),
+            "markers": [list(pair) for pair in self.markers],
+        }

@@ -1,0 +1,196 @@
+"""A skill folder, or one Markdown file, read byte for byte. Symlinks are never followed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from skillsv.compile.lines import BOM
+from skillsv.compile.options import CompileOptions
+from skillsv.errors import SkillError
+from skillsv.model.skill import FileRole, Finding, Severity, Skill, SkillFile
+
+MAIN = "SKILL.md"
+LARGEST_IN_MEMORY = 4 * 1024 * 1024
+"""A resource beyond this size stays on disk: digested in slices, copied when rendered, read by no rule."""
+
+_MARKDOWN = {".md", ".markdown", ".mdown", ".mkd", ".mdx", ".mdc"}
+_CACHES = {"__pycache__", "node_modules", "__MACOSX"}
+_CACHE_FILES = {".pyc", ".pyo"}
+_LEGAL = re.compile(r"(LICEN[SC]E|NOTICE|COPYING)([-._][\w.-]*)?", re.IGNORECASE)
+_LEGAL_SUFFIXES = {"", ".txt", ".md", ".rst", ".html"}
+_ANSWERS = "evals"
+_SLICE = 1024 * 1024
+
+
+def read_skill(path: Path, options: CompileOptions | None = None) -> tuple[Skill, tuple[Finding, ...]]:
+    """Read a skill with everything that belongs to it, and say what was left out."""
+    options = options or CompileOptions()
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        raise SkillError(
+            f"There is no skill at {path}: {_reason(error)}.", hint="Give a skill folder or one Markdown file."
+        ) from error
+    if stat.S_ISDIR(mode):
+        return _read_folder(path, options)
+    if not stat.S_ISREG(mode) or path.suffix.lower() not in _MARKDOWN:
+        raise SkillError(
+            f"{path} is neither a folder nor a Markdown file.",
+            hint="Give a skill folder, or a file that ends in .md.",
+        )
+    main = _read_main(path, path.name, follow=True)
+    return Skill(name=path.stem, root=path.parent, main=path.name, files=(main,), single_file=True), ()
+
+
+def _read_folder(root: Path, options: CompileOptions) -> tuple[Skill, tuple[Finding, ...]]:
+    main, findings = _main_name(root)
+    files = [_read_main(root / main, main, follow=False)]
+    for entry, role in _walk(root, "", main, options, findings):
+        try:
+            files.append(_read_file(root, entry, role))
+        except OSError as error:
+            findings.append(_left_out("unreadable", f"cannot be read ({_reason(error)})", entry))
+    name = root.resolve().name or "skill"
+    ordered = sorted(files, key=lambda file: (file.path != main, file.path))
+    return Skill(name=name, root=root, main=main, files=tuple(ordered)), tuple(findings)
+
+
+def _main_name(root: Path) -> tuple[str, list[Finding]]:
+    try:
+        names = sorted(name for name in os.listdir(root) if name.lower() == MAIN.lower())
+    except OSError as error:
+        raise SkillError(
+            f"The folder {root} cannot be read: {_reason(error)}.", hint="Check its permissions."
+        ) from error
+    if not names:
+        raise SkillError(
+            f"The folder {root} has no {MAIN}.", hint=f"Give the folder that holds {MAIN}, or one Markdown file."
+        )
+    if MAIN in names:
+        return MAIN, []
+    message = f"The main file is called {names[0]}; agents look for {MAIN}. Rename it."
+    return names[0], [Finding(code="main-name", severity=Severity.WARNING, message=message, file=names[0])]
+
+
+def _read_main(path: Path, name: str, *, follow: bool) -> SkillFile:
+    if not follow and path.is_symlink():
+        raise SkillError(
+            "The main file is a symbolic link, and links are never followed.",
+            where=name,
+            hint="Give the file that it points to, or put the text there.",
+        )
+    try:
+        info = path.stat()
+        if not stat.S_ISREG(info.st_mode):
+            raise SkillError("The main file is not a regular file.", where=name, hint="Give a folder with a real file.")
+        data = path.read_bytes()
+    except OSError as error:
+        raise SkillError(
+            f"The main file cannot be read: {_reason(error)}.", where=name, hint="Check its permissions."
+        ) from error
+    if not data.removeprefix(BOM).strip():
+        raise SkillError("The main file is empty.", where=name, hint="Write the skill first.")
+    return _held(name, FileRole.MAIN, data, info, path)
+
+
+def _walk(
+    root: Path, folder: str, main: str, options: CompileOptions, findings: list[Finding], *, nested: bool = False
+) -> Iterator[tuple[str, FileRole]]:
+    """Paths below the folder with their roles, in sorted order; what is left out for a reason becomes a finding."""
+    pending = [(folder, nested)]
+    while pending:
+        here, inside = pending.pop()
+        try:
+            with os.scandir(root / here) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError as error:
+            findings.append(_left_out("unreadable", f"cannot be read ({_reason(error)})", here))
+            continue
+        if here and not inside and any(entry.name.lower() == MAIN.lower() for entry in entries):
+            inside = True
+            findings.append(_note("nested-skill", "is another skill; it is carried along, not valued", here))
+        for entry in entries:
+            path = f"{here}/{entry.name}" if here else entry.name
+            if path == main or _is_skipped(entry.name):
+                continue
+            if entry.is_symlink():
+                findings.append(_left_out("symlink", "is a symbolic link, and links are never followed", path))
+            elif entry.is_dir(follow_symlinks=False):
+                if entry.name == _ANSWERS:
+                    findings.append(_note("evals", "holds answers and never reaches the agent", path))
+                else:
+                    pending.append((path, inside))
+            elif not entry.is_file(follow_symlinks=False):
+                findings.append(_left_out("special-file", "is not a regular file", path))
+            else:
+                yield path, FileRole.CARRIED if inside else _role(path, options)
+
+
+def _is_skipped(name: str) -> bool:
+    return name.startswith(".") or name in _CACHES or os.path.splitext(name)[1] in _CACHE_FILES
+
+
+def _role(path: str, options: CompileOptions) -> FileRole:
+    name = path.rpartition("/")[2]
+    if _LEGAL.fullmatch(name) and os.path.splitext(name)[1].lower() in _LEGAL_SUFFIXES:
+        return FileRole.CARRIED
+    if options.include and not _matches(path, options.include):
+        return FileRole.CARRIED
+    return FileRole.CARRIED if _matches(path, options.exclude) else FileRole.RESOURCE
+
+
+def _matches(path: str, patterns: tuple[str, ...]) -> bool:
+    """Whether a pattern names the path, or a folder above it (`assets`, `assets/`, `*.png`)."""
+    return any(fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern.rstrip('/')}/*") for pattern in patterns)
+
+
+def _read_file(root: Path, path: str, role: FileRole) -> SkillFile:
+    """One file, opened without following a link that may have appeared since the folder was listed."""
+    origin = root / path
+    with open(os.open(origin, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
+        info = os.fstat(file.fileno())
+        if info.st_size <= LARGEST_IN_MEMORY:
+            return _held(path, role, file.read(), info, origin)
+        digest = hashlib.sha256()
+        while part := file.read(_SLICE):
+            digest.update(part)
+    return SkillFile(
+        path=path,
+        role=role,
+        data=None,
+        size=info.st_size,
+        digest=digest.hexdigest(),
+        executable=bool(info.st_mode & 0o111),
+        origin=origin,
+    )
+
+
+def _held(path: str, role: FileRole, data: bytes, info: os.stat_result, origin: Path) -> SkillFile:
+    return SkillFile(
+        path=path,
+        role=role,
+        data=data,
+        size=len(data),
+        digest=hashlib.sha256(data).hexdigest(),
+        executable=bool(info.st_mode & 0o111),
+        origin=origin,
+    )
+
+
+def _left_out(code: str, why: str, path: str) -> Finding:
+    message = f"{path or 'The folder'} {why}; it is left out."
+    return Finding(code=code, severity=Severity.WARNING, message=message, file=path)
+
+
+def _note(code: str, what: str, path: str) -> Finding:
+    return Finding(code=code, severity=Severity.NOTE, message=f"{path}/ {what}.", file=path)
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()

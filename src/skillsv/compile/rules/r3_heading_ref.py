@@ -1,0 +1,85 @@
+"""R3 HEADING-REF (heuristic): a unit needs the section whose heading it quotes word for word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from skillsv.compile.draft import Draft, DraftUnit, edge
+from skillsv.compile.names import plain
+from skillsv.model.skill import Edge
+
+_WORD = re.compile(r"\w+")
+_LEAST_WORDS = 2
+_LEAST_CHARACTERS = 8
+
+
+class _Heading(NamedTuple):
+    words: str
+    lead: int  # characters before the first word
+    sections: list[int]
+
+
+def heading_ref(draft: Draft) -> Iterator[Edge]:
+    """Edges to the primary units of quoted headings: outside code, never to the unit's own or an enclosing section."""
+    headings = _by_first_word(draft)
+    if not headings:
+        return
+    for unit in draft.body:
+        text = " ".join(plain(unit.prose).split())
+        own = draft.ancestors(unit.heading)
+        seen: set[str] = {unit.id}
+        for found in _mentions(text, headings):
+            section = next((one for one in found.sections if one not in own), None)
+            target = None if section is None else draft.primary.get(section)
+            if section is None or target is None or target.id in seen:
+                continue
+            seen.add(target.id)
+            lines = draft.sections[section].lines
+            evidence = f"quotes the heading “{found.words}” (line {lines.first if lines else 1})"
+            yield edge("R3", unit, target, evidence, (_line(unit, found.words), target.lines.first))
+
+
+def _by_first_word(draft: Draft) -> dict[str, list[_Heading]]:
+    sections: dict[str, list[int]] = {}
+    for index, section in enumerate(draft.sections):
+        if section.kind == "heading":
+            sections.setdefault(" ".join(plain(section.title).split()), []).append(index)
+    found: dict[str, list[_Heading]] = {}
+    for words in sorted(sections, key=lambda title: (-len(title), title)):
+        first = _WORD.search(words)
+        if first and len(words.split()) >= _LEAST_WORDS and len(words) >= _LEAST_CHARACTERS:
+            found.setdefault(first[0], []).append(_Heading(words, first.start(), sections[words]))
+    return found
+
+
+def _mentions(text: str, headings: dict[str, list[_Heading]]) -> Iterator[_Heading]:
+    """Headings quoted in the text, the longest at each place, none inside another."""
+    done = 0
+    for word in _WORD.finditer(text):
+        if word.start() < done:
+            continue
+        for heading in headings.get(word[0], ()):
+            start = word.start() - heading.lead
+            if start >= 0 and text.startswith(heading.words, start) and _stands_alone(text, start, heading.words):
+                done = start + len(heading.words)
+                yield heading
+                break
+
+
+def _stands_alone(text: str, start: int, words: str) -> bool:
+    end = start + len(words)
+    if text[:start].rstrip(" ").endswith("#"):
+        return False
+    before_ok = start == 0 or not (text[start - 1].isalnum() and words[0].isalnum())
+    return before_ok and (end == len(text) or not (text[end].isalnum() and words[-1].isalnum()))
+
+
+def _line(unit: DraftUnit, words: str) -> int:
+    lines = [plain(line) for line in unit.prose.split("\n")]
+    first = words.split()[0]
+    whole = next((index for index, line in enumerate(lines) if words in line), None)
+    return unit.lines.first + (
+        whole if whole is not None else next((index for index, line in enumerate(lines) if first in line), 0)
+    )

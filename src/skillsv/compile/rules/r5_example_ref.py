@@ -1,0 +1,45 @@
+"""R5 EXAMPLE-REF: a workflow step needs the example that it tells the reader to follow."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+
+from skillsv.compile.draft import Draft, edge
+from skillsv.compile.paths import PathIndex
+from skillsv.model.skill import Edge
+
+_SPAN = re.compile(r"`([^`\n]+)`")
+_FOLDERS = {"example", "examples"}
+
+
+def example_ref(draft: Draft) -> Iterator[Edge]:
+    """Edges from ordered items to example resources they name: by path, or by the example's name in code marks."""
+    examples = {path: unit for path, unit in draft.resources.items() if path in _examples(draft)}
+    if not examples:
+        return
+    index = PathIndex(draft)
+    names = {posixpath.splitext(posixpath.basename(path))[0]: path for path in sorted(examples, reverse=True)}
+    for unit in draft.body:
+        if unit.form != "ordered":
+            continue
+        named = [(found.resource.file, found.written, found.offset) for found in index.mentions(unit)]
+        named += [
+            (names[match[1]], match[1], match.start()) for match in _SPAN.finditer(unit.text) if match[1] in names
+        ]
+        seen: set[str] = set()
+        for path, written, offset in named:
+            if path in examples and path not in seen:
+                seen.add(path)
+                yield edge(
+                    "R5", unit, examples[path], f"invokes the example {written} ({path})", (unit.line(offset), 1)
+                )
+
+
+def _examples(draft: Draft) -> set[str]:
+    """Resources below an `examples` folder, and those the manifest lists under `examples`."""
+    listed = draft.manifest.fields.get("examples")
+    manifest = listed if isinstance(listed, tuple) else (listed,)
+    below = {path for path in draft.resources if _FOLDERS & {part.lower() for part in path.split("/")[:-1]}}
+    return below | {posixpath.normpath(path) for path in manifest if isinstance(path, str) and path}

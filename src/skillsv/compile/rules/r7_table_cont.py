@@ -1,0 +1,79 @@
+"""R7 TABLE-CONT: table rows without a header need the unit that carries the header."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from skillsv.compile.draft import Draft, DraftUnit, edge
+from skillsv.model.skill import Edge
+
+_DELIMITER = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?")
+_PIPE = re.compile(r"(?<!\\)\|")
+
+
+class _Row(NamedTuple):
+    line: int
+    columns: int
+
+
+def table_cont(draft: Draft) -> Iterator[Edge]:
+    """Edges to the nearest earlier table of the same file with as many columns, across headings if need be."""
+    latest: dict[int, tuple[DraftUnit, int]] = {}
+    for unit in draft.body:
+        if "|" not in unit.text:
+            continue
+        headers, loose = _rows(unit)
+        seen: set[str] = set()
+        for row in loose:
+            table = latest.get(row.columns)
+            if table is not None and table[0].id not in seen:
+                seen.add(table[0].id)
+                evidence = (
+                    f"row of {row.columns} columns at line {row.line} continues the table headed at line {table[1]}"
+                )
+                yield edge("R7", unit, table[0], evidence, (row.line, table[1]))
+        for row in headers:
+            latest[row.columns] = (unit, row.line)
+
+
+def _rows(unit: DraftUnit) -> tuple[list[_Row], list[_Row]]:
+    """Header rows, and rows that belong to no table of this unit."""
+    headers: list[_Row] = []
+    loose: list[_Row] = []
+    lines = [line.strip(" \t>") for line in unit.prose.split("\n")]
+    in_table = False
+    for index, line in enumerate(lines):
+        number = unit.lines.first + index
+        if not _PIPE.search(line):
+            in_table = False
+        elif _is_header(lines, index):
+            headers.append(_Row(number, _columns(line)))
+            in_table = True
+        elif not in_table and _is_row(line):
+            loose.append(_Row(number, _columns(line)))
+    return headers, loose
+
+
+def _is_header(lines: list[str], index: int) -> bool:
+    if index + 1 >= len(lines) or _is_delimiter(lines[index]):
+        return False
+    below = lines[index + 1]
+    return _is_delimiter(below) and _columns(below) == _columns(_without_marker(lines[index]))
+
+
+def _without_marker(line: str) -> str:
+    return re.sub(r"^(?:[-*+]|\d{1,9}[.)])[ \t]+", "", line)
+
+
+def _is_delimiter(line: str) -> bool:
+    return "|" in line and "-" in line and _DELIMITER.fullmatch(line) is not None
+
+
+def _is_row(line: str) -> bool:
+    return line.startswith("|") and line.endswith("|") and len(line) > 2 and not _is_delimiter(line)
+
+
+def _columns(line: str) -> int:
+    return len(_PIPE.split(line.strip().removeprefix("|").removesuffix("|")))

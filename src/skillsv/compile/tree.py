@@ -1,0 +1,106 @@
+"""The document tree as a table: folders, files, headings and marked regions, parents before children."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from skillsv.model.skill import Lines, Section
+
+
+class SectionTable:
+    """Grows while a skill is walked: headings push and pop, a region keeps the headings inside it to itself."""
+
+    def __init__(self, skill: str, main: str, lines: int) -> None:
+        self._rows: list[Section] = [
+            Section(title=skill, path=(), file=None, level=0, parent=None, kind="root"),
+            Section(title=main, path=(main,), file=main, level=0, parent=0, lines=Lines(1, max(lines, 1)), kind="file"),
+        ]
+        self._file = main
+        self._first: dict[int, int] = {}
+        self._last: dict[int, int] = {}
+        self._end = lines
+        self._frames: list[list[int]] = [[1]]
+        self._with_units: set[int] = {0}
+        self._folders: dict[str, int] = {"": 0}
+
+    @property
+    def current(self) -> int:
+        """The section that the next unit hangs under."""
+        return self._frames[-1][-1]
+
+    @property
+    def current_heading(self) -> int:
+        """The nearest heading (or the file) above the next unit: regions do not count."""
+        row = self._rows[self.current]
+        return self.current if row.kind != "region" or row.parent is None else row.parent
+
+    def title(self, section: int) -> str:
+        """The title of a heading, empty for anything else."""
+        row = self._rows[section]
+        return row.title if row.kind == "heading" else ""
+
+    def heading(self, title: str, level: int, line: int) -> int:
+        """Open a heading's section, closing those of the same or a deeper level."""
+        frame = self._frames[-1]
+        while len(frame) > 1 and self._rows[frame[-1]].level >= level:
+            self._last[frame.pop()] = line - 1
+        frame.append(self._open(title, level, line, "heading"))
+        return self.current
+
+    def open_region(self, name: str, line: int) -> int:
+        """Open a marked region below the current heading."""
+        self._frames.append([self._open(name, 0, line, "region")])
+        return self.current
+
+    def close_region(self, line: int) -> int:
+        """Close the region and every heading inside it; the region's index."""
+        frame = self._frames.pop()
+        self._last.update(dict.fromkeys(frame, line))
+        return frame[0]
+
+    def mark_unit(self, section: int) -> None:
+        """Note that a unit hangs under this section."""
+        node: int | None = section
+        while node is not None and node not in self._with_units:
+            self._with_units.add(node)
+            node = self._rows[node].parent
+
+    def settled(self, section: int) -> int:
+        """The nearest section, from here upwards, that has a unit below it."""
+        while section not in self._with_units:
+            section = self._rows[section].parent or 0
+        return section
+
+    def add_file(self, path: str, lines: int) -> int:
+        """A resource file, below its folders."""
+        parent = self._folder(path.rpartition("/")[0])
+        return self._append(path.rpartition("/")[2], tuple(path.split("/")), path, parent, Lines(1, lines), "file")
+
+    def rows(self) -> tuple[Section, ...]:
+        """The finished table, every heading and region with its lines."""
+        return tuple(
+            replace(row, lines=Lines(self._first[index], self._last.get(index, self._end)))
+            if index in self._first
+            else row
+            for index, row in enumerate(self._rows)
+        )
+
+    def _open(self, title: str, level: int, line: int, kind: str) -> int:
+        parent = self.current
+        path = (*self._rows[parent].path, title)
+        self._rows.append(Section(title=title, path=path, file=self._file, level=level, parent=parent, kind=kind))
+        self._first[len(self._rows) - 1] = line
+        return len(self._rows) - 1
+
+    def _folder(self, path: str) -> int:
+        if path not in self._folders:
+            above, _, name = path.rpartition("/")
+            parent = self._folder(above)
+            self._folders[path] = self._append(name, tuple(path.split("/")), None, parent, None, "folder")
+        return self._folders[path]
+
+    def _append(
+        self, title: str, path: tuple[str, ...], file: str | None, parent: int, lines: Lines | None, kind: str
+    ) -> int:
+        self._rows.append(Section(title=title, path=path, file=file, level=0, parent=parent, lines=lines, kind=kind))
+        return len(self._rows) - 1
