@@ -1,6 +1,6 @@
 """Figures drawn as SVG, one function each: the page, a notebook and a dashboard show the same drawing."""
 
-from skillsv.report.figures.bars import margin_bar, value_chart
+from skillsv.report.figures.bars import anchor_chart, margin_bar, value_chart
 from skillsv.report.figures.chains import chain_grid, marginal_dots
 from skillsv.report.figures.decision import decision_map
 from skillsv.report.figures.figure import Figure
@@ -9,6 +9,7 @@ from skillsv.report.figures.tree import value_tree
 
 __all__ = [
     "Figure",
+    "anchor_chart",
     "chain_grid",
     "decision_map",
     "margin_bar",

@@ -85,3 +85,30 @@ def _row(unit: UnitReport, scale: Scale, y: float, target: Target) -> Markup:
 def _cells(unit: UnitReport) -> tuple[str | int | float, ...]:
     net = unit.value.net
     return label(unit), unit.id, net.value, net.low, net.high, unit.tokens, str(unit.verdict.action)
+
+
+def anchor_chart(valuation: Valuation) -> Figure:
+    """The three anchors on one line: no skill, its trigger alone, the whole skill."""
+    anchors = valuation.estimate.anchors
+    rows = (("no skill", anchors.empty), ("trigger alone", anchors.trigger), ("whole skill", anchors.full))
+    scale = Scale(0.0, 1.0, 112, 420)
+    parts = [horizontal_axis(scale, 4, 82, signed=False)]
+    for index, (name, anchor) in enumerate(rows):
+        y, strong = 18 + 26 * index, index == 2
+        action, shown = (Action.KEEP if strong else Action.DELETE), drawn(anchor)
+        parts.append(element("text", name, x=100, y=y + 4, text_anchor="end", class_="name"))
+        parts.append(
+            element("line", x1=scale(shown.low), x2=scale(shown.high), y1=y, y2=y, stroke=VERDICT[action],
+                    stroke_width=2, class_=f"v-{action}")
+        )  # fmt: skip
+        parts.append(marker(action, scale(shown.value), y))
+        number = points(anchor.value, signed=False)
+        parts.append(element("text", number, x=470, y=y + 4, text_anchor="end", class_="number"))
+    return Figure(
+        name="anchors",
+        title="Score with and without the skill",
+        svg=drawing(480, 106, "Score with and without the skill", "Three scores with intervals", *parts),
+        columns=("skill", "score", "low", "high"),
+        rows=[(name, anchor.value, anchor.low, anchor.high) for name, anchor in rows],
+        note="Mean score in points of 100 on panel A, with 95 % intervals.",
+    )

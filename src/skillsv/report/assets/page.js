@@ -1,0 +1,181 @@
+// The page's only script. Everything it shows is in the page already; it adds finding, jumping, filtering and saving.
+(() => {
+  "use strict";
+  const one = (selector, from = document) => from.querySelector(selector);
+  const all = (selector, from = document) => [...from.querySelectorAll(selector)];
+  const root = document.documentElement;
+  const units = all("details.unit");
+  const search = one("#search");
+  const filters = all("button[data-verdict]");
+  const tabs = all("[role=tab]");
+  const help = one("#help");
+  const themes = ["", "light", "dark"];
+
+  root.classList.add("js-on");
+  for (const part of all(".js")) part.hidden = false;
+
+  // State lives in the address: #anchor?q=words&verdict=a,b&file=file-2&theme=dark
+  const read = () => {
+    const [anchor, query = ""] = location.hash.slice(1).split("?");
+    return { anchor: decodeURIComponent(anchor), query: new URLSearchParams(query) };
+  };
+  const write = (change) => {
+    const { anchor, query } = read();
+    for (const [name, value] of Object.entries(change)) {
+      if (name === "anchor") continue;
+      if (value) query.set(name, value); else query.delete(name);
+    }
+    const place = "anchor" in change ? change.anchor : anchor;
+    const rest = query.toString();
+    history.replaceState(null, "", `#${encodeURIComponent(place)}${rest ? `?${rest}` : ""}`);
+  };
+
+  const showFile = (id) => {
+    for (const tab of tabs) {
+      const chosen = tab.getAttribute("aria-controls") === id;
+      tab.setAttribute("aria-selected", String(chosen));
+      tab.tabIndex = chosen ? 0 : -1;
+      one(`#${CSS.escape(tab.getAttribute("aria-controls"))}`).hidden = !chosen;
+    }
+  };
+  const reveal = (element) => {
+    const file = element.closest(".file");
+    if (file && tabs.length) showFile(file.id);
+    for (let box = element.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
+    element.scrollIntoView({ block: "start" });
+  };
+
+  const apply = () => {
+    const words = search.value.trim().toLowerCase();
+    const wanted = filters.filter((button) => button.getAttribute("aria-pressed") === "true").map((b) => b.dataset.verdict);
+    let found = 0;
+    for (const unit of units) {
+      const text = one(".text", unit).textContent.toLowerCase();
+      const fits = (!words || text.includes(words)) && (!wanted.length || wanted.includes(unit.dataset.verdict));
+      unit.classList.toggle("dim", !fits);
+      found += fits;
+    }
+    one("#found").textContent = words || wanted.length ? `${found} of ${units.length} units` : "";
+  };
+  const restore = () => {
+    const { anchor, query } = read();
+    search.value = query.get("q") || "";
+    const verdicts = (query.get("verdict") || "").split(",");
+    for (const button of filters) button.setAttribute("aria-pressed", String(verdicts.includes(button.dataset.verdict)));
+    root.dataset.theme = themes.includes(query.get("theme")) ? query.get("theme") || "" : "";
+    const file = tabs.find((tab) => tab.getAttribute("aria-controls") === query.get("file")) || tabs[0];
+    if (file) showFile(file.getAttribute("aria-controls"));
+    apply();
+    const target = anchor && document.getElementById(anchor);
+    if (target) reveal(target);
+  };
+
+  const fitting = () => units.filter((unit) => !unit.classList.contains("dim"));
+  const step = (by) => {
+    const list = fitting();
+    if (!list.length) return;
+    const here = list.indexOf(document.activeElement?.closest?.("details.unit"));
+    const next = list[here < 0 ? (by > 0 ? 0 : list.length - 1) : Math.min(list.length - 1, Math.max(0, here + by))];
+    if (tabs.length) showFile(next.closest(".file").id);
+    one("summary", next).focus({ preventScroll: true });
+    next.scrollIntoView({ block: "center" });
+    write({ anchor: next.id });
+  };
+  const clear = () => {
+    search.value = "";
+    for (const button of filters) button.setAttribute("aria-pressed", "false");
+    write({ q: "", verdict: "" });
+    apply();
+  };
+  const turnTheme = () => {
+    const next = themes[(themes.indexOf(root.dataset.theme || "") + 1) % themes.length];
+    root.dataset.theme = next;
+    write({ theme: next });
+  };
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Escape") { if (!help.open) { clear(); document.activeElement?.blur?.(); } return; }
+    if (event.target.closest("input, textarea, select, dialog")) return;
+    const act = { j: () => step(1), k: () => step(-1), "/": () => search.focus(), "?": () => help.showModal(), t: turnTheme }[event.key];
+    if (act) { event.preventDefault(); act(); }
+  });
+  document.addEventListener("click", (event) => {
+    const summary = event.target.closest("details.unit > summary");
+    // Selecting text inside a unit must not open or close it.
+    if (summary && String(getSelection()) && summary.contains(getSelection().anchorNode)) { event.preventDefault(); return; }
+    if (summary) { write({ anchor: summary.parentElement.open ? "" : summary.parentElement.id }); return; }
+    const link = event.target.closest('a[href^="#"]');
+    if (!link) return;
+    const id = link.getAttribute("href").slice(1);
+    const target = document.getElementById(id);
+    if (!target) return;
+    event.preventDefault();
+    write({ anchor: id });
+    reveal(target);
+    (one("summary", target.matches("details") ? target : document.createElement("i")) || target).focus?.({ preventScroll: true });
+  });
+  search.addEventListener("input", () => { write({ q: search.value.trim() }); apply(); });
+  for (const button of filters) {
+    button.addEventListener("click", () => {
+      button.setAttribute("aria-pressed", String(button.getAttribute("aria-pressed") !== "true"));
+      write({ verdict: filters.filter((b) => b.getAttribute("aria-pressed") === "true").map((b) => b.dataset.verdict).join(",") });
+      apply();
+    });
+  }
+  tabs.forEach((tab, index) => {
+    tab.addEventListener("click", () => {
+      showFile(tab.getAttribute("aria-controls"));
+      write({ file: index ? tab.getAttribute("aria-controls") : "" });
+    });
+    tab.addEventListener("keydown", (event) => {
+      const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (by) { const other = tabs[(index + by + tabs.length) % tabs.length]; other.click(); other.focus(); }
+    });
+  });
+  one("#theme").addEventListener("click", turnTheme);
+  one("#help-button").addEventListener("click", () => help.showModal());
+  one("#help-close").addEventListener("click", () => help.close());
+
+  const save = (name, type, text) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  };
+  const rowsOf = (figure) => {
+    const tables = all("table[data-export]", figure);
+    const columns = all("thead th", tables[0]).map((cell) => cell.textContent);
+    const rows = tables.flatMap((table) => all("tbody tr", table)).map((row) => all("td", row).map((cell) => cell.textContent));
+    return { columns, rows };
+  };
+  // A cell that begins like a formula gets an apostrophe: spreadsheets would run it.
+  const field = (text) => `"${(/^[=+\-@\t]/.test(text) && isNaN(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
+  for (const button of all("[data-save]")) {
+    button.setAttribute("aria-label", `Save as ${button.textContent}`);
+    button.addEventListener("click", () => {
+      const figure = button.closest("figure");
+      const name = figure.dataset.name;
+      if (button.dataset.save === "svg") { save(`${name}.svg`, "image/svg+xml", new XMLSerializer().serializeToString(one("svg", figure))); return; }
+      const { columns, rows } = rowsOf(figure);
+      if (button.dataset.save === "csv") { save(`${name}.csv`, "text/csv", [columns, ...rows].map((row) => row.map(field).join(",")).join("\r\n")); return; }
+      const number = (text) => (text !== "" && !isNaN(text) ? Number(text) : text);
+      save(`${name}.json`, "application/json", JSON.stringify(rows.map((row) => Object.fromEntries(columns.map((column, i) => [column, number(row[i])])))));
+    });
+  }
+  one("#save-all").addEventListener("click", () => save("valuation.json", "application/json", one("#valuation").textContent));
+
+  const links = new Map(all("nav li a").map((link) => [link.getAttribute("href").slice(1), link]));
+  const watch = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      if (!entry.isIntersecting) continue;
+      for (const link of links.values()) link.removeAttribute("aria-current");
+      links.get(entry.target.id)?.setAttribute("aria-current", "true");
+    }
+  }, { rootMargin: "-20% 0px -70% 0px" });
+  for (const section of all("main > section")) watch.observe(section);
+
+  addEventListener("hashchange", restore);
+  restore();
+})();

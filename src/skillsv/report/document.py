@@ -1,0 +1,189 @@
+"""The report: one HTML file that loads nothing, runs no script but its own, and says everything without it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from skillsv import __version__
+from skillsv.model.chain import ChainRecord
+from skillsv.model.edit import Confirmation, EditPlan, PruningCurve
+from skillsv.model.rollout import Rollout
+from skillsv.model.skill import CompiledSkill
+from skillsv.model.value import Action, Interval, Valuation
+from skillsv.report import words
+from skillsv.report.as_json import valuation_dict
+from skillsv.report.badges import badges
+from skillsv.report.chain_views import chain_views
+from skillsv.report.edits import revision_hunks, verdict_hunks
+from skillsv.report.figures import (
+    Figure,
+    anchor_chart,
+    chain_grid,
+    decision_map,
+    pruning_chart,
+    pruning_path,
+    value_chart,
+    value_tree,
+)
+from skillsv.report.graph import graph_svg
+from skillsv.report.marginals import Marginal, marginals_by_unit, moments
+from skillsv.report.source import file_views
+from skillsv.report.transcripts import Place, shelf
+from skillsv.report.units import anchors, unit_views
+from skillsv.report.visible import visible
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+TRANSCRIPT_LIMIT = 200_000
+
+
+def page(
+    valuation: Valuation,
+    compiled: CompiledSkill,
+    records: Sequence[ChainRecord],
+    *,
+    curves: Sequence[PruningCurve] = (),
+    edits: EditPlan | None = None,
+    revised: Mapping[str, bytes] | None = None,
+    confirmation: Confirmation | None = None,
+    transcripts: Sequence[Rollout] = (),
+    limit: int = TRANSCRIPT_LIMIT,
+) -> str:
+    """The whole report as one HTML text.
+
+    `curves` and `confirmation` are the held-out proof, `edits` the pruning path, `revised` an editor's new files by
+    path, `transcripts` the rollouts to read; of these as many are embedded as `limit` characters allow.
+    """
+    marginals = marginals_by_unit(records)
+    names = anchors(valuation)
+    units = unit_views(valuation, compiled, marginals, names)
+    books = shelf(transcripts, _telling(marginals), limit)
+    all_curves = (*curves, *(confirmation.curves if confirmation else ()))
+    context = {
+        **_head(valuation, records),
+        "units": units,
+        "files": file_views(compiled, units),
+        "figures": _figures(valuation, records, all_curves, edits, names),
+        "graph": Markup(graph_svg(compiled)),  # noqa: S704  (that function escapes what it writes)
+        "compiled": compiled,
+        "names": names,
+        "confirmation": confirmation,
+        "hunks": verdict_hunks(valuation, compiled)
+        if revised is None
+        else revision_hunks(valuation, compiled, revised),
+        "chains": chain_views(records, units, books),
+        "shelf": books,
+    }
+    return _environment().get_template("page.html.j2").render(context)
+
+
+def _head(valuation: Valuation, records: Sequence[ChainRecord]) -> dict[str, Any]:
+    style, script = _asset("page.css"), _asset("page.js")
+    return {
+        "version": __version__,
+        "style": Markup(style),  # noqa: S704  (our own file)
+        "script": Markup(script),  # noqa: S704  (our own file)
+        "policy": _policy(style, script),
+        "valuation": valuation,
+        "data": _script_json(valuation_dict(valuation)),
+        "title": visible(str(valuation.skill.get("name", "skill"))),
+        "badges": badges(valuation, records),
+        "counts": {
+            action: sum(unit.verdict.action is action for unit in words.execution(valuation)) for action in Action
+        },
+        "execution": words.execution(valuation),
+        "removable": words.removable(valuation),
+    }
+
+
+def _figures(
+    valuation: Valuation,
+    records: Sequence[ChainRecord],
+    curves: Sequence[PruningCurve],
+    edits: EditPlan | None,
+    names: Mapping[str, str],
+) -> dict[str, Figure | None]:
+    def target(unit: str) -> str | None:
+        return f"#{names[unit]}" if unit in names else None
+
+    pruning = None
+    if curves:
+        pruning = pruning_chart(curves, full=_end(curves, 0.0), trigger=_end(curves, 1.0))
+    elif edits is not None and edits.path:
+        pruning = pruning_path(edits.path, edits.tokens)
+    return {
+        "anchors": anchor_chart(valuation),
+        "values": value_chart(valuation, target=target),
+        "decision": decision_map(valuation, target=target),
+        "tree": value_tree(valuation, target=target),
+        "pruning": pruning,
+        "chains": chain_grid(records) if records else None,
+    }
+
+
+def _end(curves: Sequence[PruningCurve], share: float) -> Interval | None:
+    """The held-out score where nothing (0) or everything but the trigger (1) is removed, if a curve reaches there."""
+    ends = (point.score for curve in curves for point in curve.points if abs(point.share_removed - share) < 1e-9)
+    return next(ends, None)
+
+
+def _telling(marginals: Mapping[str, Sequence[Marginal]]) -> list[Place]:
+    """The rollouts worth reading: for each unit those where it made the largest difference."""
+    places: list[Place] = []
+    for items in marginals.values():
+        changes = moments(items)
+        places += [(moment.trees[1], moment.task) for moment in (*changes[-3:], *changes[:3])]
+    return places
+
+
+def _policy(style: str, script: str) -> str:
+    """Nothing may load; only the page's own style and script, named by their hashes, may act."""
+    rules = [
+        "default-src 'none'",
+        f"style-src '{_hash(style)}'",
+        f"script-src '{_hash(script)}'",
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+    return "; ".join(rules)
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _script_json(value: object) -> Markup:
+    """JSON that cannot end the element it stands in."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))  # noqa: S704
+
+
+@cache
+def _asset(name: str) -> str:
+    return resources.files("skillsv.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FunctionLoader(_asset),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals.update(words=words)
+    environment.filters.update(points=words.points, interval=words.with_bounds, visible=visible)
+    return environment

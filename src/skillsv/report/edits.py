@@ -1,0 +1,126 @@
+"""The edits that the verdicts ask for, as a diff with a reason per hunk."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from skillsv.model.skill import CompiledSkill, Lines
+from skillsv.model.value import Action, UnitReport, Valuation
+from skillsv.report.visible import clip, clip_lines, visible
+from skillsv.report.words import execution, plural, removable, where, with_bounds
+
+_CONTEXT = 2
+_SHOWN_LINES = 60
+_SHOWN_WIDTH = 600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffLine:
+    """One line of a diff: its mark (`-`, `+`, `~`, space) and its text."""
+
+    mark: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hunk:
+    """Lines that change together, the unit they belong to, and why."""
+
+    place: str
+    action: str
+    reasons: tuple[str, ...]
+    lines: tuple[DiffLine, ...]
+    unit: str | None = None
+
+
+def verdict_hunks(valuation: Valuation, compiled: CompiledSkill) -> list[Hunk]:
+    """One hunk per unit that is to go (`-`) or to be said in fewer words (`~`), in document order."""
+    wanted = {Action.DELETE: "-", Action.HARMFUL: "-", Action.COMPRESS: "~"}
+    texts = {path: text.split("\n") for path, text in file_texts(compiled).items()}
+    return [
+        _unit_hunk(unit, wanted[unit.verdict.action], texts.get(unit.file, []), _company(unit, valuation, compiled))
+        for unit in execution(valuation)
+        if unit.verdict.action in wanted
+    ]
+
+
+def file_texts(compiled: CompiledSkill) -> dict[str, str]:
+    """The text files of the skill, control characters made visible. Binary files are left out."""
+    held = ((file.path, file.data) for file in compiled.skill.files if file.data is not None)
+    return {path: visible(data.decode("utf-8", errors="replace")) for path, data in held if b"\0" not in data[:8192]}
+
+
+def _company(unit: UnitReport, valuation: Valuation, compiled: CompiledSkill) -> list[str]:
+    """What else would have to go: a unit that others need takes them along."""
+    if unit.id not in compiled.unit or unit.verdict.action is Action.COMPRESS:
+        return []
+    leaving = {gone.id for gone in removable(valuation)}
+    kept = compiled.reverse_closure(frozenset({unit.id})) - leaving
+    return [f"{plural(len(kept), 'unit')} that would stay need it: removing it takes them along."] if kept else []
+
+
+def _unit_hunk(unit: UnitReport, mark: str, lines: Sequence[str], company: Sequence[str]) -> Hunk:
+    first, last = unit.lines.first - 1, unit.lines.last
+    changed = lines[first:last] or visible(unit.text).split("\n")
+    body = clip_lines("\n".join(changed), width=_SHOWN_WIDTH, lines=_SHOWN_LINES).split("\n")
+    before = [DiffLine(mark=" ", text=clip(line, 200)) for line in lines[max(0, first - _CONTEXT) : first]]
+    after = [DiffLine(mark=" ", text=clip(line, 200)) for line in lines[last : last + _CONTEXT]]
+    return Hunk(
+        place=where(unit),
+        action=str(unit.verdict.action),
+        reasons=(f"{unit.verdict.reason} Net effect {with_bounds(unit.value.net)} points.", *company),
+        lines=(*before, *(DiffLine(mark=mark, text=line) for line in body), *after),
+        unit=unit.id,
+    )
+
+
+def revision_hunks(valuation: Valuation, compiled: CompiledSkill, revised: Mapping[str, bytes]) -> list[Hunk]:
+    """An editor's new version against the old one; each hunk carries the verdicts of the units it touches."""
+    old = file_texts(compiled)
+    new = {path: visible(data.decode("utf-8", errors="replace")) for path, data in revised.items()}
+    return [
+        hunk
+        for path in sorted({*old, *new})
+        if old.get(path) != new.get(path)
+        for hunk in _file_hunks(path, old.get(path, ""), new.get(path, ""), valuation)
+    ]
+
+
+def _file_hunks(path: str, old: str, new: str, valuation: Valuation) -> list[Hunk]:
+    before, after = old.split("\n"), new.split("\n")
+    groups = difflib.SequenceMatcher(a=before, b=after, autojunk=False).get_grouped_opcodes(_CONTEXT)
+    return [_group_hunk(path, group, before, after, valuation) for group in groups]
+
+
+def _group_hunk(
+    path: str,
+    group: Sequence[tuple[str, int, int, int, int]],
+    before: Sequence[str],
+    after: Sequence[str],
+    valuation: Valuation,
+) -> Hunk:
+    lines: list[DiffLine] = []
+    for tag, old_first, old_last, new_first, new_last in group:
+        if tag == "equal":
+            lines += [DiffLine(mark=" ", text=clip(line, 200)) for line in before[old_first:old_last]]
+            continue
+        lines += [DiffLine(mark="-", text=clip(line, _SHOWN_WIDTH)) for line in before[old_first:old_last]]
+        lines += [DiffLine(mark="+", text=clip(line, _SHOWN_WIDTH)) for line in after[new_first:new_last]]
+    changed = [Lines(op[1] + 1, op[2]) for op in group if op[0] != "equal" and op[2] > op[1]]
+    touched = [
+        unit for unit in valuation.units if unit.file == path and any(_meet(unit.lines, span) for span in changed)
+    ]
+    reasons = tuple(f"{unit.verdict.action}: {unit.verdict.reason}" for unit in touched)
+    return Hunk(
+        place=f"{visible(path)}:{group[0][1] + 1}",
+        action="revised",
+        reasons=reasons or ("New text: no unit of the old skill lies here.",),
+        lines=tuple(lines),
+        unit=touched[0].id if touched else None,
+    )
+
+
+def _meet(one: Lines, other: Lines) -> bool:
+    return one.first <= other.last and other.first <= one.last
