@@ -69,7 +69,9 @@ def _summary(compiled: CompiledSkill) -> Iterator[Line]:
         plural(len(compiled.findings), "finding"),
     ]
     yield ((", ".join(parts), ""),)
-    chosen = ", ".join(f"{name} {_setting(value)}" for name, value in compiled.options.items() if value)
+    # The marker pairs are long and hardly ever changed: the JSON has them.
+    shown = {name: value for name, value in compiled.options.items() if value and name != "markers"}
+    chosen = ", ".join(f"{name} {_setting(value)}" for name, value in shown.items())
     yield ((f"{chosen}; digest {compiled.digest[:16]}" if chosen else f"digest {compiled.digest[:16]}", "dim"),)
 
 

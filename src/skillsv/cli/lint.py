@@ -1,0 +1,127 @@
+"""`skillsv lint`: the defects of skills."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from skillsv import __version__
+from skillsv.cli.flags import CompileFlags, Json
+from skillsv.cli.printing import Line, deliver, json_text, print_lines
+from skillsv.errors import SettingsError, SkillError
+from skillsv.model.skill import Finding, Severity
+
+SCHEMA = "skillsv.lint/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintedSkill:
+    """One skill that was looked at: `folder` goes before the file of each finding."""
+
+    path: str
+    name: str
+    folder: str
+    findings: tuple[Finding, ...]
+
+
+def lint(
+    skills: Annotated[list[Path], Parameter(help="Skill folders, or single Markdown files.")],
+    /,
+    *,
+    format: Annotated[  # noqa: A002 - the flag's name
+        Literal["text", "json", "sarif"] | None, Parameter(help="Form of the result [text].")
+    ] = None,
+    json: Json = False,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="Write to this file, not stdout.")] = None,
+    flags: CompileFlags | None = None,
+) -> int:
+    """skillsv lint my-skill other-skill --format sarif -o lint.sarif
+
+    List the defects of skills: dangling links, dead files, broken fences, frontmatter that agents refuse.
+    Exit code 1 if there is an error, 2 if a path holds no skill.
+    """  # noqa: D403, D415 - help begins with an example
+    if json and format not in {None, "json"}:
+        raise SettingsError(f"--json and --format {format} ask for two results at once.", hint="Give one of them.")
+    linted, missing = _look_at(skills, flags or CompileFlags())
+    form = "json" if json else format or "text"
+    if form == "text" and output is None:
+        print_lines(_lines(linted))
+    else:
+        deliver(_document(linted, form), output)
+    if missing:
+        return SkillError.exit_code
+    return int(any(finding.severity is Severity.ERROR for skill in linted for finding in skill.findings))
+
+
+def _look_at(skills: Sequence[Path], flags: CompileFlags) -> tuple[list[LintedSkill], int]:
+    """All skills that are there, and the number of paths that hold none: one of those does not stop the others."""
+    from skillsv.compile import compile_skill
+    from skillsv.compile.lint import lint_compiled
+
+    options = flags.options()
+    linted: list[LintedSkill] = []
+    missing = 0
+    for path in skills:
+        try:
+            compiled = compile_skill(path, options)
+        except SkillError as trouble:
+            print(f"skillsv: {trouble}", file=sys.stderr)
+            missing += 1
+            continue
+        root = compiled.skill.root
+        linted.append(
+            LintedSkill(
+                path=str(path),
+                name=compiled.skill.name,
+                folder="" if root == Path() else f"{root}/",
+                findings=lint_compiled(compiled),
+            )
+        )
+    return linted, missing
+
+
+def _document(linted: Sequence[LintedSkill], form: str) -> str:
+    """The result as the text of one file."""
+    if form == "json":
+        return json_text(_as_json(linted))
+    if form == "sarif":
+        from skillsv.compile.lint import finding_titles
+        from skillsv.report.sarif import sarif
+
+        found = ((skill.folder, finding) for skill in linted for finding in skill.findings)
+        return json_text(sarif(found, finding_titles(), version=__version__))
+    return "".join("".join(text for text, _ in line) + "\n" for line in _lines(linted))
+
+
+def _as_json(linted: Sequence[LintedSkill]) -> dict[str, Any]:
+    from skillsv.report.compiled import finding_json
+
+    return {
+        "schema": SCHEMA,
+        "skills": [
+            {"path": skill.path, "name": skill.name, "findings": [finding_json(one) for one in skill.findings]}
+            for skill in linted
+        ],
+        "counts": _counts(linted),
+    }
+
+
+def _lines(linted: Sequence[LintedSkill]) -> Iterator[Line]:
+    from skillsv.report.outline import finding_lines
+    from skillsv.report.words import plural
+
+    for skill in linted:
+        yield from finding_lines(skill.findings, skill.folder)
+    counts = ", ".join(plural(count, severity) for severity, count in _counts(linted).items())
+    yield ((f"{plural(len(linted), 'skill')}: {counts}", "bold"),)
+
+
+def _counts(linted: Sequence[LintedSkill]) -> dict[str, int]:
+    counted = Counter(finding.severity for skill in linted for finding in skill.findings)
+    return {str(severity): counted[severity] for severity in Severity}

@@ -1,0 +1,82 @@
+"""Headings that do not do what their author meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from skillsv.compile.links import without_code_spans
+from skillsv.compile.lint.subject import Document, Remark, Subject
+from skillsv.compile.names import plain
+from skillsv.model.skill import PieceRole
+
+_GLUED_AFTER = re.compile(r"[\w.:;!?)\]*](#{2,6}) +(?=[A-Z0-9*`])")
+_NO_SPACE = re.compile(r" {0,3}(#{2,6})(?=[^\W_])(.*)")
+_SENTENCE = re.compile(r"[.:;,]$|\S\s+\S.{70}")
+
+
+def empty(subject: Subject) -> Iterator[Remark]:
+    """A heading of the main file with neither text nor a subheading that has text."""
+    compiled = subject.compiled
+    full: set[int | None] = {None}
+    layout = next((layout for layout in compiled.layouts if layout.file == compiled.skill.main), None)
+    if layout is None:
+        return
+    for piece in layout.pieces:
+        node: int | None = piece.section
+        while piece.role is PieceRole.UNIT and node not in full:
+            full.add(node)
+            node = compiled.sections[node].parent if node is not None else None
+    for index, section in enumerate(compiled.sections):
+        if section.kind == "heading" and section.lines and index not in full:
+            words = f"The heading '{section.title}' has nothing below it. Write the section, or remove the heading."
+            yield Remark(words, compiled.skill.main, section.lines.first)
+
+
+def duplicate(subject: Subject) -> Iterator[Remark]:
+    """Two sections of the main file with the same title under the same parent: a reference to it is ambiguous."""
+    seen: dict[tuple[int | None, str], int] = {}
+    for section in subject.compiled.sections:
+        if section.kind != "heading" or section.lines is None:
+            continue
+        key = (section.parent, plain(section.title).strip().casefold())
+        if key[1] and key in seen:
+            words = f"The heading '{section.title}' stands on line {seen[key]} already. Merge the two, or rename one."
+            yield Remark(words, subject.main.path, section.lines.first)
+        seen.setdefault(key, section.lines.first)
+
+
+def glued(subject: Subject) -> Iterator[Remark]:
+    """A heading stuck to the end of another line: an edit lost a line break, and the heading is plain text."""
+    for document in subject.documents:
+        for number, line in document.prose:
+            if _GLUED_AFTER.search(without_code_spans(line)):
+                yield Remark(
+                    "A heading is glued to the end of this line. Put it on a line of its own.", document.path, number
+                )
+
+
+def no_space(subject: Subject) -> Iterator[Remark]:
+    """`##Title`: without a space, Markdown sees plain text."""
+    for document in subject.documents:
+        for number, line in document.prose:
+            match = _NO_SPACE.fullmatch(line)
+            if match:
+                words = f"'{match[1]}' needs a space after it to make a heading. Write '{match[1]} {match[2][:40]}'."
+                yield Remark(words, document.path, number)
+
+
+def by_accident(subject: Subject) -> Iterator[Remark]:
+    """A paragraph that became a heading because a line of dashes follows without a blank line."""
+    for document in subject.documents:
+        for first, stop in _underlined(document):
+            text = " ".join(document.lines[first : stop - 1])
+            if _SENTENCE.search(text.strip()) or stop - first > 2:
+                words = "The line of dashes turns the text above it into a heading. Put a blank line between them."
+                yield Remark(words, document.path, stop)
+
+
+def _underlined(document: Document) -> Iterator[tuple[int, int]]:
+    for block in document.blocks:
+        if block.form == "heading" and block.stop - block.first > 1:
+            yield block.first, block.stop

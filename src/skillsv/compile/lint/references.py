@@ -1,0 +1,116 @@
+"""What the skill points at that is not there, and what is there that nothing points at."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from posixpath import basename, dirname, normpath, splitext
+
+from skillsv.compile.lint.subject import Document, Remark, Subject
+from skillsv.model.skill import CompiledSkill, Unit
+
+_PATH = re.compile(
+    r"(?<!\]\()(?<![\w/.:~@%*<>{}\[\]$\\-])(?:\./|\{baseDir\}/|\$\{?[A-Z_]+\}?/)?"
+    r"((?:[\w.-]+/)+[\w.-]*\w\.[A-Za-z][A-Za-z0-9]{0,5})(?![\w/*<{(\[-])"
+)
+_HYPOTHETICAL = re.compile(r"(?i)\bexamples?\b|\be\.g\.|\bsuch as\b|\bwould\b")
+_TOKEN = re.compile(r"[\w.\-]+(?:/[\w.\-]+)*/?\*?")
+_FOR_PEOPLE = re.compile(r"(?i)(readme|changelog|contributing|authors|security)(\.\w+)?")
+_FOR_TOOLS = frozenset(
+    {"__init__.py", "py.typed", "package.json", "package-lock.json", "pnpm-lock.yaml", "yarn.lock", "uv.lock"}
+    | {"requirements.txt", "pyproject.toml", "setup.py", "setup.cfg", "tsconfig.json", "Makefile", "skillsv.toml"}
+    | {"metadata.json", "openai.yaml", "plugin.json"}
+)
+"""Files that programs and hosts find by their names, without being told."""
+
+
+def dangling_path(subject: Subject) -> Iterator[Remark]:
+    """A path into one of the skill's own folders, to a file that is not there."""
+    skill = subject.compiled.skill
+    paths = {file.path for file in skill.files}
+    folders = {path.split("/", 1)[0] for path in paths if "/" in path}
+    for document in subject.documents:
+        if _FOR_PEOPLE.fullmatch(basename(document.path)):
+            continue
+        for number, line in document.prose:
+            for path in _missing_paths(document, line, paths, folders):
+                # Hidden files, caches and evals/ are no part of the skill, yet they may be there.
+                if not os.path.lexists(skill.root / path):
+                    words = f"'{path}' is not in the skill. Correct the path, or add the file."
+                    yield Remark(words, document.path, number)
+
+
+def _missing_paths(document: Document, line: str, paths: set[str], folders: set[str]) -> Iterator[str]:
+    if "/" not in line or _HYPOTHETICAL.search(line):
+        return
+    for path in dict.fromkeys(match[1] for match in _PATH.finditer(line)):
+        beside = normpath(f"{dirname(document.path)}/{path}").lstrip("/")
+        known = path in paths or beside in paths or any(other.endswith(f"/{path}") for other in paths)
+        if path.split("/", 1)[0] in folders and ".." not in path and not known:
+            yield path
+
+
+def unreached(subject: Subject) -> Iterator[Remark]:
+    """An auxiliary file that neither SKILL.md nor any file it leads to names, imports, or reaches by its folder."""
+    compiled = subject.compiled
+    reached = _reached(compiled)
+    for unit in compiled.units:
+        name = basename(unit.file)
+        if unit.id in reached or name in _FOR_TOOLS or _FOR_PEOPLE.fullmatch(name):
+            continue
+        words = f"Nothing leads to {unit.file}. Name it where it is needed, or remove it."
+        yield Remark(words, unit.file)
+
+
+@dataclass(slots=True)
+class _Mentions:
+    """Names of files and folders that occur in text that the agent comes to read."""
+
+    names: set[str]
+    folders: set[str]
+
+    def add(self, data: bytes) -> None:
+        for token in set(_TOKEN.findall(data.decode("utf-8", errors="replace"))):
+            trimmed = token.rstrip("*.").strip()
+            if trimmed.endswith("/"):
+                self.folders.add(trimmed.strip("./"))
+            elif "/" in token and token.endswith("*"):
+                self.folders.add(dirname(trimmed).strip("./"))
+            else:
+                self.names.add(basename(trimmed))
+
+    def lead_to(self, path: str) -> bool:
+        """Whether the file (by a telling name, its ending may be missing), its module, or a folder above was named."""
+        stem = splitext(path)[0]
+        title = basename(stem)
+        telling = title if "-" in title or "_" in title.strip("_") else basename(path)
+        parts = path.split("/")[:-1]
+        above = {"/".join(parts[first:last]) for last in range(1, len(parts) + 1) for first in range(last)}
+        named = {basename(path), telling, stem.replace("/", ".")} & self.names
+        return bool(named) or bool(above & self.folders)
+
+
+def _reached(compiled: CompiledSkill) -> frozenset[str]:
+    files = {file.path: file.data or b"" for file in compiled.skill.files}
+    mentions = _Mentions(names=set(), folders=set())
+    mentions.add(files[compiled.skill.main])
+    start = {unit.id for unit in compiled.units if compiled.skill.main in _files_of(unit)}
+    reached: frozenset[str] = frozenset()
+    while start:
+        found = compiled.closure(reached | start)
+        for unit in sorted(found - reached - {compiled.trigger}):
+            for path in _files_of(compiled.unit[unit]) - {compiled.skill.main}:
+                mentions.add(files[path])
+        reached = found
+        start = {
+            unit.id
+            for unit in compiled.units
+            if unit.id not in reached and any(mentions.lead_to(path) for path in _files_of(unit))
+        }
+    return reached
+
+
+def _files_of(unit: Unit) -> set[str]:
+    return {extent.file for extent in unit.extents}

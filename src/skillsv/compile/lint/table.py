@@ -1,0 +1,87 @@
+"""All checks of `lint`, one row each: code, severity, title, and the function that looks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from skillsv.compile.lint import (
+    encoding,
+    evals,
+    fences,
+    frontmatter,
+    headings,
+    references,
+    structure,
+    symbols,
+    templates,
+)
+from skillsv.compile.lint.subject import Remark, Subject
+from skillsv.model.skill import Severity
+
+_ERROR, _WARNING, _NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One kind of defect. An error keeps agents from using the skill; a warning misleads them; a note is for taste.
+
+    What it finds takes the place of the compiler's own findings with the code `replaces`.
+    """
+
+    code: str
+    severity: Severity
+    title: str
+    find: Callable[[Subject], Iterable[Remark]]
+    replaces: str = ""
+
+
+CHECKS: tuple[Check, ...] = (
+    Check("frontmatter-missing", _ERROR, "No frontmatter", frontmatter.missing, "no-frontmatter"),
+    Check("frontmatter-yaml", _ERROR, "Frontmatter that is not YAML", frontmatter.not_yaml, "frontmatter-yaml"),
+    Check("name-missing", _ERROR, "No name", frontmatter.name_missing),
+    Check("name-form", _ERROR, "A name in a form that is not allowed", frontmatter.name_form),
+    Check("name-folder", _ERROR, "Name and folder differ", frontmatter.name_differs_from_folder),
+    Check("description-missing", _ERROR, "No description", frontmatter.description_missing),
+    Check("description-long", _ERROR, "A description beyond 1024 characters", frontmatter.description_too_long),
+    Check("compatibility-long", _ERROR, "Compatibility beyond 500 characters", frontmatter.compatibility_too_long),
+    Check("frontmatter-type", _WARNING, "A value of the wrong type", frontmatter.wrong_type),
+    Check("duplicate-key", _WARNING, "The same key twice", frontmatter.duplicate_key),
+    Check("unknown-key", _WARNING, "A key that is not in the specification", frontmatter.unknown_key),
+    Check("host-key", _NOTE, "A key that only some hosts read", frontmatter.host_key),
+    Check("dangling-path", _WARNING, "A path to a file that is not there", references.dangling_path),
+    Check("unreached-file", _NOTE, "A file that nothing leads to", references.unreached),
+    Check("undefined-symbol", _WARNING, "A symbol that its module does not define", symbols.undefined),
+    Check("cycle", _NOTE, "Parts that need each other in a circle", structure.cycle),
+    Check("empty-heading", _WARNING, "A heading with nothing below", headings.empty),
+    Check("duplicate-heading", _WARNING, "The same heading twice", headings.duplicate),
+    Check("glued-heading", _WARNING, "A heading glued to a line", headings.glued),
+    Check("heading-space", _WARNING, "A heading without a space", headings.no_space),
+    Check("accidental-heading", _WARNING, "A paragraph underlined by a rule", headings.by_accident),
+    Check("unclosed-fence", _WARNING, "A code fence that is never closed", fences.unclosed),
+    Check("swallowed-fence", _WARNING, "A code fence that does not act as one", fences.swallowed),
+    Check("long-body", _WARNING, "A very long body", structure.long_body),
+    Check("byte-order-mark", _WARNING, "A byte order mark", encoding.byte_order_mark),
+    Check("mixed-line-ends", _WARNING, "Mixed line ends", encoding.mixed_line_ends),
+    Check("placeholder-arguments", _NOTE, "A placeholder for arguments", templates.arguments),
+    Check("placeholder-command", _NOTE, "A placeholder for a command's output", templates.commands),
+    Check("evals-leak", _WARNING, "Tasks and answers inside the skill", evals.leak, "evals"),
+    Check("evals-lookalike", _WARNING, "A folder that sounds like tasks and answers", evals.lookalike),
+    Check("evals-named", _WARNING, "The skill sends the agent to the answers", evals.named),
+)
+
+COMPILER_TITLES: Mapping[str, str] = {
+    "dangling-link": "A link that leads nowhere",
+    "evals": "Tasks and answers inside the skill",
+    "frontmatter-yaml": "Frontmatter that is not YAML",
+    "main-name": "The main file is not called SKILL.md",
+    "nested-skill": "A skill inside the skill",
+    "no-frontmatter": "No frontmatter",
+    "not-utf8": "Bytes that are not UTF-8",
+    "nul": "A NUL character",
+    "orphan-marker": "A marker without its partner",
+    "special-file": "A file that is not a regular file",
+    "symlink": "A symbolic link",
+    "unreadable": "A file that cannot be read",
+}
+"""Titles of what the compiler itself finds on its way."""
