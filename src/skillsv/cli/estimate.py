@@ -1,0 +1,34 @@
+"""`skillsv estimate`: the answer again, from what was already paid for."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from skillsv.cli.flags import Json
+
+
+def estimate(
+    run: Annotated[Path, Parameter(help="The folder of a run.")],
+    /,
+    *,
+    level: Annotated[float | None, Parameter(help="Confidence level of the intervals.")] = None,
+    resolution: Annotated[float | None, Parameter(help="Smallest value worth a verdict.")] = None,
+    json: Json = False,
+) -> int:
+    """skillsv estimate .skillsv/my-skill --level 0.9
+
+    Estimate again from the records of a run, finished or not. Costs nothing.
+    """  # noqa: D403, D415 - help begins with an example
+    from skillsv.cli.running import show
+    from skillsv.pipeline import load_run, publish
+    from skillsv.rollout import RunFolder
+
+    changes = {name: given for name, given in (("level", level), ("resolution", resolution)) if given is not None}
+    loaded = load_run(run, changes)
+    page = publish(RunFolder(run), loaded)
+    show(loaded.valuation, page, json=json, out=sys.stdout)
+    return 0

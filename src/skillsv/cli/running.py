@@ -1,0 +1,93 @@
+"""What `value` and `demo` have in common: forecast, consent, rollouts with progress, the answer."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TextIO
+
+import anyio
+
+from skillsv.cli.flags import RunFlags
+from skillsv.cli.printing import json_text
+from skillsv.cli.progress import progress
+from skillsv.errors import SettingsError
+from skillsv.model.value import Valuation
+from skillsv.pipeline import Job, Prepared, Rolled, Run, appraise, prepare, publish, roll_out
+from skillsv.report.as_json import valuation_dict
+from skillsv.report.text import terminal_table
+from skillsv.rollout import Forecast, RunFolder, Stop
+from skillsv.settings import Settings
+
+
+def run_valuation(job: Job, flags: RunFlags, *, json: bool, out: TextIO) -> int:
+    """The main job from forecast to report; the exit code says whether it came to its end."""
+    prepared = prepare(job)
+    ask_consent(prepared, yes=flags.yes)
+    folder = RunFolder(flags.run_dir or default_folder(prepared.compiled.skill.name))
+    rolled = anyio.run(_rolled, prepared, folder, flags)
+    if rolled.trouble is not None:
+        if not rolled.records:
+            raise rolled.trouble
+        print(f"skillsv: {rolled.trouble}", file=sys.stderr)
+    valuation = appraise(prepared.compiled, job.settings, job.agent, rolled)
+    run = Run(compiled=prepared.compiled, settings=job.settings, records=rolled.records, valuation=valuation)
+    page = publish(folder, run)
+    show(valuation, page, json=json, out=out)
+    return rolled.trouble.exit_code if rolled.trouble else 0
+
+
+async def _rolled(prepared: Prepared, folder: RunFolder, flags: RunFlags) -> Rolled:
+    with progress(sys.stderr, quiet=flags.quiet) as listener:
+        return await roll_out(prepared, folder, listener, Stop(), fresh=flags.fresh)
+
+
+def default_folder(name: str) -> Path:
+    """Where runs of a skill are kept unless told otherwise."""
+    safe = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name)
+    return Path(".skillsv") / (safe.strip(".") or "skill")
+
+
+def ask_consent(prepared: Prepared, *, yes: bool) -> None:
+    """Say what it will cost, on stderr, and go on only with a yes or a limit."""
+    for line in forecast_lines(prepared.forecast):
+        print(line, file=sys.stderr)
+    if yes or has_limit(prepared.job.settings):
+        return
+    if not sys.stdin.isatty():
+        raise SettingsError(
+            "nobody is there to agree to this cost.", hint="Add --yes, or a limit such as --max-rollouts 500."
+        )
+    print("Go on? [y/N] ", end="", file=sys.stderr, flush=True)
+    if input().strip().lower() not in {"y", "yes"}:
+        raise SettingsError("nothing was spent.", hint="Answer y to go on, or give --yes.")
+
+
+def has_limit(settings: Settings) -> bool:
+    """Whether spending ends by itself."""
+    return settings.max_rollouts is not None or settings.budget_usd is not None
+
+
+def forecast_lines(forecast: Forecast) -> list[str]:
+    """The forecast in words: rollouts, tokens, money, time."""
+    low, expected, high = forecast.low, forecast.expected, forecast.high
+    rollouts = f"{low.rollouts:,} to {high.rollouts:,} rollouts, about {expected.rollouts:,}"
+    tokens = "unknown" if expected.tokens is None else f"about {expected.tokens:,}"
+    money = "unknown" if expected.usd is None else f"about {expected.usd:,.2f} USD"
+    time = "unknown" if expected.seconds is None else f"about {expected.seconds:,.0f} s"
+    return [
+        f"Forecast: {rollouts} (fewer where earlier ones are reused).",
+        f"Tokens {tokens}; cost {money}; time {time}.",
+    ]
+
+
+def show(valuation: Valuation, page: Path, *, json: bool, out: TextIO) -> None:
+    """The answer on stdout."""
+    if json:
+        out.write(json_text(valuation_dict(valuation)))
+        return
+    from rich.console import Console
+
+    console = Console(file=out, highlight=False)
+    console.print(terminal_table(valuation, width=console.width, colour=console.is_terminal))
+    console.print(f"Report: {page}", soft_wrap=True)

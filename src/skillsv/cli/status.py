@@ -1,0 +1,37 @@
+"""`skillsv status`: how far a run is."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from skillsv.cli.flags import Json
+
+
+def status(run: Annotated[Path, Parameter(help="The folder of a run.")], /, *, json: Json = False) -> int:
+    """skillsv status .skillsv/my-skill
+
+    Say how far a run is and what it has spent: while it runs, and afterwards.
+    """  # noqa: D403, D415 - help begins with an example
+    from skillsv.cli.printing import deliver, json_text
+    from skillsv.rollout import RunFolder, Status
+
+    found: Status = RunFolder(run).status()
+    if json:
+        deliver(json_text({"schema": "skillsv.status/1", **asdict(found)}), None)
+        return 0
+    planned = "?" if found.planned is None else found.planned
+    usage = found.usage
+    tokens = "unknown" if usage.input_tokens is None else f"{usage.input_tokens + (usage.output_tokens or 0):,}"
+    money = "unknown" if usage.usd is None else f"{usage.usd:,.2f} USD"
+    lines = [
+        f"Run {found.run}: {'running' if found.running else 'not running'}, {found.chains} of {planned} chains done.",
+        f"Rollouts: {found.rollouts:,} paid, {found.reused:,} reused, {found.missing:,} missing.",
+        f"Spent: tokens {tokens}, cost {money}, agent time {found.seconds:,.0f} s.",
+        *(f"Missing as {kind}: {count}." for kind, count in found.failures.items()),
+    ]
+    deliver("\n".join(lines) + "\n", None)
+    return 0

@@ -1,0 +1,38 @@
+"""`skillsv value`: what each unit of a skill is worth."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from skillsv.cli.flags import AgentFlags, BudgetFlags, CompileFlags, EstimatorFlags, Json, RunFlags, given
+
+
+def value(
+    skill: Annotated[Path, Parameter(help="A skill folder, or one Markdown file.")],
+    /,
+    *,
+    tasks: Annotated[Path, Parameter(help="Tasks: JSONL, evals.json, or a folder of Harbor tasks.")],
+    agent: Annotated[str, Parameter(help="command:PROGRAM ..., python:FILE.py:name, or planted:NAME.")],
+    json: Json = False,
+    run: RunFlags | None = None,
+    estimator: EstimatorFlags | None = None,
+    budget: BudgetFlags | None = None,
+    how: AgentFlags | None = None,
+    compiler: CompileFlags | None = None,
+) -> int:
+    """skillsv value my-skill --tasks tasks.jsonl --agent "command:./agent.sh" --max-rollouts 500
+
+    Value every unit of a skill: forecast, consent, rollouts with progress, values, verdicts, report.
+    The same command again resumes: nothing that was paid for is paid twice.
+    """  # noqa: D403, D415 - help begins with an example
+    from skillsv.cli.running import run_valuation
+    from skillsv.pipeline import Job
+    from skillsv.settings import load_settings
+
+    settings = load_settings(skill, given(estimator, budget, how, compiler))
+    job = Job(skill=skill, tasks=tasks, agent=agent, settings=settings, folder=Path.cwd())
+    return run_valuation(job, run or RunFlags(), json=json, out=sys.stdout)
