@@ -35,7 +35,7 @@ ROLES = {
 
 
 def cut(pieces, *, needs=(), resources=None, carried=None, parents=(None, 0), members=None):
-    """A compiled skill from (name or role sign, section, bytes) triples; section 0 is the file, `parents` the tree.
+    """A compiled skill from (name or role sign, section, bytes) triples; section 0 is the root, 1 the file, `parents` the tree.
 
     A name that is no role sign is a unit; the first unit is the trigger, and everything needs it.
     """
@@ -92,19 +92,19 @@ def small():
     return cut(
         [
             ("m", 0, b"---\nname: toy\ndescription: A toy.\n---\n"),
-            ("~", 0, b"\n"),
-            ("#", 1, b"# Top\n"),
             ("~", 1, b"\n"),
-            ("intro", 1, b"Read this first, it is important to know.\n"),
-            ("~", 1, b"\n\n"),
-            ("one", 1, b"- The first item says something.\n"),
-            ("two", 1, b"- The second item\n  goes on for a while.\n"),
-            ("~", 1, b"\n"),
-            ("=", 0, b"---\n"),
-            ("~", 0, b"\n"),
-            ("#", 2, b"# Other\n"),
+            ("#", 2, b"# Top\n"),
             ("~", 2, b"\n"),
-            ("last", 2, b"The end of it all.\n"),
+            ("intro", 2, b"Read this first, it is important to know.\n"),
+            ("~", 2, b"\n\n"),
+            ("one", 2, b"- The first item says something.\n"),
+            ("two", 2, b"- The second item\n  goes on for a while.\n"),
+            ("~", 2, b"\n"),
+            ("=", 1, b"---\n"),
+            ("~", 1, b"\n"),
+            ("#", 3, b"# Other\n"),
+            ("~", 3, b"\n"),
+            ("last", 3, b"The end of it all.\n"),
         ],
         needs=[("one", "intro"), ("last", "run.py")],
         resources={
@@ -113,5 +113,5 @@ def small():
             "logo.png": b"\x89PNG\r\n\x1a\n\0\0\0",
         },
         carried={"LICENSE": b"Do what you like.\n"},
-        parents=(None, 0, 0),
+        parents=(None, 0, 1, 1),
     )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skillsv.order.blocks import Node
 
-COUNTING_STEPS = 200_000
+COUNTING_STEPS = 20_000
 """Sub-problems after which counting gives up: only tangled block graphs of dozens of blocks come near."""
 
 
@@ -36,38 +38,40 @@ class Downsets:
 def list_downsets(node: Node) -> Downsets:
     """Walk the sets level by level; each passes its probability on in equal parts to what may come next."""
     size = len(node.children)
-    needs = [_words([position in row for position in range(size)]) for row in node.prerequisites]
-    single = [_words([position == child for position in range(size)]) for child in range(size)]
-    level: NDArray[np.uint64] = np.zeros((1, needs[0].size), dtype=np.uint64)
+    single = np.stack([_words([position == child for position in range(size)]) for child in range(size)])
+    needs = np.zeros((size, size), dtype=np.float32)  # floats: their product runs at the speed of the machine
+    for child, row in enumerate(node.prerequisites):
+        needs[child, list(row)] = 1
+    level: NDArray[np.uint64] = np.zeros((1, single.shape[1]), dtype=np.uint64)
     chance: NDArray[np.float64] = np.ones(1)
-    levels, chances, first = [level], [chance], 0
-    steps: list[list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]] = [[] for _ in range(size)]
+    levels, chances, steps, first = [level], [chance], [], 0
     for _ in range(size):
-        free = np.stack(
-            [
-                ((level & need) == need).all(axis=1) & ~(level & bit).any(axis=1)
-                for need, bit in zip(needs, single, strict=True)
-            ]
-        )
-        share = chance / free.sum(axis=0)
-        rows = [np.flatnonzero(column) for column in free]
-        grown = np.concatenate([level[row] | bit for row, bit in zip(rows, single, strict=True)])
-        weight = np.concatenate([share[row] for row in rows])
-        following, place = _distinct(grown)
-        ends = np.split(place + first + len(level), np.cumsum([len(row) for row in rows])[:-1])
-        for child, (row, end) in enumerate(zip(rows, ends, strict=True)):
-            steps[child].append((row + first, end, share[row]))
-        first += len(level)
-        level, chance = following, np.bincount(place, weights=weight, minlength=len(following)).astype(np.float64)
+        absent = ~_unpacked(level, size)
+        free = absent & (absent.astype(np.float32) @ needs.T == 0)
+        share = chance / free.sum(axis=1)
+        children, rows = np.nonzero(free.T)
+        level, place = _distinct(level[rows] | single[children])
+        steps.append((children, rows + first, place + first + len(chance), share[rows]))
+        first += len(chance)
+        chance = np.bincount(place, weights=share[rows], minlength=len(level)).astype(np.float64)
         levels.append(level)
         chances.append(chance)
+    before, after, choice = _by_child(steps, size)
     return Downsets(
         members=_unpacked(np.concatenate(levels), size),
         probability=np.concatenate(chances),
-        before=tuple(np.concatenate([step[0] for step in child]) for child in steps),
-        after=tuple(np.concatenate([step[1] for step in child]) for child in steps),
-        choice=tuple(np.concatenate([step[2] for step in child]) for child in steps),
+        before=before,
+        after=after,
+        choice=choice,
     )
+
+
+def _by_child(steps: Sequence[tuple[NDArray[Any], ...]], size: int) -> tuple[tuple[NDArray[Any], ...], ...]:
+    """The columns (before, after, choice) of all steps, split by the child that was taken."""
+    taken, *columns = (np.concatenate(column) for column in zip(*steps, strict=True))
+    sorting = np.argsort(taken, kind="stable")
+    cuts = np.searchsorted(taken[sorting], np.arange(1, size))
+    return tuple(tuple(np.split(column[sorting], cuts)) for column in columns)
 
 
 def _words(bits: list[bool]) -> NDArray[np.uint64]:

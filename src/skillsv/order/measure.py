@@ -43,11 +43,9 @@ def _children_in_order(tree: BlockTree, order: Order) -> dict[int, list[int]]:
         while (parent := tree.parents[here]) >= 0:
             if here in finished:
                 raise CoalitionError(f"{unit} is torn from its block: the units of a block come one after another.")
-            if visits[parent] and visits[parent][-1] == here:
-                break
-            if visits[parent]:
-                finished.add(visits[parent][-1])
-            visits[parent].append(here)
+            if not visits[parent] or visits[parent][-1] != here:
+                finished.update(visits[parent][-1:])
+                visits[parent].append(here)
             here = parent
     return visits
 

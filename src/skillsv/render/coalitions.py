@@ -28,10 +28,7 @@ class Coalitions:
 
     def kept(self, coalition: Coalition) -> int:
         """The coalition's bits; complains about units the skill has not, and about needed units that are missing."""
-        unknown = sorted(coalition - self._needs.keys())
-        if unknown:
-            hint = "List the units with 'skillsv compile'."
-            raise CoalitionError(f"The skill has no unit {', '.join(unknown)}.", hint=hint)
+        require_known(self.compiled, coalition)
         kept = self._mask(coalition)
         if any(self._needs[unit] & ~kept for unit in coalition):
             raise self._not_closed(coalition)
@@ -44,3 +41,11 @@ class Coalitions:
             f"The coalition is not closed: needed but not kept: {', '.join(names)}.",
             hint="Keep these, too, or drop what needs them.",
         )
+
+
+def require_known(compiled: CompiledSkill, units: Coalition) -> None:
+    """Complain about names that are no units of the skill."""
+    unknown = sorted(units - compiled.everything)
+    if unknown:
+        hint = "List the units with 'skillsv compile'."
+        raise CoalitionError(f"The skill has no unit {', '.join(unknown)}.", hint=hint)

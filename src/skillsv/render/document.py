@@ -51,16 +51,14 @@ def main_document(compiled: CompiledSkill, bits: Mapping[str, int]) -> Document:
 
 
 def _units_below(compiled: CompiledSkill, bits: Mapping[str, int]) -> list[int]:
-    """For each section the bits of all units in its subtree; the trigger stands beside the text, not in it."""
+    """For each section the bits of all units in its subtree; the trigger is a child of the root, beside the text."""
     below = [0] * len(compiled.sections)
     for layout in compiled.layouts:
         for piece in layout.pieces:
-            if piece.unit is not None and piece.unit != compiled.trigger:
-                below[piece.section] |= bits[piece.unit]
+            if piece.unit is not None:
+                below[0 if piece.unit == compiled.trigger else piece.section] |= bits[piece.unit]
     for index in range(len(below) - 1, 0, -1):  # a parent stands before its children
-        parent = compiled.sections[index].parent
-        if parent is not None:
-            below[parent] |= below[index]
+        below[compiled.sections[index].parent or 0] |= below[index]
     return below
 
 

@@ -1,0 +1,197 @@
+"""The block DP against brute force, against Shapley values computed otherwise, and where it gives up."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import chain, combinations, pairwise
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skillsv.errors import SkillSVError
+from skillsv.model.skill import Leaf
+from skillsv.order import TooWide, count_reachable, exact_design, exact_values, sampled_values, values_of
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def brute_force_orders(compiled, block=None):
+    """All orders of a block with their probability: SampleOrder with every draw spelled out."""
+    block = compiled.hierarchy if block is None else block
+    if isinstance(block, Leaf):
+        return {(block.unit,): 1.0}
+    below = {
+        child: {unit for order in brute_force_orders(compiled, child) for unit in order} for child in block.children
+    }
+    found = defaultdict(float)
+
+    def walk(done, chance, rest):
+        if not rest:
+            found[done] += chance
+            return
+        eligible = [
+            child
+            for child in rest
+            if not any(
+                need in below[other]
+                for unit in below[child]
+                for need in compiled.needs[unit]
+                for other in rest - {child}
+            )
+        ]
+        for child in eligible:
+            for order, inner in brute_force_orders(compiled, child).items():
+                walk(done + order, chance * inner / len(eligible), rest - {child})
+
+    walk((), 1.0, frozenset(block.children))
+    return dict(found)
+
+
+def random_game(rng):
+    """Every coalition gets its own value, drawn once."""
+    table = {}
+
+    def game(coalition):
+        if coalition not in table:
+            table[coalition] = rng.normal(size=2)
+        return table[coalition]
+
+    return game
+
+
+@settings(max_examples=200, deadline=None)
+@given(SEEDS)
+def test_values_equal_brute_force(random_skill, seed):
+    rng = np.random.default_rng(seed)
+    compiled = random_skill(rng, most=6)
+    game = random_game(rng)
+    orders = brute_force_orders(compiled)
+    values = {unit: np.zeros(2) for unit in compiled.unit}
+    reachable = set()
+    for order, chance in orders.items():
+        for length, unit in enumerate(order):
+            before = frozenset(order[:length])
+            values[unit] += chance * (game(before | {unit}) - game(before))
+            reachable |= {before, before | {unit}}
+    found = exact_values(compiled, game)
+    assert count_reachable(compiled) == len(reachable)
+    assert set(exact_design(compiled).named()) == reachable
+    for unit, value in values.items():
+        assert found[unit] == pytest.approx(value, abs=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS)
+def test_the_design_is_a_set_of_marginals(random_skill, seed):
+    compiled = random_skill(np.random.default_rng(seed), most=12)
+    design = exact_design(compiled)
+    assert len(design.coalitions) == count_reachable(compiled) == len(np.unique(design.coalitions, axis=0))
+    grown = design.coalitions[design.before].copy()
+    assert not grown[np.arange(len(grown)), design.unit].any()
+    grown[np.arange(len(grown)), design.unit] = True
+    assert (grown == design.coalitions[design.after]).all()
+    assert np.bincount(design.unit, weights=design.probability) == pytest.approx(np.ones(len(design.units)))
+    assert not design.coalitions[0].any()
+
+
+@settings(max_examples=30, deadline=None)
+@given(SEEDS)
+def test_values_add_up_to_the_lift(random_skill, seed):
+    rng = np.random.default_rng(seed)
+    compiled = random_skill(rng, most=12)
+    design = exact_design(compiled)
+    scores = rng.normal(size=len(design.coalitions))
+    full = int(np.flatnonzero(design.coalitions.all(axis=1))[0])
+    assert (design.weights @ scores).sum() == pytest.approx(scores[full] - scores[0])
+
+
+def shapley(units, game):
+    """The textbook's sum over subsets."""
+    size = len(units)
+    values = {}
+    for unit in units:
+        others = [other for other in units if other != unit]
+        subsets = chain.from_iterable(combinations(others, length) for length in range(size))
+        values[unit] = sum(
+            (game(frozenset(subset) | {unit}) - game(frozenset(subset))) / (size * comb(size - 1, len(subset)))
+            for subset in subsets
+        )
+    return values
+
+
+def test_a_flat_skill_without_dependencies_has_shapley_values(structure):
+    units = tuple("abcdef")
+    rng = np.random.default_rng(5)
+    worth = {frozenset(s): float(rng.normal()) for n in range(7) for s in combinations(units, n)}
+    found = exact_values(structure(units), worth.__getitem__)
+    assert found == pytest.approx(shapley(units, worth.__getitem__))
+
+
+def test_shapiqs_exact_computer_agrees(structure):
+    shapiq = pytest.importorskip("shapiq")
+    units = tuple(f"u{number}" for number in range(7))
+    rng = np.random.default_rng(6)
+    worth = {frozenset(s): float(rng.normal()) for n in range(8) for s in combinations(units, n)}
+    base = worth[frozenset()]
+
+    def game(rows):
+        return np.array([worth[frozenset(np.array(units)[row])] - base for row in np.atleast_2d(rows).astype(bool)])
+
+    theirs = shapiq.ExactComputer(game, n_players=len(units))("SV", order=1)
+    ours = exact_values(structure(units), worth.__getitem__)
+    assert [ours[unit] for unit in units] == pytest.approx([theirs[(number,)] for number in range(len(units))])
+
+
+@pytest.mark.parametrize(
+    ("sections", "units", "reachable"), [(5, 5, 2_432), (6, 8, 48_832), (7, 8, 113_920), (8, 10, 1_046_784)]
+)
+def test_reachable_coalitions_of_sectioned_skills(triggered, sections, units, reachable):
+    shape = tuple(tuple(f"s{section}u{unit}" for unit in range(units)) for section in range(sections))
+    assert count_reachable(triggered(shape)) == reachable + 1  # and the empty one, before the trigger
+
+
+def test_a_long_chain_of_dependencies_is_narrow(structure):
+    names = tuple(f"u{number}" for number in range(300))
+    compiled = structure(names, [(later, first) for first, later in pairwise(names)])
+    design = exact_design(compiled)
+    assert len(design.coalitions) == count_reachable(compiled) == 301
+    assert (design.weights @ design.coalitions.sum(axis=1)) == pytest.approx(np.ones(300))
+
+
+def test_too_wide_says_how_wide_and_sampling_takes_over(triggered):
+    wide = triggered(tuple(f"u{number}" for number in range(40)))
+    with pytest.raises(TooWide, match="1,099,511,627,777") as caught:
+        exact_design(wide)
+    assert caught.value.reachable == 2**40 + 1
+    weight = {unit: float(number) for number, unit in enumerate(sorted(wide.everything))}
+    found = values_of(wide, lambda kept: sum(weight[unit] for unit in kept), np.random.default_rng(1), orders=10)
+    assert not found.exact
+    assert found.values == pytest.approx(weight)
+    assert set(found.standard_errors) == set(weight)
+
+
+def test_a_tangle_that_cannot_be_counted_is_too_wide(triggered):
+    rng = np.random.default_rng(0)
+    low, high = [[f"{side}{number}" for number in range(60)] for side in ("a", "b")]
+    needs = [(late, early) for late in high for early in low if rng.random() < 0.08]
+    with pytest.raises(TooWide, match="too many to count"):
+        count_reachable(triggered((*low, *high), needs))
+
+
+def test_sampled_values_agree_with_the_exact_ones_within_their_error(random_skill):
+    rng = np.random.default_rng(8)
+    compiled = random_skill(rng, most=9)
+    game = random_game(rng)
+    exact = values_of(compiled, game, rng)
+    sampled = sampled_values(compiled, game, rng, orders=3000)
+    assert exact.exact
+    for unit, value in exact.values.items():
+        assert np.all(np.abs(sampled.values[unit] - value) <= 5 * sampled.standard_errors[unit] + 1e-12)
+
+
+def test_one_order_is_too_few(triggered):
+    with pytest.raises(SkillSVError, match="two orders"):
+        sampled_values(triggered(("a",)), len, np.random.default_rng(0), orders=1)
