@@ -120,4 +120,5 @@ def _last_line(errors: str) -> str:
 
 def _crash_kind(workspace: Path) -> FailureKind:
     """A crash on a full disk is the disk's fault."""
-    return FailureKind.DISK if shutil.disk_usage(workspace).free < _LITTLE_ROOM else FailureKind.CRASH
+    free = shutil.disk_usage(workspace.parent).free  # the program may have removed the workspace itself
+    return FailureKind.DISK if free < _LITTLE_ROOM else FailureKind.CRASH

@@ -12,8 +12,13 @@ from skillsv.model.protocols import Agent
 def make_agent(spec: str, options: AgentOptions | None = None) -> Agent:
     """The agent that a specification names. Raises SettingsError with the known kinds where it names none."""
     scheme, colon, rest = spec.partition(":")
+    if scheme in NOT_YET:
+        raise SettingsError(
+            f"Agents of the kind `{scheme}:` are not in this version yet.",
+            hint="A command:PROGRAM or python:FILE.py:name that calls the model works today.",
+        )
     maker = MAKERS.get(scheme)
-    if maker is None or not colon or not rest:
+    if maker is None or not colon or not rest.strip():
         raise SettingsError(
             f"`{spec}` is not an agent.",
             hint="Known: command:PROGRAM ..., python:FILE.py:name, planted:NAME.",
@@ -40,19 +45,11 @@ def _planted(rest: str, options: AgentOptions) -> Agent:
     return make_planted(rest)
 
 
-def _not_yet(rest: str, options: AgentOptions) -> Agent:
-    del options
-    raise SettingsError(
-        f"This version has no such agent yet (`{rest}`).",
-        hint="A command:PROGRAM or python:FILE.py:name that calls the model works today.",
-    )
-
-
 MAKERS: Mapping[str, Callable[[str, AgentOptions], Agent]] = {
     "command": _command,
     "python": _python,
     "planted": _planted,
-    "model": _not_yet,
-    "inspect": _not_yet,
 }
 """One row per kind of agent; each is imported only when it is asked for."""
+
+NOT_YET = frozenset({"model", "inspect"})

@@ -21,7 +21,8 @@ class PythonAgent:
             return "42" if skill and "the answer is 42" in skill.text else "?"
 
     `skill` is None for the bare agent, else has `.text`, `.files` and `.folder`; `task` has the fields of its line.
-    A plain function runs in a thread. An exception is a failure of the infrastructure, never a wrong answer; raise
+    A plain function runs in a thread, several at once
+    where rollouts run at once. An exception is a failure of the infrastructure, never a wrong answer; raise
     `skillsv.errors.AgentFailure` to say which kind.
     """
 

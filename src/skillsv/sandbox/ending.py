@@ -9,10 +9,14 @@ import sys
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 from anyio.abc import Process
 
 MARK = "SKILLSV_ROLLOUT"
 """Environment variable that all descendants of one program share: it finds those that left its process group."""
+
+
+_ROUNDS = 20
 
 
 async def end_everything(process: Process, mark: str, grace: float) -> None:
@@ -22,9 +26,7 @@ async def end_everything(process: Process, mark: str, grace: float) -> None:
         with anyio.move_on_after(grace):
             await process.wait()
     _signal_group(process.pid, signal.SIGKILL)
-    for straggler in _marked(mark):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(straggler, signal.SIGKILL)
+    await anyio.to_thread.run_sync(_kill_marked, mark)
     if process.returncode is None:
         await process.wait()
 
@@ -35,12 +37,23 @@ def _signal_group(leader: int, number: signal.Signals) -> None:
         os.killpg(leader, number)
 
 
+def _kill_marked(mark: str) -> None:
+    """Kill what left the group; look again, because a process may fork between the look and the kill."""
+    for _ in range(_ROUNDS):
+        stragglers = _marked(mark)
+        if not stragglers:
+            return
+        for straggler in stragglers:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(straggler, signal.SIGKILL)
+
+
 def _marked(mark: str) -> list[int]:
     """Processes that carry this mark in their environment (Linux; elsewhere the process group has to do)."""
     if not sys.platform.startswith("linux"):
         return []
     wanted = f"{MARK}={mark}".encode()
-    return [int(entry.name) for entry in _processes() if wanted in _environment(entry)]
+    return [int(entry.name) for entry in _processes() if wanted in _environment(entry).split(b"\0")]
 
 
 def _processes() -> list[Path]:

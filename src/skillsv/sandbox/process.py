@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
+import resource
 import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Mapping, Sequence
@@ -77,23 +76,9 @@ async def run_program(
         start_new_session=True,
     )
     head, tail = _Head(limits.output_bytes), _Tail(min(_ERROR_TAIL, limits.output_bytes))
-    timed_out = True
     try:
-        async with anyio.create_task_group() as pipes:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            assert process.stderr is not None
-            pipes.start_soon(_feed, process.stdin, stdin)
-            pipes.start_soon(_read, process.stdout, head)
-            pipes.start_soon(_read, process.stderr, tail)
-            with anyio.move_on_after(limits.seconds):
-                await process.wait()
-                timed_out = False
-            await _end(process, mark, limits.grace)
-            # Everything that held the pipes is dead by now; a straggler we may not signal must not hold us up.
-            pipes.cancel_scope.deadline = anyio.current_time() + _DRAIN_SECONDS
+        timed_out = await _attend(process, stdin, head, tail, limits, mark)
     finally:
-        await _end(process, mark, limits.grace)
         with anyio.CancelScope(shield=True):
             await process.aclose()
     return Completed(
@@ -106,10 +91,24 @@ async def run_program(
     )
 
 
-async def _end(process: Process, mark: str, grace: float) -> None:
-    """End the program and all its descendants, whatever asked for it; shielded, so that cancelling cannot skip it."""
-    with anyio.CancelScope(shield=True):
-        await end_everything(process, mark, grace)
+async def _attend(process: Process, stdin: bytes, head: _Head, tail: _Tail, limits: Limits, mark: str) -> bool:
+    """Feed and read the program until it ends or its time is up, then end all of it. Returns whether time was up."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    async with anyio.create_task_group() as pipes:
+        pipes.start_soon(_feed, process.stdin, stdin)
+        pipes.start_soon(_read, process.stdout, head)
+        pipes.start_soon(_read, process.stderr, tail)
+        try:
+            with anyio.move_on_after(limits.seconds) as clock:
+                await process.wait()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await end_everything(process, mark, limits.grace)
+        # Everything that held the pipes is dead by now; a straggler we may not signal must not hold us up.
+        pipes.cancel_scope.deadline = anyio.current_time() + _DRAIN_SECONDS
+    return clock.cancelled_caught
 
 
 def _limited(argv: Sequence[str], limits: Limits) -> list[str]:
@@ -120,16 +119,22 @@ def _limited(argv: Sequence[str], limits: Limits) -> list[str]:
     """
     settings = []
     if limits.memory_bytes is not None:
-        settings.append(f"ulimit -v {max(1, limits.memory_bytes // 1024)}")
+        settings.append(f"ulimit -v {_allowed(resource.RLIMIT_AS, limits.memory_bytes) // 1024}")
     if limits.file_bytes is not None:
-        settings.append(f"ulimit -f {max(1, limits.file_bytes // 512)}")
+        settings.append(f"ulimit -f {_allowed(resource.RLIMIT_FSIZE, limits.file_bytes) // 512}")
     if limits.processes is not None:
         # dash calls the number of processes -p, bash and others -u
-        count = shlex.quote(str(limits.processes))
+        count = _allowed(resource.RLIMIT_NPROC, limits.processes)
         settings.append(f"if (ulimit -u {count}) 2>/dev/null; then ulimit -u {count}; else ulimit -p {count}; fi")
-    if not settings or sys.platform == "win32":
+    if not settings:
         return list(argv)
     return ["/bin/sh", "-c", "; ".join([*settings, 'exec "$@"']), "sh", *argv]
+
+
+def _allowed(which: int, wanted: int) -> int:
+    """The limit, or the lower one that already holds: a limit cannot be raised, and trying would fail the program."""
+    _, hard = resource.getrlimit(which)
+    return wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
 
 
 class _Head:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -113,7 +114,7 @@ class fresh_workspace:  # noqa: N801 - reads as a verb: `with fresh_workspace(ta
     def _make(self) -> Path:
         parent = self._parent or Path(tempfile.gettempdir())
         with disk_trouble(parent):
-            self._folder = Path(tempfile.mkdtemp(prefix="skillsv-", dir=parent)).resolve()
+            self._folder = Path(tempfile.mkdtemp(prefix="skillsv-", dir=_resolved(parent)))
         return self._folder
 
     def _fill(self, folder: Path) -> None:
@@ -121,7 +122,8 @@ class fresh_workspace:  # noqa: N801 - reads as a verb: `with fresh_workspace(ta
             for name, origin in self._task.files.items():
                 place = folder / inside(name)
                 place.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(origin, place)
+                shutil.copyfile(origin, place)
+                place.chmod(0o755 if origin.stat().st_mode & 0o111 else 0o644)  # the agent may edit its copy
 
     async def _remove_aside(self) -> None:
         """Remove an empty folder at once, a full one in a thread; never skipped by a cancellation."""
@@ -133,6 +135,12 @@ class fresh_workspace:  # noqa: N801 - reads as a verb: `with fresh_workspace(ta
     def _remove(self) -> None:
         if self._folder is not None:
             shutil.rmtree(self._folder, onerror=_make_removable)
+
+
+@functools.lru_cache(maxsize=16)
+def _resolved(folder: Path) -> Path:
+    """The folder without symlinks, so that a program finds itself where its environment says it is."""
+    return folder.resolve()
 
 
 def _removed_empty(folder: Path) -> bool:

@@ -25,7 +25,7 @@ def split_panels(tasks: Sequence[Task], *, a: float | None, b: float | None, see
     if not count:
         raise TaskError("There are no tasks to make a panel of.")
     size_a = None if a is None else _size(a, count, "A")
-    size_b = min(count // 2, count - (size_a or 0)) if b is None else _size(b, count, "B")
+    size_b = max(0, min(count // 2, count - (size_a or 0))) if b is None else _size(b, count, "B")
     size_a = count - size_b if size_a is None else size_a
     if size_a + size_b > count:
         raise TaskError(

@@ -18,8 +18,9 @@ from skillsv.tasks.verifiers.scoring import Scorer
 
 _LIMITS = Limits(seconds=10.0, output_bytes=1024, memory_bytes=1024**3)
 _SHORT = 4000
-_REPEATS = re.compile(r"(?<!\\)(?:\\\\)*[*+{?]")
+_REPEAT = re.compile(r"(?<![\\(])(?:\\\\)*[*+{?]")
 _REPEATED_GROUP = re.compile(r"\)[*+{?]")
+_VERBOSE = re.compile(r"\(\?[a-z]*x")
 
 
 def regex(target: Any) -> Scorer:
@@ -53,8 +54,10 @@ async def _search(pattern: str, text: str, workspace: Path) -> bool:
 
 
 def surely_quick(pattern: str) -> bool:
-    """Whether a search is at worst quadratic: at most one repetition, and not of a group."""
-    return len(_REPEATS.findall(pattern)) <= 1 and not _REPEATED_GROUP.search(pattern)
+    """Whether a search is at worst quadratic: at most one repetition, and not of a group. In doubt, no."""
+    if _VERBOSE.search(pattern):  # white space may stand between a group and its repetition
+        return False
+    return len(_REPEAT.findall(pattern)) <= 1 and not _REPEATED_GROUP.search(pattern)
 
 
 async def _search_apart(pattern: str, text: str, workspace: Path) -> bool:

@@ -1,0 +1,141 @@
+"""Functions of the user's: found or refused in one sentence, called with a time limit."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+import threading
+
+import anyio
+import pytest
+
+from skillsv.errors import SettingsError
+from skillsv.sandbox.callables import OutOfTime, call_function, load_function
+
+
+def write(folder, text: str, name: str = "agent.py"):
+    (folder / name).write_text(textwrap.dedent(text))
+
+
+def test_a_function_is_found_by_file_and_name(tmp_path):
+    write(tmp_path, "def run(x):\n    return x + 1\n")
+    assert load_function("agent.py:run", tmp_path).function(1) == 2
+
+
+@pytest.mark.parametrize(
+    ("place", "sentence"),
+    [
+        ("none.py:run", "There is no such file"),
+        ("agent.py:walk", "has no `walk`. It has: run."),
+        ("agent.py:SIZE", "`SIZE` is int, which cannot be called"),
+        ("agent.py", "does not name a function"),
+        ("agent.py:", "does not name a function"),
+        (":run", "does not name a function"),
+        ("agent.py:not a name", "does not name a function"),
+        ("agent.txt:run", "not a Python file"),
+    ],
+)
+def test_what_cannot_be_found_is_said_in_one_sentence(tmp_path, place, sentence):
+    write(tmp_path, "SIZE = 3\ndef run(x):\n    return x\n")
+    write(tmp_path, "def run(x): pass", "agent.txt")
+    with pytest.raises(SettingsError) as caught:
+        load_function(place, tmp_path)
+    assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("x = 1\nraise ValueError('no luck')\n", "agent.py:2: Loading it failed: ValueError: no luck."),
+        ("def run(:\n", "agent.py:1: Loading it failed: SyntaxError"),
+        ("import nowhere_to_be_found\n", "ModuleNotFoundError"),
+        ("import sys\nsys.exit(4)\n", "agent.py:2: Loading it failed: SystemExit: 4."),
+    ],
+)
+def test_a_file_that_fails_while_loading_names_its_line(tmp_path, text, sentence):
+    write(tmp_path, text)
+    with pytest.raises(SettingsError) as caught:
+        load_function("agent.py:run", tmp_path)
+    assert sentence in str(caught.value)
+
+
+def test_the_digest_follows_the_file_and_what_it_imports_from_beside_it(tmp_path):
+    write(tmp_path, "import helper_for_digest\ndef run(x): return x\ndef other(x): return x\n")
+    write(tmp_path, "from package_for_digest import part\n", "helper_for_digest.py")
+    (tmp_path / "package_for_digest").mkdir()
+    write(tmp_path, "", "package_for_digest/__init__.py")
+    write(tmp_path, "A = 1\n", "package_for_digest/part.py")
+    write(tmp_path, "A = 1\n", "stranger.py")
+    digests = [load_function("agent.py:run", tmp_path).digest, load_function("agent.py:run", tmp_path).digest]
+    write(tmp_path, "A = 2\n", "stranger.py")
+    digests.append(load_function("agent.py:run", tmp_path).digest)
+    assert len(set(digests)) == 1
+    digests.append(load_function("agent.py:other", tmp_path).digest)
+    write(tmp_path, "A = 2\n", "package_for_digest/part.py")
+    digests.append(load_function("agent.py:run", tmp_path).digest)
+    write(tmp_path, "import helper_for_digest\ndef run(x): return -x\n")
+    digests.append(load_function("agent.py:run", tmp_path).digest)
+    assert len(set(digests)) == 4
+
+
+def test_plain_and_async_functions_give_their_results():
+    async def double(x):
+        return 2 * x
+
+    assert anyio.run(call_function, lambda x: x + 1, (1,), 10.0) == 2
+    assert anyio.run(call_function, double, (4,), 10.0) == 8
+    assert anyio.run(call_function, lambda x: double(x), (5,), None) == 10
+
+
+def test_plain_functions_run_side_by_side():
+    together = threading.Barrier(50, timeout=30)
+
+    async def main() -> None:
+        async with anyio.create_task_group() as group:
+            for _ in range(50):
+                group.start_soon(call_function, together.wait, (), 30.0)
+
+    anyio.run(main)
+    assert not together.broken
+
+
+@pytest.mark.parametrize("error", [ValueError("x"), SystemExit(3), TimeoutError("its own")])
+def test_exceptions_come_through_as_they_are(error):
+    def fails():
+        raise error
+
+    async def fails_too():
+        raise error
+
+    for function in (fails, fails_too):
+        with pytest.raises(type(error)):
+            anyio.run(call_function, function, (), 10.0)
+
+
+def test_a_function_over_its_time_is_left():
+    stopped = threading.Event()
+
+    async def hangs():
+        await anyio.sleep_forever()
+
+    with pytest.raises(OutOfTime):
+        anyio.run(call_function, hangs, (), 0.05)
+    with pytest.raises(OutOfTime):
+        anyio.run(call_function, stopped.wait, (), 0.05)
+    stopped.set()
+
+
+def test_a_function_that_hangs_does_not_keep_the_process_from_ending():
+    code = """
+import threading, anyio
+from skillsv.sandbox.callables import OutOfTime, call_function
+async def main():
+    try:
+        await call_function(threading.Event().wait, (), 0.05)
+    except OutOfTime:
+        print("left")
+anyio.run(main)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "left\n"

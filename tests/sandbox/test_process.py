@@ -1,0 +1,212 @@
+"""Programs end, with everything they started, whatever they do."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import tracemalloc
+from functools import partial
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import psutil
+import pytest
+
+from skillsv.sandbox.process import Completed, Limits, _limited, run_program
+
+QUICK = Limits(seconds=20.0, grace=0.2)
+
+
+def run(
+    code: str, folder: Path, *, limits: Limits = QUICK, stdin: bytes = b"", env: dict[str, str] | None = None
+) -> Completed:
+    argv = [sys.executable, "-I", "-S", "-c", code]
+    return anyio.run(partial(run_program, argv, cwd=folder, env=env or {}, stdin=stdin, limits=limits))
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended; one that only waits to be collected by init counts as ended."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def test_output_exit_code_and_input_come_through(tmp_path):
+    done = run(
+        "import sys; print(sys.stdin.read().upper()); print('oh', file=sys.stderr); sys.exit(3)", tmp_path, stdin=b"hi"
+    )
+    assert (done.code, done.stdout, done.stderr) == (3, b"HI\n", b"oh\n")
+    assert not done.timed_out
+    assert not done.truncated
+    assert done.duration > 0
+
+
+def test_it_runs_in_the_folder_with_exactly_the_environment_given(tmp_path):
+    code = "import os; print(os.getcwd()); print(sorted(os.environ))"
+    lines = run(code, tmp_path, env={"ONLY": "this"}).stdout.decode().splitlines()
+    assert lines[0] == str(tmp_path.resolve())
+    assert set(eval(lines[1])) - {"LC_CTYPE", "PWD", "SHLVL", "_"} == {"ONLY", "SKILLSV_ROLLOUT"}
+
+
+def test_words_are_arguments_and_never_shell_text(tmp_path):
+    argv = [sys.executable, "-I", "-S", "-c", "import sys; print(sys.argv[1:])", "$(touch x); `touch x`", "a b", "*"]
+    limits = Limits(seconds=20.0, file_bytes=1 << 20)
+    done = anyio.run(partial(run_program, argv, cwd=tmp_path, env={}, limits=limits))
+    assert eval(done.stdout) == ["$(touch x); `touch x`", "a b", "*"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_program_raises_at_once(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        anyio.run(partial(run_program, [str(tmp_path / "none")], cwd=tmp_path, env={}, limits=QUICK))
+
+
+def test_a_program_that_hangs_is_ended(tmp_path):
+    done = run(
+        "import os, signal; print(os.getpid(), flush=True); signal.pause()",
+        tmp_path,
+        limits=Limits(seconds=0.5, grace=5.0),
+    )
+    assert done.timed_out
+    assert done.code == -signal.SIGTERM
+    assert gone(int(done.stdout))
+
+
+def test_a_program_that_ignores_sigterm_is_killed(tmp_path):
+    code = """
+import os, signal
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print(os.getpid(), flush=True)
+while True:
+    signal.pause()
+"""
+    done = run(code, tmp_path, limits=Limits(seconds=0.7, grace=0.1))
+    assert done.timed_out
+    assert done.code == -signal.SIGKILL
+    assert gone(int(done.stdout))
+
+
+FORKS = """
+import os, signal, sys
+ready, told = os.pipe()
+if os.fork() == 0:
+    if sys.argv[1:] == ["setsid"]:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    print(os.getpid(), flush=True)
+    os.write(told, b"x")
+    while True:
+        signal.pause()
+os.read(ready, 1)
+"""
+
+
+@pytest.mark.parametrize("way", ["", "setsid"])
+def test_what_it_forked_dies_with_it_even_if_it_left_the_group_and_holds_the_pipes(tmp_path, way):
+    argv = [sys.executable, "-I", "-S", "-c", FORKS, *([way] if way else [])]
+    done = anyio.run(partial(run_program, argv, cwd=tmp_path, env={}, limits=QUICK))
+    assert done.code == 0
+    assert not done.timed_out
+    assert gone(int(done.stdout))
+
+
+@pytest.mark.parametrize("way", ["", "setsid"])
+def test_cancelling_ends_the_program_and_its_children(tmp_path, way):
+    code = FORKS + "\nopen('up', 'w').write(str(os.getpid()))\nsignal.pause()\n"
+    os.mkfifo(tmp_path / "up")
+    pids: list[int] = []
+
+    async def main() -> None:
+        async with anyio.create_task_group() as group:
+            argv = [sys.executable, "-I", "-S", "-c", code, *([way] if way else [])]
+            group.start_soon(partial(run_program, argv, cwd=tmp_path, env={}, limits=QUICK))
+            leader = int(await anyio.to_thread.run_sync((tmp_path / "up").read_text))
+            pids.extend({leader, *_running_in(tmp_path)})
+            group.cancel_scope.cancel()
+
+    anyio.run(main)
+    assert len(pids) == 2
+    assert all(gone(pid) for pid in pids)
+
+
+def _running_in(folder: Path) -> list[int]:
+    return [process.pid for process in psutil.process_iter(["cwd"]) if process.info["cwd"] == str(folder.resolve())]
+
+
+def test_printing_a_hundred_megabytes_fills_no_memory(tmp_path):
+    code = "import sys\nblock = b'x' * 1_000_000\nfor _ in range(100): sys.stdout.buffer.write(block)"
+    tracemalloc.start()
+    done = run(code, tmp_path, limits=Limits(seconds=60.0, output_bytes=1_000_000))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert done.truncated
+    assert done.code == 0
+    assert len(done.stdout) == 1_000_000
+    assert peak < 10_000_000
+
+
+def test_output_of_exactly_the_limit_is_not_truncated(tmp_path):
+    done = run("print('x' * 9)", tmp_path, limits=Limits(seconds=20.0, output_bytes=10))
+    assert (done.stdout, done.truncated) == (b"x" * 9 + b"\n", False)
+
+
+def test_the_end_of_stderr_is_kept(tmp_path):
+    done = run("import sys; sys.stderr.write('a' * 200_000 + 'the end')", tmp_path)
+    assert done.stderr.endswith(b"the end")
+    assert len(done.stderr) == 65536
+
+
+def test_a_program_that_does_not_read_its_input_is_no_error(tmp_path):
+    assert run("print('done')", tmp_path, stdin=b"x" * 5_000_000).stdout == b"done\n"
+
+
+def test_a_file_over_the_limit_is_refused_by_the_system(tmp_path):
+    code = "f = open('big', 'wb')\ntry:\n    f.write(b'x' * 3_000_000); f.flush()\nexcept OSError as e:\n    print(e.errno)"
+    done = run(code, tmp_path, limits=Limits(seconds=20.0, file_bytes=1_000_000))
+    assert done.stdout.strip() == b"27"  # EFBIG
+    assert (tmp_path / "big").stat().st_size <= 1_000_000
+
+
+def test_memory_over_the_limit_is_refused_by_the_system(tmp_path):
+    code = "try:\n    bytearray(800_000_000)\nexcept MemoryError:\n    print('no')"
+    assert run(code, tmp_path, limits=Limits(seconds=20.0, memory_bytes=400_000_000)).stdout == b"no\n"
+
+
+def test_the_number_of_processes_is_set_for_the_program(tmp_path):
+    code = "import resource; print(resource.getrlimit(resource.RLIMIT_NPROC)[0])"
+    argv = [sys.executable, "-I", "-c", code]
+    done = anyio.run(partial(run_program, argv, cwd=tmp_path, env={}, limits=Limits(seconds=20.0, processes=64)))
+    assert done.stdout.strip() == b"64"
+
+
+def test_a_limit_above_the_systems_own_is_lowered_to_it(monkeypatch):
+    monkeypatch.setattr("skillsv.sandbox.process.resource.getrlimit", lambda which: (-1, 2_048_000))
+    assert "ulimit -v 2000;" in _limited(["program"], Limits(memory_bytes=10**13))[2]
+    assert "ulimit -v 1;" in _limited(["program"], Limits(memory_bytes=1024))[2]
+
+
+def test_a_jumping_wall_clock_changes_no_duration(tmp_path, monkeypatch):
+    times = iter([1000.0, -5_000_000.0, 9e12, *([0.0] * 1000)])
+    monkeypatch.setattr("time.time", lambda: next(times))
+    assert 0 <= run("print(1)", tmp_path).duration < 60
+
+
+def test_many_at_once_keep_their_output_apart(tmp_path):
+    results: dict[int, bytes] = {}
+
+    async def one(number: int) -> None:
+        argv = [sys.executable, "-I", "-S", "-c", f"print({number})"]
+        results[number] = (await run_program(argv, cwd=tmp_path, env={}, limits=QUICK)).stdout
+
+    async def main() -> None:
+        async with anyio.create_task_group() as group:
+            for number in range(12):
+                group.start_soon(one, number)
+
+    anyio.run(main)
+    assert results == {number: f"{number}\n".encode() for number in range(12)}
