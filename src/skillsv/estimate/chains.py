@@ -9,7 +9,8 @@ import numpy as np
 
 from skillsv.errors import SettingsError
 from skillsv.estimate.evidence import evidence_of, reporting_resolution
-from skillsv.estimate.intervals import Spread, bootstrap_interval, honest_interval
+from skillsv.estimate.intervals import Spread, bootstrap_interval, honest_interval, truncation_variance
+from skillsv.estimate.luck import SharedLuck
 from skillsv.estimate.marginals import Anchored, Floats, Marginals, anchored, check_records, count_missing, marginals
 from skillsv.estimate.totals import closure_of, section_values, sum_interval
 from skillsv.model.chain import ChainRecord
@@ -51,54 +52,74 @@ def estimate_chains(
 ) -> Estimate:
     """The value (phi hat, eq. 4) of every execution unit: the mean of its paired marginals over chains."""
     check_records(compiled, records)
-    net = marginals(compiled, records, Operator.DELETE)
-    padded = marginals(compiled, records, Operator.PAD) if Operator.PAD in records[0].plan.operators else None
+    operators = records[0].plan.operators
+    net = _Side(compiled, records, Operator.DELETE, options.level)
+    padded = _Side(compiled, records, Operator.PAD, options.level) if Operator.PAD in operators else None
     anchors = anchored(records)
     answers = sum(len(record.plan.window.tasks) for record in records)
     resolution = reporting_resolution(answers) if options.resolution is None else options.resolution
     units = _unit_values(compiled, net, padded, options, resolution)
     values = np.array([unit.net.value for unit in units], dtype=np.float64)
-    total = sum_interval(net.change, values, answers=answers, level=options.level)
-    lift = _single(anchors.content_gain, int(anchors.pairs.sum()), options.level, (-1.0, 1.0))
+    change, level, shared = net.marginals.change, options.level, net.luck.of_anchors()
+    everything = net.luck.variance(np.ones(len(units), dtype=np.bool_))
+    total = sum_interval(change, values, answers=answers, level=level, luck=everything)
+    lift = _single(anchors.content_gain, answers, level, luck=2 * shared)
     return Estimate(
         method="chain",
-        anchors=_anchors(anchors, answers, options.level),
-        trigger_value=_single(anchors.trigger_gain, answers, options.level, (-1.0, 1.0)),
+        anchors=_anchors(anchors, answers, level, shared),
+        trigger_value=_single(anchors.trigger_gain, answers, level, luck=2 * shared),
         content_lift=lift,
         closure=closure_of(total, lift, resolution=resolution),
         units=units,
-        sections=section_values(compiled, net.change, values, answers=answers, level=options.level),
+        sections=section_values(compiled, change, values, answers=answers, level=level, luck=net.luck),
         chains=len(records),
         truncation_share=_surviving_share(compiled, records),
         resolution=resolution,
         missing=count_missing(records),
-        notes=tuple(_notes(compiled, records, net, units, options)),
+        notes=tuple(_notes(compiled, records, net.marginals, units, options)),
     )
+
+
+class _Side:
+    """One operator's view of the records: its marginals, the luck its chains share, its intervals per unit."""
+
+    def __init__(
+        self, compiled: CompiledSkill, records: Sequence[ChainRecord], operator: Operator, level: float
+    ) -> None:
+        self.marginals = marginals(compiled, records, operator)
+        self.luck = SharedLuck(compiled, records, operator)
+        self.shared = self.luck.per_unit()
+        self.spread = tested_interval(self.marginals, level, self.shared)
+
+
+def tested_interval(part: Marginals, level: float, luck: Floats | float) -> Spread:
+    """The honest interval per unit; the logical range for a unit that truncation kept from ever being tested."""
+    change = np.where(part.evaluated.any(axis=0), part.change, np.nan)
+    extra = truncation_variance(part.change, part.evaluated) + luck
+    return honest_interval(change, part.pairs.sum(axis=0), level=level, extra=extra)
 
 
 def _unit_values(
-    compiled: CompiledSkill, net: Marginals, padded: Marginals | None, options: EstimateOptions, resolution: float
+    compiled: CompiledSkill, net: _Side, padded: _Side | None, options: EstimateOptions, resolution: float
 ) -> tuple[UnitValue, ...]:
-    spread = _tested_interval(net, options.level)
+    change, spread = net.marginals.change, net.spread
     low, high = bootstrap_interval(
-        net.change, level=options.level, replicates=options.replicates, rng=np.random.default_rng(options.seed)
+        change, level=options.level, replicates=options.replicates, rng=np.random.default_rng(options.seed)
     )
-    content = None if padded is None else _tested_interval(padded, options.level)
-    cost = None if padded is None else _tested_interval(_difference(padded, net), options.level)
-    tested = net.evaluated.sum(axis=0)
+    cost = None if padded is None else _cost(padded, net, options.level)
+    tested = net.marginals.evaluated.sum(axis=0)
     rows = []
     for column, unit in enumerate(compiled.execution):
-        nothing = unit in options.identical and not np.any(np.nan_to_num(net.change[:, column]))
+        nothing = unit in options.identical and not np.any(np.nan_to_num(change[:, column]))
         interval = Interval(0.0, 0.0, 0.0) if nothing else _at(spread, column)
-        content_at, cost_at = _decomposed(interval, content, cost, column)
-        plain = Interval(interval.value, float(low[column]), float(high[column])) if net.change.shape[0] > 1 else None
+        content_at, cost_at = _decomposed(interval, None if padded is None else padded.spread, cost, column)
         rows.append(
             UnitValue(
                 id=unit,
                 net=interval,
                 content=content_at,
                 cost=cost_at,
-                plain=plain,
+                plain=Interval(interval.value, float(low[column]), float(high[column])) if len(change) > 1 else None,
                 samples=int(tested[column]),
                 standard_error=0.0 if nothing else float(spread.standard_error[column]),
                 evidence=evidence_of(
@@ -109,19 +130,14 @@ def _unit_values(
     return tuple(rows)
 
 
-def _tested_interval(part: Marginals, level: float) -> Spread:
-    """The honest interval per unit; the logical range for a unit that truncation kept from ever being tested."""
-    change = np.where(part.evaluated.any(axis=0), part.change, np.nan)
-    return honest_interval(change, part.pairs.sum(axis=0), level=level)
-
-
-def _difference(padded: Marginals, net: Marginals) -> Marginals:
+def _cost(padded: _Side, net: _Side, level: float) -> Spread:
     """The context cost per chain: a paired difference, because both operators share order and tasks."""
-    return Marginals(
-        change=padded.change - net.change,
-        pairs=np.minimum(padded.pairs, net.pairs),
-        evaluated=padded.evaluated & net.evaluated,
+    paired = Marginals(
+        change=padded.marginals.change - net.marginals.change,
+        pairs=np.minimum(padded.marginals.pairs, net.marginals.pairs),
+        evaluated=padded.marginals.evaluated & net.marginals.evaluated,
     )
+    return tested_interval(paired, level, padded.shared + net.shared)
 
 
 def _decomposed(
@@ -139,14 +155,17 @@ def _at(spread: Spread, column: int, value: float | None = None) -> Interval:
     return Interval(point, float(spread.low[column]), float(spread.high[column]))
 
 
-def _single(change: Floats, answers: int, level: float, bounds: tuple[float, float]) -> Interval:
-    spread = honest_interval(change[:, None], np.array([answers]), level=level, bounds=bounds)
+def _single(
+    change: Floats, answers: int, level: float, *, luck: float, bounds: tuple[float, float] = (-1.0, 1.0)
+) -> Interval:
+    spread = honest_interval(change[:, None], np.array([answers]), level=level, bounds=bounds, extra=luck)
     return _at(spread, 0)
 
 
-def _anchors(anchors: Anchored, answers: int, level: float) -> Anchors:
+def _anchors(anchors: Anchored, answers: int, level: float, luck: float) -> Anchors:
     empty, trigger, full = (
-        _single(part, answers, level, (0.0, 1.0)) for part in (anchors.empty, anchors.trigger, anchors.full)
+        _single(part, answers, level, luck=luck, bounds=(0.0, 1.0))
+        for part in (anchors.empty, anchors.trigger, anchors.full)
     )
     return Anchors(empty=empty, trigger=trigger, full=full)
 

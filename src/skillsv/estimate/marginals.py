@@ -41,7 +41,6 @@ class Anchored:
     full: Floats
     trigger_gain: Floats
     content_gain: Floats
-    pairs: Counts
 
 
 def check_records(compiled: CompiledSkill, records: Sequence[ChainRecord]) -> None:
@@ -108,17 +107,17 @@ def marginals(compiled: CompiledSkill, records: Sequence[ChainRecord], operator:
     change, pairs = np.full(shape, np.nan), np.zeros(shape, dtype=np.int64)
     evaluated = np.zeros(shape, dtype=np.bool_)
     for row, record in enumerate(records):
-        ladder = _ladder(record, operator)
+        rungs = ladder(record, operator)
         seat = np.fromiter((column[unit] for unit in record.plan.order[1:]), dtype=np.intp, count=len(column))
-        means, counts = _paired_means(np.diff(ladder, axis=0))
+        means, counts = _paired_means(np.diff(rungs, axis=0))
         change[row, seat], pairs[row, seat], evaluated[row, seat] = means, counts, counts > 0
         if record.truncated_at is not None:
             skipped = seat[record.truncated_at :]
-            change[row, skipped], pairs[row, skipped], evaluated[row, skipped] = 0.0, ladder.shape[1], False
+            change[row, skipped], pairs[row, skipped], evaluated[row, skipped] = 0.0, rungs.shape[1], False
     return Marginals(change=change, pairs=pairs, evaluated=evaluated)
 
 
-def _ladder(record: ChainRecord, operator: Operator) -> Floats:
+def ladder(record: ChainRecord, operator: Operator) -> Floats:
     """Scores of every prefix from {m} to N, a row each; NaN where a score is missing or was never run."""
     order, missing = record.plan.order, (None,) * len(record.plan.window.tasks)
     by_unit: Mapping[str, Scores] = {step.unit: step.scores for step in record.steps if step.operator is operator}
@@ -143,14 +142,12 @@ def anchored(records: Sequence[ChainRecord]) -> Anchored:
     empty = _stack([record.empty for record in records])
     trigger = _stack([record.trigger[record.plan.operators.index(Operator.DELETE)] for record in records])
     full = _stack([record.full for record in records])
-    content, pairs = _paired_means(full - trigger)
     return Anchored(
         empty=_paired_means(empty)[0],
         trigger=_paired_means(trigger)[0],
         full=_paired_means(full)[0],
         trigger_gain=_paired_means(trigger - empty)[0],
-        content_gain=content,
-        pairs=pairs,
+        content_gain=_paired_means(full - trigger)[0],
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skillsv.estimate.intervals import honest_interval
+from skillsv.estimate.luck import SharedLuck
 from skillsv.estimate.marginals import Floats
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import Closure, Interval, SectionValue
@@ -16,29 +17,30 @@ def closure_of(total: Interval, lift: Interval, *, resolution: float) -> Closure
     return Closure(sum=total, lift=lift, ratio=ratio, covered=total.covers(lift.value))
 
 
-def sum_interval(change: Floats, values: Floats, *, answers: int, level: float) -> Interval:
+def sum_interval(change: Floats, values: Floats, *, answers: int, level: float, luck: float) -> Interval:
     """The sum of some units' values with the interval of its per-chain sums (they move together, so bounds do not add).
 
     A chain that says nothing about a unit counts with the unit's mean, so the sum stays the sum of the values.
     """
     filled = np.where(np.isnan(change), values, change).sum(axis=1, keepdims=True)
-    spread = honest_interval(filled, np.array([answers]), level=level)
+    spread = honest_interval(filled, np.array([answers]), level=level, extra=luck)
     return Interval(float(values.sum()), float(spread.low[0]), float(spread.high[0]))
 
 
 def section_values(
-    compiled: CompiledSkill, change: Floats, values: Floats, *, answers: int, level: float
+    compiled: CompiledSkill, change: Floats, values: Floats, *, answers: int, level: float, luck: SharedLuck
 ) -> tuple[SectionValue, ...]:
     """The value tree: for every section with units below it the sum of their net effects, not a new estimate."""
-    below = _units_below(compiled)
-    return tuple(
-        SectionValue(
-            path=section.path,
-            net=sum_interval(change[:, below[index]], values[below[index]], answers=answers, level=level),
-        )
-        for index, section in enumerate(compiled.sections)
-        if below[index]
-    )
+    rows = []
+    for section, below in zip(compiled.sections, _units_below(compiled), strict=True):
+        if below:
+            members = np.zeros(len(values), dtype=np.bool_)
+            members[below] = True
+            net = sum_interval(
+                change[:, below], values[below], answers=answers, level=level, luck=luck.variance(members)
+            )
+            rows.append(SectionValue(path=section.path, net=net))
+    return tuple(rows)
 
 
 def _units_below(compiled: CompiledSkill) -> list[list[int]]:

@@ -1,0 +1,1 @@
+"""Benchmarks: skills and tasks whose answers are known, or public ones fetched on request."""

@@ -1,0 +1,18 @@
+"""Skills with planted values: known truth for tests, demos, teaching, and for measuring the estimator itself."""
+
+from skillsv.benchmarks.planted.game import Noise, PlantedGame
+from skillsv.benchmarks.planted.make import KINDS, planted_skill, write_game
+from skillsv.benchmarks.planted.simulate import Dice, make_plans, play, record_chains, simulate
+
+__all__ = [
+    "KINDS",
+    "Dice",
+    "Noise",
+    "PlantedGame",
+    "make_plans",
+    "planted_skill",
+    "play",
+    "record_chains",
+    "simulate",
+    "write_game",
+]
