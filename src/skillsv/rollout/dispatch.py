@@ -26,6 +26,10 @@ from skillsv.rollout.pace import SLOWING, Pace, backoff
 from skillsv.rollout.tally import Tally
 
 
+UNSAVED_MOST = 256
+"""Finished rollouts that may wait for the disk before new ones are held back."""
+
+
 @dataclass(slots=True, eq=False)
 class Flight:
     """One wanted rollout on its way. `rank` orders the queue; `abandoned`: the run stopped before it had a result."""
@@ -115,8 +119,8 @@ class Dispatcher:
         flight.done.set()
 
     def _pump(self) -> None:
-        """Launch while there is room, work and budget."""
-        while self._queue and not self._pauses and self._active < self._room():
+        """Launch while there is work, room and budget, and the disk keeps up with what lands."""
+        while self._queue and not self._pauses and self._active < self._room() and len(self._unsaved) < UNSAVED_MOST:
             reason = self._options.budget.reached(self.tally.spent(self._active))
             if reason is not None:
                 what = f"the budget of {reason} is used up."
@@ -149,6 +153,7 @@ class Dispatcher:
         finally:
             self._active -= 1
         flight.usage += rollout.usage
+        self.tally.ended(rollout)
         failure = rollout.failure
         if failure is None or not self._again(flight, failure):
             self._landed(flight, rollout)
@@ -212,8 +217,12 @@ class Dispatcher:
         if rollout.failure is None:
             self._pace.succeeded()
         flight.rollout = replace(rollout, attempts=flight.attempt, usage=flight.usage)
+        self.tally.finished(rollout)
         self._unsaved.append(flight)
         self._more.set()
+        verdict = self.tally.verdict(self._options) if rollout.failure is not None else None
+        if verdict is not None:
+            self.halt(verdict)
 
     async def save_all(self) -> None:
         """Save what lands, all that is there at a time in one transaction, until closed. Cancelling waits for it."""
@@ -235,6 +244,7 @@ class Dispatcher:
         await anyio.to_thread.run_sync(partial(self._ledger.record, *rollouts, run=self._options.run))
         for flight in batch:
             self._settle(flight)
+        self._pump()
 
     def _cannot_save(self, batch: list[Flight], error: LedgerError) -> None:
         """Without a ledger every further rollout would be lost: stop at once."""
@@ -248,14 +258,10 @@ class Dispatcher:
         rollout = flight.rollout
         assert rollout is not None, "only what landed is saved"
         del self.in_flight[flight.key]
-        self.tally.finished(rollout)
         if rollout.failure is not None:
             self.given_up[flight.key] = rollout.failure
         self._listener(finished_event(flight.request, rollout, reused=False))
         flight.done.set()
-        verdict = self.tally.verdict(self._options) if rollout.failure is not None else None
-        if verdict is not None:
-            self.halt(verdict)
 
     def close(self) -> None:
         """Nothing more will land: `save_all` ends when the rest is saved."""

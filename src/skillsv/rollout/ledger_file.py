@@ -91,7 +91,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
             check(connection, path)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
-            migrate(connection)
+            migrate(connection, MIGRATIONS)
         except BaseException:
             connection.close()
             raise
@@ -145,13 +145,10 @@ def check(connection: sqlite3.Connection, path: Path) -> None:
         )
     if version == 0:
         return
-    size = path.stat().st_size
-    complaint = "ok"
-    if size <= WHOLE_CHECK_LIMIT:
-        complaint = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-    else:
-        for table in TABLES:
-            connection.execute(f"SELECT * FROM {table} ORDER BY id DESC LIMIT 1").fetchone()  # noqa: S608
-    if complaint != "ok":
-        what, hint = _DAMAGED
-        raise LedgerError(what, where=str(path), hint=f"{hint} ({complaint.splitlines()[-1]})")
+    for table in TABLES:
+        connection.execute(f"SELECT * FROM {table} ORDER BY id DESC LIMIT 1").fetchone()  # noqa: S608
+    if path.stat().st_size <= WHOLE_CHECK_LIMIT:
+        complaint = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+        if complaint != "ok":
+            what, hint = _DAMAGED
+            raise LedgerError(what, where=str(path), hint=f"{hint} ({complaint.splitlines()[-1]})")

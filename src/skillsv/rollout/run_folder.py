@@ -111,7 +111,7 @@ class RunFolder:
             raise RecordsError(f"is no manifest ({error}).", where=str(place), hint=hint) from error
 
     def append(self, *records: Record) -> None:
-        """Add finished records; on return they are on disk. One that is there already (a resumed run) is not repeated."""
+        """Add finished records; on return they are on disk. One that is there already (a resumed run) stays single."""
         if self._written is None:
             self._written = set(map(_fingerprint, map(encode_record, read_records(self.records))))
         new = dict.fromkeys(map(encode_record, records))

@@ -9,7 +9,7 @@ from typing import TypeVar
 import anyio
 from anyio.lowlevel import checkpoint
 
-from skillsv.errors import Interrupted, TaskError
+from skillsv.errors import Interrupted, SkillSVError, TaskError
 from skillsv.model.chain import ChainRecord
 from skillsv.model.coalition import Coalition, Operator, Rendering
 from skillsv.model.events import ChainFinished
@@ -101,12 +101,20 @@ class Runner:
             self._dispatcher.follow_stop(1)
         try:
             started = await self._run_saving(policies, deliver)
+        except BaseExceptionGroup as group:
+            raise _only(group) from None
         finally:
             unfollow()
-        halted = self._dispatcher.halted
-        if halted is not None and not (isinstance(halted, Interrupted) and len(results) == started):
-            raise halted
+        self._judge(complete=len(results) == started)
         return [results[index] for index in sorted(results)]
+
+    def _judge(self, *, complete: bool) -> None:
+        """Raise what ended the run early. An interruption that came too late to leave anything out is none."""
+        halted, tally = self._dispatcher.halted, self._dispatcher.tally
+        if halted is not None and not (complete and isinstance(halted, Interrupted)):
+            raise halted
+        if tally.missing and not tally.scored and not tally.reused:
+            raise tally.unavailable()
 
     async def _run_saving(self, policies: Iterable[Policy[T]], deliver: Callable[[int, T], None]) -> int:
         started = 0
@@ -134,16 +142,23 @@ class Runner:
         self, index: int, policy: Policy[T], deliver: Callable[[int, T], None], live: anyio.Semaphore
     ) -> None:
         try:
+            deliver(index, await self._result(index, policy))
+        except _Stopped:
+            return
+        except SkillSVError as error:
+            self._dispatcher.halt(error)
+        finally:
+            policy.close()
+            live.release()
+
+    async def _result(self, index: int, policy: Policy[T]) -> T:
+        try:
             requests = next(policy)
             while True:
                 requests = policy.send(await self._answers(index, requests))
         except StopIteration as end:
-            deliver(index, end.value)
-        except _Stopped:
-            return
-        finally:
-            policy.close()
-            live.release()
+            result: T = end.value
+            return result
 
     async def _answers(self, index: int, requests: tuple[Request, ...]) -> Answers:
         """Scores of all requests: from the ledger, from a rollout already on its way, or from a new one."""
@@ -209,6 +224,13 @@ class Runner:
             task=self._task(request),
             timeout=self._options.timeout,
         )
+
+
+def _only(error: BaseException) -> BaseException:
+    """The one error that a task group wrapped, so that callers can name what they catch."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
 
 
 def _chain_finished(record: ChainRecord) -> ChainFinished:

@@ -9,7 +9,9 @@ APPLICATION_ID = 0x53_4B_53_56
 
 TABLES = ("rollout", "detail")
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
+Migrations = tuple[tuple[str, ...], ...]
+
+MIGRATIONS: Migrations = (
     (
         # Narrow rows, found by a short hash of the key: a lookup touches one index page and one data page.
         """
@@ -59,7 +61,7 @@ def is_ours(connection: sqlite3.Connection) -> bool:
     return mark == APPLICATION_ID or not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
 
 
-def migrate(connection: sqlite3.Connection, migrations: tuple[tuple[str, ...], ...] = MIGRATIONS) -> None:
+def migrate(connection: sqlite3.Connection, migrations: Migrations) -> None:
     """Apply what is missing, all or nothing: a kill in the middle leaves the older version intact."""
     done = version_of(connection)
     if done >= len(migrations):

@@ -20,6 +20,7 @@ class Tally:
         self.missing = 0
         self.reused = 0
         self.attempts = 0
+        self._ended = 0
         self.usage = Usage()
         self._clock = clock
         self._last = clock()
@@ -45,10 +46,9 @@ class Tally:
         return Spent(rollouts=self.attempts, usage=self._projected(in_flight), seconds=self.seconds)
 
     def _projected(self, in_flight: int) -> Usage:
-        finished = self.scored + self.missing
-        if not finished or not in_flight:
+        if not self._ended or not in_flight:
             return self.usage
-        share = 1.0 + in_flight / finished
+        share = 1.0 + in_flight / self._ended
         given, taken, usd = self.usage.input_tokens, self.usage.output_tokens, self.usage.usd
         return Usage(
             input_tokens=None if given is None else int(given * share),
@@ -56,9 +56,13 @@ class Tally:
             usd=None if usd is None else usd * share,
         )
 
+    def ended(self, attempt: Rollout) -> None:
+        """Count what one attempt used, whatever came of it: the money is gone before the rollout is saved."""
+        self._ended += 1
+        self.usage += attempt.usage
+
     def finished(self, rollout: Rollout) -> None:
-        """Count one that was executed: it has a score now, or is missing for good."""
-        self.usage += rollout.usage
+        """Count one that has a score now, or is missing for good."""
         if rollout.failure is None:
             self.scored += 1
             return

@@ -1,0 +1,206 @@
+"""Progress of a run on stderr: a live bar where a person is looking, plain lines otherwise."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TextIO
+
+from skillsv.model.events import (
+    ChainFinished,
+    Event,
+    Note,
+    RolloutFinished,
+    RolloutRetried,
+    RunFinished,
+    RunStarted,
+)
+from skillsv.model.protocols import Listener
+from skillsv.model.rollout import FailureKind, Usage
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+Clock = Callable[[], float]
+PLAIN_EVERY = 10.0
+"""Seconds between two plain lines of one run, so that a log stays readable."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """What the events of one run add up to."""
+
+    clock: Clock
+    started: float = 0.0
+    expected: int = 0
+    chains: int = 0
+    chains_done: int = 0
+    paid: int = 0
+    reused: int = 0
+    missing: int = 0
+    retried: int = 0
+    usage: Usage = field(default_factory=Usage)
+    kinds: Counter[FailureKind] = field(default_factory=Counter)
+
+    def take(self, event: Event) -> None:
+        """Count one event."""
+        match event:
+            case RunStarted():
+                self.started = self.clock()
+                self.expected, self.chains = event.expected_rollouts, event.chains
+            case RolloutFinished(reused=True):
+                self.reused += 1
+            case RolloutFinished():
+                self.paid += event.score is not None
+                self.missing += event.score is None
+                self.usage += event.usage
+            case RolloutRetried():
+                self.retried += 1
+                self.kinds[event.kind] += 1
+            case ChainFinished():
+                self.chains_done += 1
+            case Note() | RunFinished():
+                pass
+
+    @property
+    def answered(self) -> int:
+        """Requests that have their answer, paid for or not."""
+        return self.paid + self.reused + self.missing
+
+    @property
+    def seconds_left(self) -> float | None:
+        """What the rest of the forecast takes at the pace of the paid rollouts so far; None while unknown."""
+        rest, executed = self.expected - self.answered, self.paid + self.missing
+        if executed == 0 or rest <= 0:
+            return None
+        return rest * max(0.0, self.clock() - self.started) / executed
+
+    def line(self) -> str:
+        """The state in one line."""
+        parts = [
+            f"{self.chains_done}/{self.chains} chains",
+            f"{self.paid:,} rollouts",
+            f"{self.reused:,} reused",
+            f"{self.missing:,} failed",
+        ]
+        if self.retried:
+            parts.append(f"{self.retried:,} retried ({self.kinds.most_common(1)[0][0]})")
+        spend = spend_text(self.usage)
+        if spend:
+            parts.append(spend)
+        left = self.seconds_left
+        if left is not None:
+            parts.append(f"about {duration_text(left)} left")
+        return " · ".join(parts)
+
+
+def spend_text(usage: Usage) -> str:
+    """Tokens and money as far as they are known."""
+    parts = []
+    if usage.input_tokens is not None or usage.output_tokens is not None:
+        parts.append(f"{(usage.input_tokens or 0) + (usage.output_tokens or 0):,} tokens")
+    if usage.usd is not None:
+        parts.append(f"${usage.usd:,.2f}")
+    return ", ".join(parts)
+
+
+def duration_text(seconds: float) -> str:
+    """Seconds as a person says them: 40 s, 12 min, 3 h 5 min."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 90:
+        return f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def one_line(text: str) -> str:
+    """Text of agents and services made safe to show: no control characters, one line, not endless."""
+    clean = "".join(character if character.isprintable() else " " for character in text)
+    return clean if len(clean) <= 300 else clean[:299] + "…"
+
+
+class PlainProgress:
+    """Lines for a log: notes as they come, the state now and then, the end."""
+
+    def __init__(self, stream: TextIO, clock: Clock = time.monotonic) -> None:
+        self._stream = stream
+        self._counts = Counts(clock)
+        self._clock = clock
+        self._said = clock()
+
+    def __call__(self, event: Event) -> None:
+        """Take note of one event, and say what is worth a line."""
+        self._counts.take(event)
+        match event:
+            case RunStarted():
+                self._say(f"run {event.run}: {event.chains} chains, about {event.expected_rollouts:,} rollouts")
+            case Note():
+                self._say(one_line(event.message))
+            case RolloutRetried() if self._counts.kinds[event.kind] == 1:
+                self._say(f"{event.kind} on task {one_line(event.task)}, trying again: {one_line(event.message)}")
+            case RunFinished():
+                self._say(f"{event.reason}: {self._counts.line()}")
+            case _ if self._clock() - self._said >= PLAIN_EVERY:
+                self._say(self._counts.line())
+            case _:
+                pass
+
+    def _say(self, line: str) -> None:
+        self._said = self._clock()
+        # A log that went away must not end a run that costs money.
+        with suppress(OSError, ValueError):
+            self._stream.write(line + "\n")
+            self._stream.flush()
+
+
+class LiveProgress:
+    """A bar that moves, with notes above it."""
+
+    def __init__(self, bar: Progress, clock: Clock = time.monotonic) -> None:
+        self._bar = bar
+        self._counts = Counts(clock)
+        self._task: TaskID | None = None
+
+    def __call__(self, event: Event) -> None:
+        """Take note of one event and move the bar."""
+        self._counts.take(event)
+        with suppress(OSError, ValueError):
+            self._show(event)
+
+    def _show(self, event: Event) -> None:
+        from rich.text import Text
+
+        match event:
+            case RunStarted():
+                self._task = self._bar.add_task("", total=event.expected_rollouts)
+            case Note():
+                self._bar.console.print(Text(one_line(event.message), style="yellow"))
+            case RunFinished() if self._task is not None and event.reason == "done":
+                # Truncation and reuse make the true number differ from the forecast: done is done.
+                self._bar.update(self._task, total=max(1, self._counts.answered))
+            case _:
+                pass
+        if self._task is not None:
+            self._bar.update(self._task, completed=self._counts.answered, description=self._counts.line())
+
+
+@contextmanager
+def progress(stream: TextIO | None = None, *, quiet: bool = False) -> Iterator[Listener]:
+    """A listener that shows a run on `stream` (stderr if None) for as long as the block lasts."""
+    stream = sys.stderr if stream is None else stream
+    if quiet:
+        yield lambda _event: None
+    elif stream.isatty():
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+        columns = (BarColumn(bar_width=24), TaskProgressColumn(), TextColumn("{task.description}", markup=False))
+        with Progress(*columns, console=Console(file=stream), refresh_per_second=5) as bar:
+            yield LiveProgress(bar)
+    else:
+        yield PlainProgress(stream)

@@ -1,0 +1,130 @@
+import io
+
+import pytest
+
+from skillsv.cli.progress import LiveProgress, PlainProgress, duration_text, one_line, progress, spend_text
+from skillsv.model.events import ChainFinished, Note, RolloutFinished, RolloutRetried, RunFinished, RunStarted
+from skillsv.model.rollout import FailureKind, Usage
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def finished(score=1.0, *, reused=False, usage=None, failure=None):
+    return RolloutFinished(
+        task="t",
+        tree="x",
+        why="chain",
+        score=score,
+        reused=reused,
+        usage=usage or Usage(),
+        duration=1.0,
+        failure=failure,
+    )
+
+
+START = RunStarted(run="abc", chains=4, expected_rollouts=100)
+
+
+def follow(events, every=0.0):
+    stream, clock = io.StringIO(), Clock()
+    listener = PlainProgress(stream, clock)
+    for event in events:
+        clock.now += every
+        listener(event)
+    return stream.getvalue().splitlines()
+
+
+def test_the_last_line_counts_every_kind_of_answer():
+    lines = follow(
+        [
+            START,
+            finished(usage=Usage(input_tokens=1000, output_tokens=50, usd=0.25)),
+            finished(0.0, usage=Usage(input_tokens=1000, output_tokens=50, usd=0.25)),
+            finished(reused=True, usage=Usage(usd=99.0)),
+            finished(None, failure=FailureKind.CRASH),
+            RolloutRetried(task="t", attempt=1, kind=FailureKind.RATE_LIMIT, message="slow", wait=1.0),
+            ChainFinished(index=0, evaluated=3, truncated=True),
+            RunFinished(reason="done"),
+        ]
+    )
+    assert lines[0] == "run abc: 4 chains, about 100 rollouts"
+    assert lines[-1].startswith(
+        "done: 1/4 chains · 2 rollouts · 1 reused · 1 failed · 1 retried (rate-limit) · 2,100 tokens, $0.50"
+    )
+
+
+def test_a_log_gets_a_line_every_ten_seconds_and_not_one_per_rollout():
+    lines = follow([START, *[finished()] * 60], every=1.0)
+    assert len(lines) == 1 + 6
+    assert lines[1] == "0/4 chains · 10 rollouts · 0 reused · 0 failed · about 2 min left"
+
+
+def test_the_first_retry_of_a_kind_is_told_and_the_rest_only_counted():
+    retry = RolloutRetried(task="t", attempt=1, kind=FailureKind.CRASH, message="boom", wait=1.0)
+    lines = follow([START, *[retry] * 50])
+    assert lines[1:] == ["crash on task t, trying again: boom"]
+
+
+def test_time_left_is_unknown_until_something_was_paid_for():
+    (_, end) = follow([START, *[finished(reused=True)] * 20, RunFinished(reason="done")], every=0.1)
+    assert "left" not in end
+
+
+def test_control_characters_of_an_agent_do_not_reach_the_terminal():
+    lines = follow([START, Note(message="a\x1b[2Jb\r\nc")])
+    assert lines[1] == "a [2Jb  c"
+    assert len(one_line("x" * 5000)) == 300
+
+
+class Gone(io.StringIO):
+    def write(self, text):
+        raise BrokenPipeError
+
+
+def test_a_stream_that_went_away_does_not_raise():
+    listener = PlainProgress(Gone())
+    listener(START)
+    listener(Note(message="x"))
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_gets_a_bar_that_ends_full(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    with progress(stream) as listener:
+        assert isinstance(listener, LiveProgress)
+        for event in (START, Note(message="take [red]care"), *[finished()] * 7, RunFinished(reason="done")):
+            listener(event)
+    text = stream.getvalue()
+    assert "take [red]care" in text
+    assert "100%" in text
+    assert "7 rollouts" in text
+
+
+def test_quiet_says_nothing_and_a_pipe_gets_plain_lines():
+    stream = io.StringIO()
+    with progress(stream, quiet=True) as listener:
+        listener(START)
+    assert stream.getvalue() == ""
+    with progress(stream) as listener:
+        assert isinstance(listener, PlainProgress)
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.4, "0 s"), (89, "89 s"), (600, "10 min"), (11_100, "3 h 5 min")])
+def test_durations_read_as_people_say_them(seconds, text):
+    assert duration_text(seconds) == text
+
+
+def test_unknown_spending_is_not_shown_as_zero():
+    assert spend_text(Usage()) == ""
+    assert spend_text(Usage(usd=0.0)) == "$0.00"

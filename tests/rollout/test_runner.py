@@ -1,0 +1,443 @@
+"""The runner: each rollout paid once, trouble apart from zeros, limits kept, nothing lost."""
+
+import random
+from dataclasses import replace
+from itertools import cycle, pairwise
+
+import anyio
+import pytest
+from worlds import TRIGGER, FakeTime, ToyAgent, World, plan, tasks, units
+
+from skillsv.errors import (
+    AgentFailure,
+    BudgetReached,
+    Interrupted,
+    LedgerError,
+    SettingsError,
+    TaskError,
+    Unavailable,
+)
+from skillsv.model.events import ChainFinished, Note, RolloutFinished, RolloutRetried
+from skillsv.model.rollout import FailureKind, Request, Usage
+from skillsv.rollout.budget import Dollars, Rollouts, Seconds, Tokens, budget
+from skillsv.rollout.ledger import Ledger
+from skillsv.rollout.options import RunnerOptions
+from skillsv.rollout.walk import chain_walk
+
+
+def chains(count=5, **how):
+    return [chain_walk(plan(index=index, rotate=index, **how), TRIGGER) for index in range(count)]
+
+
+def events(world, kind):
+    return [event for event in world.events if isinstance(event, kind)]
+
+
+@pytest.fixture
+def expected(tmp_path):
+    """What an undisturbed run of `chains()` gives."""
+    return World(tmp_path / "undisturbed").run(chains())
+
+
+def ask(*requests):
+    """A policy that wants these and returns their scores."""
+    answers = yield tuple(requests)
+    return [answers[request] for request in requests]
+
+
+def request(task="t0", kept=("m",), **change):
+    return Request(**({"coalition": frozenset(kept), "operator": "delete", "task": task} | change))
+
+
+def test_results_come_in_the_order_of_the_policies_and_each_rollout_is_paid_once(tmp_path):
+    world = World(tmp_path)
+    records = world.run(chains())
+    assert [record.plan.index for record in records] == [0, 1, 2, 3, 4]
+    assert set(world.agent.calls.values()) == {1}
+    assert world.last.spending.spent == sum(world.agent.calls.values())
+    finished = events(world, RolloutFinished)
+    assert sum(not event.reused for event in finished) == world.last.spending.spent
+    assert sum(event.reused for event in finished) == world.last.spending.reused > 0
+    assert len(events(world, ChainFinished)) == 5
+
+
+def test_a_second_run_pays_nothing_and_says_the_same(tmp_path, expected):
+    first, second = World(tmp_path), World(tmp_path)
+    assert first.run(chains()) == expected
+    assert second.run(chains()) == expected
+    assert not second.agent.calls
+    assert second.last.spending.spent == 0
+
+
+def test_another_agent_or_task_text_or_replicate_is_another_rollout(tmp_path):
+    first = World(tmp_path)
+    first.run(chains(1))
+    paid = len(first.agent.calls)
+    other_agent = World(tmp_path, agent=ToyAgent(fingerprint="toy/2"))
+    other_agent.run(chains(1))
+    assert len(other_agent.agent.calls) == paid
+    edited = tasks(4) | {"t1": replace(tasks(4)["t1"], digest="edited")}
+    other_task = World(tmp_path, tasks=edited)
+    other_task.run(chains(1))
+    assert {task for _, task, _ in other_task.agent.calls} == {"t1"}
+    again = World(tmp_path)
+    again.run([chain_walk(replace(plan(), replicate=1), TRIGGER)])
+    assert len(again.agent.calls) == paid
+
+
+def test_no_more_at_once_than_jobs_and_all_of_them_used(tmp_path):
+    world = World(tmp_path, options=RunnerOptions(jobs=3))
+    world.run(chains())
+    assert world.agent.peak == 3
+
+
+def test_an_engine_with_fewer_slots_is_not_overrun(tmp_path):
+    world = World(tmp_path, options=RunnerOptions(jobs=8))
+
+    async def go():
+        with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+            runner = world.runner(ledger)
+            type(runner._dispatcher._engine).slots = property(lambda self: 2)
+            try:
+                await runner.run_policies(chains())
+            finally:
+                type(runner._dispatcher._engine).slots = property(lambda self: None)
+
+    anyio.run(go)
+    assert world.agent.peak == 2
+
+
+def test_tasks_of_one_rendering_run_together(tmp_path):
+    order = []
+    world = World(tmp_path, options=RunnerOptions(jobs=1))
+    world.hear = lambda event: order.append(event.tree) if isinstance(event, RolloutFinished) else None
+    world.run(chains(1))
+    changes = sum(one != other for one, other in pairwise(order))
+    assert changes == len(set(order)) - 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_faults_in_a_fifth_of_all_calls_change_no_value(tmp_path, expected, seed):
+    rng = random.Random(seed)
+    kinds = ["timeout", "crash", "rate-limit", "overload", "connection", "sandbox"]
+
+    def trouble(task, call):
+        if rng.random() < 0.2:
+            raise AgentFailure("flaky", kind=rng.choice(kinds), retry_after=rng.choice([None, 3.0]))
+
+    world = World(tmp_path, agent=ToyAgent(trouble=trouble), options=RunnerOptions(attempts=12))
+    assert world.run(chains()) == expected
+    retried = events(world, RolloutRetried)
+    assert len(retried) == sum(world.agent.calls.values()) - world.last.spending.spent > 10
+    assert world.last.spending.failed == 0
+    assert max(world.time.slept) > 0
+
+
+def test_a_task_that_always_fails_is_missing_and_never_zero(tmp_path, expected):
+    def trouble(task, call):
+        if task == "t2":
+            raise AgentFailure("down", kind="crash")
+
+    world = World(tmp_path, agent=ToyAgent(trouble=trouble), options=RunnerOptions(attempts=3, max_missing=1.0))
+    records = world.run(chains())
+    for record, whole in zip(records, expected, strict=True):
+        assert record.full[2] is None
+        assert record.full[:2] + record.full[3:] == whole.full[:2] + whole.full[3:]
+        assert {step.scores[2] for step in record.steps} == {None}
+    assert {count for key, count in world.agent.calls.items() if key[1] == "t2"} == {3}, "given up once per run"
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        assert ledger.failures() == {FailureKind.CRASH: world.last.spending.failed}
+    mended = World(tmp_path)
+    assert mended.run(chains()) == expected, "a later run tries the missing again"
+    assert {task for _, task, _ in mended.agent.calls} == {"t2"}
+
+
+def test_what_no_retry_can_mend_is_not_retried(tmp_path):
+    def trouble(task, call):
+        if task == "t0":
+            raise AgentFailure("too long", kind="context-overflow")
+
+    world = World(tmp_path, agent=ToyAgent(trouble=trouble))
+    assert world.run([ask(request(), request("t1"))]) == [[None, 0.0]]
+    assert set(world.agent.calls.values()) == {1}
+
+
+def test_waits_double_with_a_seeded_jitter_and_honour_what_the_service_asks(tmp_path):
+    def trouble(task, call):
+        if call < 5:
+            raise AgentFailure("busy", kind="crash", retry_after=100.0 if call == 4 else None)
+
+    waits = []
+    for place in ("a", "b"):
+        world = World(tmp_path / place, agent=ToyAgent(trouble=trouble))
+        world.run([ask(request())])
+        waits.append(world.time.slept)
+    assert waits[0] == waits[1]
+    assert [0.5 * 2**turn <= wait <= 1.5 * 2**turn for turn, wait in enumerate(waits[0][:3])] == [True] * 3
+    assert waits[0][3] == 100.0
+
+
+def test_rate_limits_halve_the_pace_and_success_brings_it_back(tmp_path):
+    peaks = []
+    limited = {"on": True}
+
+    def trouble(task, call):
+        peaks.append(world.agent.active)
+        if limited["on"] and world.agent.active > 2:
+            raise AgentFailure("slow down", kind="rate-limit", retry_after=5.0)
+        if len(peaks) > 150:
+            limited["on"] = False
+
+    world = World(tmp_path, options=RunnerOptions(jobs=16, attempts=30))
+    world.agent.trouble = trouble
+    world.n, world.b = 8, 8
+    world.run([chain_walk(plan(n=8, b=8, index=index, rotate=index), TRIGGER) for index in range(7)])
+    assert max(peaks[:16]) == 16
+    assert max(peaks[60:150]) <= 6
+    assert max(peaks[150:]) >= 6
+    assert any("patience" in event.message for event in events(world, Note))
+    assert world.last.spending.failed == 0
+
+
+@pytest.mark.parametrize(
+    ("limit", "usage", "most"),
+    [
+        (Rollouts(30), Usage(), 30),
+        (Tokens(3000), Usage(input_tokens=90, output_tokens=10), 34),
+        (Dollars(0.30), Usage(usd=0.01), 34),
+        (budget(rollouts=30, usd=99.0, seconds=9e9), Usage(usd=0.01), 30),
+        (Rollouts(10) & Rollouts(30), Usage(), 30),
+        (Rollouts(10) | Rollouts(30), Usage(), 10),
+    ],
+)
+def test_a_budget_ends_the_run_with_everything_saved(tmp_path, limit, usage, most):
+    world = World(tmp_path, agent=ToyAgent(usage=usage), options=RunnerOptions(jobs=4, budget=limit))
+    done = []
+    with pytest.raises(BudgetReached, match="used up"):
+        world.run(chains(), on_result=lambda index, record: done.append(index))
+    spent = sum(world.agent.calls.values())
+    assert most - 4 <= spent <= most
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        assert ledger.summary().scored == spent
+    rest = World(tmp_path)
+    rest.run(chains())
+    assert not set(rest.agent.calls) & set(world.agent.calls)
+
+
+def test_a_budget_that_just_suffices_is_no_trouble(tmp_path):
+    free = World(tmp_path / "free")
+    free.run(chains())
+    exact = World(tmp_path / "exact", options=RunnerOptions(budget=Rollouts(free.last.spending.spent)))
+    assert len(exact.run(chains())) == 5
+
+
+def test_earlier_chains_finish_before_the_budget_ends(tmp_path):
+    world = World(tmp_path, options=RunnerOptions(jobs=2, budget=Rollouts(120)))
+    done = []
+    with pytest.raises(BudgetReached):
+        world.run(chains(), on_result=lambda index, record: done.append(index))
+    assert done[:2] == [0, 1]
+
+
+def test_time_as_a_budget_counts_only_the_steps_forward_of_a_clock_that_jumps(tmp_path):
+    jumps = cycle([10.0, -3.0, 10.0, -5000.0])
+
+    class Jumping(FakeTime):
+        def clock(self):
+            self.now += next(jumps)
+            return self.now
+
+    world = World(tmp_path, time=Jumping(), options=RunnerOptions(jobs=1, budget=Seconds(1000.0)))
+    with pytest.raises(BudgetReached, match="1,000 s"):
+        world.run(chains(20, n=20))
+    assert 150 <= sum(world.agent.calls.values()) <= 210, "two readings of the clock make ten seconds"
+
+
+def test_a_clock_that_only_falls_spends_no_time(tmp_path, expected):
+    class Falling(FakeTime):
+        def clock(self):
+            self.now -= 1000.0
+            return self.now
+
+    world = World(tmp_path, time=Falling(), options=RunnerOptions(budget=Seconds(1.0)))
+    assert world.run(chains()) == expected
+
+
+def test_the_first_interrupt_finishes_what_is_in_flight_and_saves_it(tmp_path, expected):
+    world = World(tmp_path, options=RunnerOptions(jobs=4))
+
+    def hear(event):
+        if len(world.events) == 30:
+            world.stop.request()
+
+    world.hear = hear
+    with pytest.raises(Interrupted, match="resumes"):
+        world.run(chains())
+    started = sum(world.agent.calls.values())
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        assert ledger.summary().scored == started
+    assert started < 60
+    rest = World(tmp_path)
+    assert rest.run(chains()) == expected
+    assert not set(rest.agent.calls) & set(world.agent.calls)
+
+
+def test_the_second_interrupt_cancels_what_runs_and_saves_what_finished(tmp_path, expected):
+    world = World(tmp_path, options=RunnerOptions(jobs=4))
+
+    def hear(event):
+        if len(world.events) == 30:
+            world.agent.seconds = 3600.0
+            world.agent.trouble = interrupt_twice
+
+    def interrupt_twice(task, call):
+        pytest.fail("a cancelled agent came to its end")
+
+    async def go():
+        with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+            runner = world.runner(ledger)
+            async with anyio.create_task_group() as group:
+                group.start_soon(press_twice)
+                with pytest.raises(Interrupted):
+                    await runner.run_policies(chains())
+
+    async def press_twice():
+        while world.agent.seconds == 0.0 or world.agent.active < 4:
+            await anyio.lowlevel.checkpoint()
+        world.stop.request()
+        world.stop.request()
+
+    world.hear = hear
+    anyio.run(go)
+    assert world.agent.active == 0
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        saved = ledger.summary().scored
+    assert saved == sum(not event.reused for event in events(world, RolloutFinished))
+    rest = World(tmp_path)
+    assert rest.run(chains()) == expected
+    assert sum(rest.agent.calls.values()) + saved == len(set(rest.agent.calls) | set(world.agent.calls))
+
+
+def test_stopped_before_it_began_it_still_gives_what_the_ledger_has(tmp_path, expected):
+    World(tmp_path).run(chains(2))
+    world = World(tmp_path)
+    world.stop.request()
+    assert world.run(chains(2)) == expected[:2]
+    world = World(tmp_path)
+    world.stop.request()
+    with pytest.raises(Interrupted):
+        world.run(chains(3))
+    assert not world.agent.calls
+
+
+def test_an_agent_that_never_answers_ends_the_run_as_unavailable(tmp_path):
+    def trouble(task, call):
+        raise AgentFailure("no route to host", kind="connection")
+
+    world = World(tmp_path, agent=ToyAgent(trouble=trouble), options=RunnerOptions(jobs=2, attempts=2))
+    with pytest.raises(Unavailable, match="no route to host") as ended:
+        world.run(chains())
+    assert ended.value.exit_code == 5
+    assert sum(world.agent.calls.values()) <= 2 * 8
+
+
+def test_too_large_a_share_missing_ends_the_run_with_everything_kept(tmp_path):
+    def trouble(task, call):
+        if task == "t1":
+            raise AgentFailure("bad sector", kind="disk")
+
+    world = World(tmp_path, agent=ToyAgent(trouble=trouble), options=RunnerOptions(jobs=4, attempts=2))
+    with pytest.raises(Unavailable, match=r"of \d+ rollouts have no score"):
+        world.run(chains())
+    spending = world.last.spending
+    assert 20 <= spending.spent + spending.failed <= 30
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        assert (ledger.summary().scored, ledger.summary().missing) == (spending.spent, spending.failed)
+
+
+def test_a_small_run_in_which_nothing_came_back_is_unavailable_too(tmp_path):
+    def trouble(task, call):
+        raise AgentFailure("no key", kind="bad-request")
+
+    world = World(tmp_path, agent=ToyAgent(trouble=trouble))
+    with pytest.raises(Unavailable, match="no key"):
+        world.run([ask(*(request(f"t{index}") for index in range(4)))])
+
+
+def test_an_error_about_the_whole_run_is_raised_as_itself_and_what_finished_is_kept(tmp_path):
+    def trouble(task, call):
+        if task == "t3":
+            raise SettingsError("the key is missing.", hint="Set it.")
+
+    world = World(tmp_path, agent=ToyAgent(trouble=trouble), options=RunnerOptions(jobs=1))
+    with pytest.raises(SettingsError, match="key is missing"):
+        world.run(chains())
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        assert ledger.summary().scored == 3
+
+
+def test_a_ledger_that_can_no_longer_be_written_stops_the_spending(tmp_path):
+    world = World(tmp_path, options=RunnerOptions(jobs=2))
+
+    async def go():
+        with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+            runner = world.runner(ledger)
+            save = ledger.record
+
+            def fill_up(*rollouts, run=""):
+                if len(world.events) > 20:
+                    raise LedgerError("the disk is full.", where="ledger.sqlite")
+                save(*rollouts, run=run)
+
+            ledger.record = fill_up
+            await runner.run_policies(chains())
+
+    with pytest.raises(LedgerError, match="disk is full"):
+        anyio.run(go)
+    assert sum(world.agent.calls.values()) < 40
+
+
+def test_an_unknown_task_is_named(tmp_path):
+    with pytest.raises(TaskError, match="t99"):
+        World(tmp_path).run([ask(request("t99"))])
+
+
+def test_a_mistake_in_a_policy_is_not_hidden_in_a_group(tmp_path):
+    def broken():
+        yield (request(),)
+        raise ZeroDivisionError
+
+    world = World(tmp_path)
+    with pytest.raises(ZeroDivisionError):
+        world.run([broken(), *chains(2)])
+
+
+def test_equal_renderings_are_one_rollout_even_in_one_batch(tmp_path):
+    full = units(6)
+    world = World(tmp_path)
+    both = ask(request(kept=full), request(kept=full, operator="pad"), request(kept=full, why="again"))
+    (scores,) = world.run([both])
+    assert sum(world.agent.calls.values()) == 1
+    assert len(set(scores)) == 1
+    assert world.last.spending.reused == 2
+
+
+def test_many_policies_do_not_all_live_at_once(tmp_path):
+    alive, most = set(), []
+
+    def policy(number):
+        alive.add(number)
+        most.append(len(alive))
+        try:
+            yield (request(kept=("m", f"u{number}")),)
+        finally:
+            alive.discard(number)
+
+    World(tmp_path, options=RunnerOptions(jobs=4)).run(policy(number) for number in range(60))
+    assert max(most) == 4
+
+
+@pytest.mark.parametrize("change", [{"jobs": 0}, {"attempts": 0}, {"timeout": 0.0}, {"max_missing": 2.0}])
+def test_options_that_make_no_sense_are_refused(change):
+    with pytest.raises(SettingsError):
+        RunnerOptions(**change)
