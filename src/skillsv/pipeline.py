@@ -339,6 +339,7 @@ def unit_reports(compiled: CompiledSkill, estimate: Estimate, tokens: Mapping[st
         UnitReport(
             id=unit.id,
             kind=unit.kind,
+            form=unit.form,
             file=unit.file,
             span=unit.span,
             lines=unit.lines,

@@ -34,8 +34,8 @@ COMMANDS = (
 COMMAND_NAMES = tuple(name for name, _, _ in COMMANDS)
 
 
-def build_app() -> cyclopts.App:
-    """The command tree, with lazily imported commands."""
+def build_app(chosen: str = "") -> cyclopts.App:
+    """The command tree, with lazily imported commands; the chosen one describes itself in full."""
     app = cyclopts.App(
         name="skillsv",
         help="skillsv demo\n\nWhat each line of an agent skill is worth.",
@@ -44,7 +44,7 @@ def build_app() -> cyclopts.App:
         result_action="return_value",
     )
     for name, target, summary in COMMANDS:
-        app.command(target, name=name, help=summary)
+        app.command(target, name=name, help=None if name == chosen else summary)
     return app
 
 
@@ -55,7 +55,7 @@ def run(arguments: Sequence[str]) -> int:
     if words and not words[0].startswith("-") and words[0] not in COMMAND_NAMES:
         return _unknown_command(words[0])
     try:
-        result = build_app()(words, exit_on_error=False, print_error=False)
+        result = build_app(*words[:1])(words, exit_on_error=False, print_error=False)
     except cyclopts.CycloptsError as trouble:
         return _usage_error(trouble)
     except SkillSVError as trouble:

@@ -112,4 +112,5 @@ def _unit(unit: UnitReport) -> dict[str, Any]:
         "samples": value.samples,
         "verdict": unit.verdict.action,
         "reason": unit.verdict.reason,
+        "text": unit.text,
     }

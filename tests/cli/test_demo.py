@@ -1,0 +1,87 @@
+"""The example's roles, found by the whole path: what a newcomer sees first must be right."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from skillsv.cli import run
+from skillsv.cli.demo import example_folder
+
+SCHEMA_KEYS = {
+    "schema", "skill", "settings", "anchors", "trigger_value", "content_lift", "closure", "units", "sections",
+    "rollouts", "usage", "notes",
+}  # fmt: skip
+UNIT_KEYS = {
+    "id", "kind", "file", "span", "lines", "section", "tokens", "needs", "content", "cost", "net", "samples", "verdict",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def answer(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    command = [sys.executable, "-m", "skillsv", "demo", "--json", "--quiet", "--operators", "delete"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def net(answer, words):
+    (unit,) = [unit for unit in answer["units"] if words in unit["text"]]
+    return unit
+
+
+def test_the_json_has_the_promised_fields(answer):
+    assert answer["schema"] == "skillsv.valuation/1"
+    assert set(answer) >= SCHEMA_KEYS
+    assert all(set(unit) >= UNIT_KEYS for unit in answer["units"])
+    assert set(answer["closure"]) >= {"sum", "lift", "ratio", "covered"}
+    assert set(answer["rollouts"]) == {"spent", "reused", "failed", "forecast"}
+
+
+def test_the_redundant_pair_shares_its_value(answer):
+    first, second = net(answer, "- A ticket that mentions `parcel`"), net(answer, "Check once more")
+    assert first["net"]["low"] > 0
+    assert second["net"]["low"] > 0
+    # Delivery is a sixth of the tickets: the two share it.
+    together = first["net"]["value"] + second["net"]["value"]
+    assert together == pytest.approx(24 / 144, abs=0.04)
+
+
+def test_the_complementary_pair_is_rewarded(answer):
+    code, queue = net(answer, "`RMA-1234` is a return code"), net(answer, "with a return code goes")
+    assert code["net"]["low"] > 0
+    assert queue["net"]["low"] > 0
+    assert code["net"]["value"] + queue["net"]["value"] == pytest.approx(24 / 144, abs=0.04)
+
+
+def test_the_harmful_rule_is_negative(answer):
+    assert net(answer, "`urgent`")["net"]["high"] < 0
+    assert net(answer, "`urgent`")["verdict"] == "harmful"
+
+
+def test_the_dead_rule_covers_zero(answer):
+    dead = net(answer, "`fax`")
+    assert dead["net"]["low"] <= 0 <= dead["net"]["high"]
+    assert dead["verdict"] in {"delete", "unresolved"}
+
+
+def test_values_add_up_to_the_lift(answer):
+    assert answer["closure"]["covered"]
+    assert answer["closure"]["ratio"] == pytest.approx(1, abs=0.1)
+
+
+def test_the_tickets_are_what_their_maker_makes(request):
+    maker = example_folder() / "evals" / "make_tasks.py"
+    made = subprocess.run([sys.executable, str(maker)], capture_output=True, text=True, check=True)
+    assert made.stdout == (maker.parent / "tasks.jsonl").read_text()
+
+
+def test_without_a_limit_or_a_terminal_nothing_is_spent(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    skill = example_folder()
+    code = run(["value", str(skill), "--tasks", str(skill / "evals/tasks.jsonl"), "--agent", "planted:rules"])
+    assert code == 2
+    assert "--yes" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

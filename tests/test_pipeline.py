@@ -1,0 +1,158 @@
+"""The whole path on a small skill, with an agent that logs what it was shown."""
+
+import json
+
+import anyio
+import pytest
+
+from skillsv.errors import BudgetReached, RecordsError, TaskError
+from skillsv.pipeline import Job, Run, appraise, load_run, plan_chains, prepare, publish, roll_out
+from skillsv.rollout import RunFolder, Stop
+from skillsv.settings import load_settings
+
+SKILL = """\
+---
+name: tiny
+description: Three words to say.
+---
+
+# Words
+
+- Say `alpha`.
+- Say `beta`.
+- Say nothing of `gamma`.
+"""
+
+AGENT = """\
+import re
+from pathlib import Path
+
+LOG = Path(__file__).with_name("log.txt")
+
+def answer(skill, task, replicate):
+    with LOG.open("a") as log:
+        log.write(f"{task.id}\\n")
+    return " ".join(re.findall(r"Say `(\\w+)`", skill.text)) if skill else ""
+"""
+
+
+@pytest.fixture
+def place(tmp_path):
+    skill = tmp_path / "tiny"
+    skill.mkdir()
+    (skill / "SKILL.md").write_text(SKILL)
+    (tmp_path / "agent.py").write_text(AGENT)
+    words = ["alpha", "beta"] * 6
+    lines = [
+        json.dumps({"id": f"t{n}", "input": "?", "target": word, "stratum": word, "verifier": "contains"})
+        for n, word in enumerate(words)
+    ]
+    (tmp_path / "tasks.jsonl").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def job(place, **flags):
+    settings = load_settings(place / "tiny", {"orders": 4, "window": 4, "panel_b": 2, **flags})
+    return Job(
+        skill=place / "tiny",
+        tasks=place / "tasks.jsonl",
+        agent="python:agent.py:answer",
+        settings=settings,
+        folder=place,
+    )
+
+
+def run(place, **flags):
+    prepared = prepare(job(place, **flags))
+    folder = RunFolder(place / "run")
+    rolled = anyio.run(lambda: roll_out(prepared, folder, lambda _event: None, Stop()))
+    return prepared, folder, rolled
+
+
+def calls(place):
+    return len((place / "log.txt").read_text().splitlines())
+
+
+def test_preparing_runs_nothing_and_writes_nothing(place):
+    before = sorted(place.rglob("*"))
+    prepared = prepare(job(place))
+    assert prepared.forecast.expected.rollouts > 0
+    assert [path for path in sorted(place.rglob("*")) if "__pycache__" not in path.parts] == before
+
+
+def test_values_are_those_of_the_rules_the_agent_obeys(place):
+    prepared, _, rolled = run(place)
+    valuation = appraise(prepared.compiled, prepared.job.settings, "agent", rolled)
+    alpha, beta, gamma = (unit.value for unit in valuation.units)
+    assert alpha.net.value == pytest.approx(0.5)
+    assert beta.net.value == pytest.approx(0.5)
+    assert gamma.net.value == 0
+    assert valuation.estimate.closure.ratio == pytest.approx(1.0)
+
+
+def test_the_same_command_again_pays_nothing(place):
+    _, _, first = run(place)
+    paid = calls(place)
+    _, _, second = run(place)
+    assert calls(place) == paid
+    assert second.spending.spent == 0
+    assert second.records == first.records
+
+
+def test_more_orders_pay_only_for_the_new_ones(place):
+    few = prepare(job(place, orders=3)).plans
+    many = prepare(job(place, orders=6)).plans
+    assert many[:3] == few
+
+
+def test_after_an_edit_only_changed_renderings_are_paid_for(place):
+    run(place, tolerance="off")
+    paid = calls(place)
+    skill = place / "tiny" / "SKILL.md"
+    skill.write_text(skill.read_text().replace("nothing of", "not a word of"))
+    prepared, _, rolled = run(place, tolerance="off")
+    assert 0 < rolled.spending.spent < paid
+    assert rolled.spending.reused > 0
+    trees = {step.tree for record in rolled.records for step in record.steps}
+    assert len(trees) > 1
+    assert calls(place) == paid + rolled.spending.spent
+    assert prepared.compiled.digest
+
+
+def test_a_budget_keeps_what_was_finished(place):
+    _, _, rolled = run(place, max_rollouts=30)
+    assert isinstance(rolled.trouble, BudgetReached)
+    assert calls(place) <= 30
+
+
+def test_a_run_is_read_again_without_the_skill_tasks_or_agent(place):
+    prepared, folder, rolled = run(place)
+    valuation = appraise(prepared.compiled, prepared.job.settings, "python:agent.py:answer", rolled)
+    loaded_page = publish(
+        folder,
+        Run(compiled=prepared.compiled, settings=prepared.job.settings, records=rolled.records, valuation=valuation),
+    )
+    for name in ("tiny/SKILL.md", "tasks.jsonl", "agent.py"):
+        (place / name).unlink()
+    loaded = load_run(folder.path)
+    assert loaded.valuation.estimate.units == valuation.estimate.units
+    assert loaded.compiled.digest == prepared.compiled.digest
+    assert "<html" in loaded_page.read_text()
+    assert json.loads(folder.valuation.read_text())["schema"] == "skillsv.valuation/1"
+
+
+def test_a_folder_without_a_run_is_named(tmp_path):
+    with pytest.raises(RecordsError, match="no run"):
+        load_run(tmp_path)
+
+
+def test_a_broken_task_line_is_named(place):
+    (place / "tasks.jsonl").write_text('{"id": "a", "input": "?"}\n{"id": \n')
+    with pytest.raises(TaskError, match=r"tasks\.jsonl:2"):
+        prepare(job(place))
+
+
+def test_windows_and_orders_have_streams_of_their_own(place):
+    prepared = prepare(job(place))
+    other = plan_chains(prepared.compiled, prepared.panel_a, load_settings(place / "tiny", {"seed": 1, "window": 4}))
+    assert {plan.window.tasks for plan in other} != {plan.window.tasks for plan in prepared.plans}
