@@ -99,7 +99,10 @@ class SectionValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """What the records say, before names, tokens and verdicts are put beside it: the result of every method."""
+    """What the records say, before names, tokens and verdicts are put beside it: the result of every method.
+
+    `truncation_share` is gamma: the share of intermediate prefixes that were evaluated; 1 means nothing was truncated.
+    """
 
     method: str
     anchors: Anchors
