@@ -67,7 +67,7 @@ def _truncation(valuation: Valuation) -> Badge:
     share = valuation.estimate.truncation_share
     if share is None:
         return Badge(name="truncation", words="off", mood=Mood.GOOD, reason="Every prefix of every chain was scored.")
-    reason = f"{share:.0%} of the prefixes were not run: their chains had already reached the whole skill's score."
+    reason = f"{1 - share:.0%} of the prefixes were not run: their chains had already reached the whole skill's score."
     return Badge(name="truncation", words=f"{1 - share:.0%} skipped", mood=Mood.GOOD, reason=reason)
 
 
