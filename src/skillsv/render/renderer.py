@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 
 from skillsv.model.coalition import Coalition, Operator, RenderedFile, Rendering
@@ -17,11 +16,9 @@ from skillsv.render.parts import Part, joined
 from skillsv.render.reparse import KindWatch
 from skillsv.render.resources import Resources, is_text, unchanged
 from skillsv.render.selfcheck import BLANK, filler_pattern, verify
-from skillsv.render.shapes import Shape
+from skillsv.render.shapes import Shape, markdown_shape
 from skillsv.render.tokens import token_counter
 from skillsv.render.tree import file_digest, tree_digest
-
-_LINE_END = re.compile(rb"(?:\r\n|\n|\r)\Z")
 
 
 class Renderer:
@@ -96,12 +93,10 @@ class Renderer:
         return RenderedFile(path=original.path, data=data, digest=file_digest(data), executable=original.executable)
 
     def _fill(self, index: int) -> Fill:
-        """Filler for one absent slice, that ends its line as the original does."""
+        """Filler for one absent slice of the main file."""
         if index not in self._starting_fills:
             data = self._document.slices[index].data
-            end = _LINE_END.search(data)
-            ending = end.group().decode() if end else ""
-            shape = Shape(join=ending or "\n", close=ending)
+            shape = markdown_shape(data)
             fill = fill_for(data, self._count(data), self.filler, shape)
             self._starting_fills[index] = (shape, fill.lines, fill.words)
         return Fill(self.filler, *self._starting_fills[index])

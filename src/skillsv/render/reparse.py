@@ -1,8 +1,8 @@
 """Would a Markdown reader still see each survivor as what it was? Removing a neighbour can change that.
 
 A paragraph that comes to stand before `---` turns into a heading, an indented block after a list item into part of the
-item. What a block is read as depends on its own text and on what stands directly before and after it, so each pair of
-neighbours is parsed once and remembered: every rendering is checked, and the check stays cheap.
+item. Such a change begins where two survivors have become neighbours, so each pair of new neighbours is parsed once and
+remembered; only where a pair changes anything is the whole document parsed. So every rendering is checked, cheaply.
 """
 
 from __future__ import annotations
@@ -57,36 +57,43 @@ class KindWatch:
             b"" if piece.role is PieceRole.BOM or piece.unit == trigger else piece.data for piece in document.slices
         ]
         self._original = readings(self._texts)
-        self._seams: dict[tuple[int, int, bool], tuple[str, ...]] = {}
+        self._seams: dict[tuple[int, int, bool], bool] = {}
 
     def changed(self, parts: list[Part], *, padded: bool) -> set[str]:
         """The units with a slice that is no longer read as what it was."""
-        units: set[str] = set()
         before = -1
         between: list[bytes] = []
+        suspicious = False
         for index, data in parts:
             if index is None or self._gaps[index]:
                 between.append(data)
             else:
-                units.update(self._at_seam(before, index, between, padded=padded))
+                suspicious |= self._seam_changes(before, index, between, padded=padded)
                 before, between = index, []
-        units.update(self._at_seam(before, len(self._texts), between, padded=padded))
-        return units
+        suspicious |= self._seam_changes(before, len(self._texts), between, padded=padded)
+        return self.changed_in_whole(parts) if suspicious else set()
 
-    def _at_seam(self, before: int, after: int, between: list[bytes], *, padded: bool) -> tuple[str, ...]:
-        """The units on either side that the other side changes; neighbours of the original never do."""
+    def changed_in_whole(self, parts: list[Part]) -> set[str]:
+        """The same, found by parsing all of it."""
+        found = readings([data if index is None else self._texts[index] for index, data in parts])
+        return {
+            unit
+            for (index, _), reading in zip(parts, found, strict=True)
+            if index is not None and (unit := self._units[index]) is not None and reading != self._original[index]
+        }
+
+    def _seam_changes(self, before: int, after: int, between: list[bytes], *, padded: bool) -> bool:
+        """Whether two new neighbours change how either is read; neighbours of the original never do."""
         key = (before, after, padded)
         if key not in self._seams:
             untouched = all(self._gaps[before + 1 : after])
-            self._seams[key] = () if untouched else self._parse_seam(before, after, b"".join(between))
+            self._seams[key] = not untouched and self._parse_seam(before, after, b"".join(between))
         return self._seams[key]
 
-    def _parse_seam(self, before: int, after: int, between: bytes) -> tuple[str, ...]:
-        sides = [index for index in (before, after) if 0 <= index < len(self._texts)]
+    def _parse_seam(self, before: int, after: int, between: bytes) -> bool:
         head = self._texts[before] if before >= 0 else b""
         tail = self._texts[after] if after < len(self._texts) else b""
         first, _, last = readings([head, between, tail])
-        read = {before: first, after: last}
-        return tuple(
-            unit for index in sides if read[index] != self._original[index] and (unit := self._units[index]) is not None
+        return (before >= 0 and first != self._original[before]) or (
+            after < len(self._texts) and last != self._original[after]
         )

@@ -8,14 +8,15 @@ from skillsv.errors import SkillSVError
 from skillsv.render.document import Document
 from skillsv.render.fillers import Filler
 from skillsv.render.parts import Part
+from skillsv.render.shapes import MARKER
 
 BLANK = re.compile(rb"\s*")
 
 
 def filler_pattern(filler: Filler) -> re.Pattern[bytes]:
-    """What may stand between survivors under padding: words of the filler and line ends."""
+    """What may stand between survivors under padding: words of the filler, line ends, the marker of a list item."""
     words = b"|".join(re.escape(word.encode()) for word in filler.words)
-    return re.compile(rb"(?:" + words + rb"|\s)*")
+    return re.compile(rb"(?:" + MARKER + rb")?(?:" + words + rb"|\s)*")
 
 
 def verify(document: Document, kept: int, parts: list[Part], data: bytes, between: re.Pattern[bytes]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -62,3 +63,17 @@ def shape_of(path: str, data: bytes) -> Shape:
         first = data.split(b"\n", 1)[0]
         return HASH if any(word in first for word in _INTERPRETERS) else SLASHES if b"node" in first else PLAIN
     return PLAIN
+
+
+MARKER = rb" {0,3}(?:[-*+]|\d{1,9}[.)])(?=[ \t\r\n]|\Z)"
+"""The marker of a list item: a padded item stays an item, else its filler would run into the item before it."""
+
+_MARKER = re.compile(MARKER)
+_LINE_END = re.compile(rb"(?:\r\n|\n|\r)\Z")
+
+
+def markdown_shape(data: bytes) -> Shape:
+    """The shape of filler for a piece of the main file: its list marker if it has one, its own line end."""
+    marker, end = _MARKER.match(data), _LINE_END.search(data)
+    ending = end.group().decode() if end else ""
+    return Shape(open=marker.group().decode() if marker else "", join=ending or "\n", close=ending)
