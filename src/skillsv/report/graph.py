@@ -13,12 +13,12 @@ from skillsv.report.graph_layout import BOX_HEIGHT, BOX_WIDTH, MARGIN, Box, Draw
 from skillsv.report.words import plural
 
 _TOP = 78
-_LABEL_CHARS = 40
 _NOTES_SHOWN = 8
 _ENTRY_WIDTH = 124
 _LEGEND_STEP = 24
 _LEAST_WIDTH = 720
-_MARKUP = re.compile(r"^[-*+] |\*\*|`")
+_MARKUP = re.compile(r"^(?:[-*+]|---|#+) |\*\*|`")
+_WIDTHS = dict.fromkeys("ijl.,:;'|!", 3.6) | dict.fromkeys('frt()[]- /"*', 4.8) | dict.fromkeys("mwMW@%—…→", 11.2)
 _FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
 
 
@@ -119,7 +119,8 @@ def _body(compiled: CompiledSkill, drawing: Drawing) -> Iterator[str]:
     files = files_by_path(compiled)
     yield from (_lane(lane) for lane in drawing.lanes)
     yield from (line for trunk in drawing.trunks for line in _trunk(trunk))
-    yield from (line for box in drawing.boxes for line in _box(box, compiled.unit[box.unit], files))
+    main = compiled.skill.main
+    yield from (line for box in drawing.boxes for line in _box(box, compiled.unit[box.unit], files, main))
 
 
 def _lane(lane: Lane) -> str:
@@ -169,29 +170,46 @@ def _line(path: str, tooltip: str, style: RuleStyle) -> str:
     )
 
 
-def _box(box: Box, unit: Unit, files: Mapping[str, SkillFile]) -> Iterator[str]:
+def _box(box: Box, unit: Unit, files: Mapping[str, SkillFile], main: str) -> Iterator[str]:
     heavy = ' stroke-width="2"' if unit.kind in {UnitKind.COMPOSITE, UnitKind.TRIGGER} else ""
     yield f"<g><title>{escape(unit_tooltip(unit, files))}</title>"
     yield (
         f'<rect x="{box.x:g}" y="{box.y:g}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="4" '
         f'fill="{KIND_FILLS[unit.kind]}" stroke="#64748b"{heavy}/>'
     )
-    number, words = _label(unit, files)
+    number, words = _label(unit, files, main)
     yield (
         f'<text x="{box.x + 7:g}" y="{box.y + 16:g}" fill="#0f172a"><tspan fill="#64748b">{escape(number)}</tspan>'
         f" {escape(words)}</text></g>"
     )
 
 
-def _label(unit: Unit, files: Mapping[str, SkillFile]) -> tuple[str, str]:
-    if unit.kind is UnitKind.RESOURCE:
-        number, words = "", f"{printable(unit.file)} ({first_words(unit, files)})"
-    elif unit.kind is UnitKind.COMPOSITE:
-        number, words = f"{len(unit.extents)} units", first_words(unit, files)
+def _label(unit: Unit, files: Mapping[str, SkillFile], main: str) -> tuple[str, str]:
+    """What is written in a box: the line number (or how many units it joins), and the first words that fit."""
+    if unit.kind is UnitKind.COMPOSITE:
+        number = f"{len(unit.extents)} units"
     else:
-        number, words = str(unit.lines.first), first_words(unit, files)
-    words = _MARKUP.sub("", words)
-    return number, shortened(words, _LABEL_CHARS - len(number))
+        number = "" if unit.kind is UnitKind.RESOURCE else str(unit.lines.first)
+    if unit.kind is UnitKind.RESOURCE:
+        words = printable(unit.file)
+    elif unit.file == main:
+        words = _MARKUP.sub("", first_words(unit, files))
+    else:
+        words = ", ".join(printable(extent.file.rpartition("/")[2]) for extent in unit.extents)
+    return number, _fitted(words, BOX_WIDTH - 20 - _wide(number))
+
+
+def _fitted(text: str, width: float) -> str:
+    """As much of the text as fits into so many pixels, by the widths of a wide font."""
+    if _wide(text) <= width:
+        return text
+    while text and _wide(text) > width - 11:
+        text = text[:-1]
+    return text.rstrip() + "…"
+
+
+def _wide(text: str) -> float:
+    return sum(_WIDTHS.get(char, 12.0 if char > "\u2e80" else 8.0 if char.isupper() else 6.9) for char in text)
 
 
 def _legend_entries(compiled: CompiledSkill) -> list[tuple[str, str]]:

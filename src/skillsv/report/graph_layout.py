@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from skillsv.model.skill import Block, CompiledSkill, Edge, Leaf
 
-BOX_WIDTH = 264
+BOX_WIDTH = 300
 BOX_HEIGHT = 24
 ROW_STEP = 32
 HEADER_STEP = 24

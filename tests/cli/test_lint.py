@@ -1,0 +1,95 @@
+import json
+
+import pytest
+
+from skillsv.cli import run
+
+GOOD = "---\nname: {name}\ndescription: Makes tea. Use when somebody is thirsty.\n---\n# Tea\n\nBoil the water.\n"
+
+
+def write(folder, text):
+    folder.mkdir()
+    (folder / "SKILL.md").write_text(text)
+    return str(folder)
+
+
+@pytest.fixture
+def good(tmp_path):
+    return write(tmp_path / "tea", GOOD.format(name="tea"))
+
+
+@pytest.fixture
+def bad(tmp_path):
+    return write(tmp_path / "coffee", GOOD.format(name="Coffee!") + "\n```python\nbrew()\n")
+
+
+def test_a_good_skill_has_no_findings(good, capsys):
+    assert run(["lint", good]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == "1 skill: 0 errors, 0 warnings, 0 notes\n"
+    assert printed.err == ""
+
+
+def test_findings_are_lines_that_editors_understand_and_errors_fail(bad, capsys):
+    assert run(["lint", bad]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert f"{bad}/SKILL.md:2: error name-form The name 'Coffee!' is not" in lines[1]
+    assert any(line.startswith(f"{bad}/SKILL.md:9: warning unclosed-fence") for line in lines)
+    assert lines[-1].startswith("1 skill: 2 errors, 1 warning")
+
+
+def test_warnings_alone_do_not_fail(tmp_path, capsys):
+    folder = write(tmp_path / "tea", GOOD.format(name="tea") + "\n## Empty\n")
+    assert run(["lint", folder]) == 0
+    assert "empty-heading" in capsys.readouterr().out
+
+
+def test_a_path_without_a_skill_does_not_stop_the_others(good, bad, tmp_path, capsys):
+    assert run(["lint", good, str(tmp_path / "nowhere"), bad]) == 2
+    printed = capsys.readouterr()
+    assert "nowhere" in printed.err
+    assert printed.out.splitlines()[-1].startswith("2 skills: ")
+
+
+@pytest.mark.parametrize("flags", [["--json"], ["--format", "json"]])
+def test_json_holds_all_skills(good, bad, capsys, flags):
+    assert run(["lint", good, bad, *flags]) == 1
+    made = json.loads(capsys.readouterr().out)
+    assert made["schema"] == "skillsv.lint/1"
+    assert [skill["name"] for skill in made["skills"]] == ["tea", "coffee"]
+    assert made["skills"][0]["findings"] == []
+    assert {"code", "severity", "message", "file", "line"} == set(made["skills"][1]["findings"][0])
+    assert made["counts"]["error"] == 2
+
+
+def test_sarif_points_into_each_skill(good, bad, capsys, tmp_path):
+    target = tmp_path / "lint.sarif"
+    assert run(["lint", good, bad, "--format", "sarif", "-o", str(target)]) == 1
+    assert capsys.readouterr().out == ""
+    results = json.loads(target.read_text())["runs"][0]["results"]
+    uris = {result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in results}
+    assert uris == {f"file://{bad}/SKILL.md"}
+
+
+def test_text_can_go_to_a_file(bad, tmp_path, capsys):
+    assert run(["lint", bad]) == 1
+    printed = capsys.readouterr().out
+    assert run(["lint", bad, "-o", str(tmp_path / "lint.txt")]) == 1
+    assert (tmp_path / "lint.txt").read_text() == printed
+
+
+def test_two_forms_at_once_are_refused(good, capsys):
+    assert run(["lint", good, "--json", "--format", "sarif"]) == 2
+    assert "--format sarif" in capsys.readouterr().err
+
+
+def test_places_are_relative_where_the_skill_is_the_working_folder(bad, capsys, monkeypatch):
+    monkeypatch.chdir(bad)
+    assert run(["lint", "."]) == 1
+    assert capsys.readouterr().out.startswith("SKILL.md:2: error")
+
+
+def test_a_single_markdown_file_needs_no_frontmatter(tmp_path, capsys):
+    (tmp_path / "AGENTS.md").write_text("# Rules\n\nBe kind.\n")
+    assert run(["lint", str(tmp_path / "AGENTS.md")]) == 0
+    assert "0 errors, 0 warnings" in capsys.readouterr().out
