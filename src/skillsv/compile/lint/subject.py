@@ -78,7 +78,7 @@ class Document:
             if opening is None:
                 at += 1
                 continue
-            stop, closed = self._end_of_fence(at, block.stop, opening["fence"])
+            stop, closed = self._end_of_fence(at, block.stop, opening["fence"], len(opening["lead"]))
             yield Fence(
                 first=at,
                 stop=stop,
@@ -89,10 +89,12 @@ class Document:
             )
             at = stop
 
-    def _end_of_fence(self, first: int, limit: int, mark: str) -> tuple[int, bool]:
+    def _end_of_fence(self, first: int, limit: int, mark: str, indent: int) -> tuple[int, bool]:
         for index in range(first + 1, limit):
-            stripped = self.lines[index].strip(" \t>")
-            if len(stripped) >= len(mark) and stripped == mark[0] * len(stripped):
+            line = self.lines[index].rstrip(" \t")
+            run = line.lstrip(" \t>")
+            # Four columns deeper than its beginning, a row of marks is code like the rest.
+            if len(run) >= len(mark) and run == mark[0] * len(run) and len(line) - len(run) - indent <= 3:
                 return index + 1, True
         return limit, False
 
