@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from skillsv.model.value import Anchors, Closure, Interval, UnitReport, Valuation
+from skillsv.report.words import notes
 
 SCHEMA = "skillsv.valuation/1"
 
@@ -42,7 +43,7 @@ def valuation_dict(valuation: Valuation) -> dict[str, Any]:
             "output_tokens": valuation.usage.output_tokens,
             "usd": valuation.usage.usd,
         },
-        "notes": (*valuation.notes, *estimate.notes),
+        "notes": notes(valuation),
     }
     plain: dict[str, Any] = json_value(answer)
     return plain

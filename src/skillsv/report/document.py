@@ -34,9 +34,9 @@ from skillsv.report.figures import (
     value_tree,
 )
 from skillsv.report.graph import graph_svg
-from skillsv.report.marginals import Marginal, marginals_by_unit, moments
+from skillsv.report.marginals import marginals_by_unit
 from skillsv.report.source import file_views
-from skillsv.report.transcripts import Place, shelf
+from skillsv.report.transcripts import shelf, telling_places
 from skillsv.report.units import anchors, unit_views
 from skillsv.report.visible import visible
 
@@ -66,7 +66,7 @@ def page(
     marginals = marginals_by_unit(records)
     names = anchors(valuation)
     units = unit_views(valuation, compiled, marginals, names)
-    books = shelf(transcripts, _telling(marginals), limit)
+    books = shelf(transcripts, telling_places(marginals), limit)
     all_curves = (*curves, *(confirmation.curves if confirmation else ()))
     context = {
         **_head(valuation, records),
@@ -134,15 +134,6 @@ def _end(curves: Sequence[PruningCurve], share: float) -> Interval | None:
     """The held-out score where nothing (0) or everything but the trigger (1) is removed, if a curve reaches there."""
     ends = (point.score for curve in curves for point in curve.points if abs(point.share_removed - share) < 1e-9)
     return next(ends, None)
-
-
-def _telling(marginals: Mapping[str, Sequence[Marginal]]) -> list[Place]:
-    """The rollouts worth reading: for each unit those where it made the largest difference."""
-    places: list[Place] = []
-    for items in marginals.values():
-        changes = moments(items)
-        places += [(moment.trees[1], moment.task) for moment in (*changes[-3:], *changes[:3])]
-    return places
 
 
 def _policy(style: str, script: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from skillsv.model.skill import CompiledSkill, Lines
 from skillsv.model.value import Action, UnitReport, Valuation
 from skillsv.report.visible import clip, clip_lines, visible
-from skillsv.report.words import execution, plural, removable, where, with_bounds
+from skillsv.report.words import execution, where
 
 _CONTEXT = 2
 _SHOWN_LINES = 60
@@ -40,7 +40,7 @@ def verdict_hunks(valuation: Valuation, compiled: CompiledSkill) -> list[Hunk]:
     wanted = {Action.DELETE: "-", Action.HARMFUL: "-", Action.COMPRESS: "~"}
     texts = {path: text.split("\n") for path, text in file_texts(compiled).items()}
     return [
-        _unit_hunk(unit, wanted[unit.verdict.action], texts.get(unit.file, []), _company(unit, valuation, compiled))
+        _unit_hunk(unit, wanted[unit.verdict.action], texts.get(unit.file, []))
         for unit in execution(valuation)
         if unit.verdict.action in wanted
     ]
@@ -52,16 +52,7 @@ def file_texts(compiled: CompiledSkill) -> dict[str, str]:
     return {path: visible(data.decode("utf-8", errors="replace")) for path, data in held if b"\0" not in data[:8192]}
 
 
-def _company(unit: UnitReport, valuation: Valuation, compiled: CompiledSkill) -> list[str]:
-    """What else would have to go: a unit that others need takes them along."""
-    if unit.id not in compiled.unit or unit.verdict.action is Action.COMPRESS:
-        return []
-    leaving = {gone.id for gone in removable(valuation)}
-    kept = compiled.reverse_closure(frozenset({unit.id})) - leaving
-    return [f"{plural(len(kept), 'unit')} that would stay need it: removing it takes them along."] if kept else []
-
-
-def _unit_hunk(unit: UnitReport, mark: str, lines: Sequence[str], company: Sequence[str]) -> Hunk:
+def _unit_hunk(unit: UnitReport, mark: str, lines: Sequence[str]) -> Hunk:
     first, last = unit.lines.first - 1, unit.lines.last
     changed = lines[first:last] or visible(unit.text).split("\n")
     body = clip_lines("\n".join(changed), width=_SHOWN_WIDTH, lines=_SHOWN_LINES).split("\n")
@@ -70,7 +61,7 @@ def _unit_hunk(unit: UnitReport, mark: str, lines: Sequence[str], company: Seque
     return Hunk(
         place=where(unit),
         action=str(unit.verdict.action),
-        reasons=(f"{unit.verdict.reason} Net effect {with_bounds(unit.value.net)} points.", *company),
+        reasons=(unit.verdict.reason,),
         lines=(*before, *(DiffLine(mark=mark, text=line) for line in body), *after),
         unit=unit.id,
     )

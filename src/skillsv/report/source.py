@@ -16,7 +16,7 @@ _LINES = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A slice of a file: `unit` for a valued piece, None for headings, rules and markers.
+    """A slice of a file: `unit` for a valued piece, None for the trigger, headings, rules and markers.
 
     `first`: this row opens the unit's details; later pieces of a composite point back to it.
     """
@@ -46,7 +46,7 @@ def file_views(compiled: CompiledSkill, units: Mapping[str, UnitView]) -> list[F
     }
     layouts = {layout.file: layout.pieces for layout in compiled.layouts}
     files = sorted(compiled.skill.files, key=lambda file: file.role is not FileRole.MAIN)
-    cutter = _Cutter(known)
+    cutter = _Cutter(known, compiled.trigger)
     views: list[FileView] = []
     for file in files:
         rows = cutter.rows(file, layouts.get(file.path) or _whole(file, known))
@@ -65,8 +65,9 @@ def _whole(file: SkillFile, known: Mapping[str, UnitView]) -> tuple[Piece, ...]:
 class _Cutter:
     """Cuts files into rows and remembers which units have been shown, so that details appear once."""
 
-    def __init__(self, known: Mapping[str, UnitView]) -> None:
+    def __init__(self, known: Mapping[str, UnitView], trigger: str) -> None:
         self._known = known
+        self._trigger = trigger
         self._shown: set[str] = set()
 
     def rows(self, file: SkillFile, pieces: Sequence[Piece]) -> tuple[Row, ...]:
@@ -85,7 +86,8 @@ class _Cutter:
         first = unit is not None and unit.anchor not in self._shown
         if unit is not None:
             self._shown.add(unit.anchor)
-        return Row(role=str(piece.role), line=line, last=last, text=text, unit=unit, first=first)
+        role = "trigger" if piece.unit == self._trigger else str(piece.role)
+        return Row(role=role, line=line, last=last, text=text, unit=unit, first=first)
 
 
 def _readable(raw: bytes, file: SkillFile) -> str:

@@ -20,6 +20,7 @@ from skillsv.report.words import (
     execution,
     label,
     lift_sentence,
+    notes,
     points,
     reach_of,
     removable,
@@ -66,14 +67,13 @@ def terminal_table(valuation: Valuation, width: int = 100, colour: bool = True) 
 
 def _closing_lines(valuation: Valuation) -> list[str]:
     provisional = ["Provisional: the run is not finished."] if valuation.provisional else []
-    notes = [f"Note: {visible(note)}" for note in (*valuation.notes, *valuation.estimate.notes)]
     return [
         *provisional,
         lift_sentence(valuation),
         f"{carry_sentence(valuation)} {saving_sentence(valuation)}",
         closure_sentence(valuation),
         spending_sentence(valuation),
-        *notes,
+        *(f"Note: {visible(note)}" for note in notes(valuation)),
     ]
 
 
@@ -104,7 +104,7 @@ def markdown_summary(valuation: Valuation) -> str:
     summary = f"<details><summary>All {len(execution(valuation))} units</summary>"
     lines += [summary, "", *_markdown_rows(execution(valuation), reason=False), "", "</details>", ""]
     lines += [f"{closure_sentence(valuation)} {spending_sentence(valuation)}", ""]
-    lines += [f"- {_cell(note)}" for note in (*valuation.notes, *valuation.estimate.notes)]
+    lines += [f"- {_cell(note)}" for note in notes(valuation)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -148,7 +148,7 @@ def _case(unit: UnitReport) -> ET.Element:
     case = ET.Element("testcase", name=f"{where(unit)} {label(unit)}", classname=visible(unit.id))
     case.set("file", visible(unit.file))
     case.set("line", str(unit.lines.first))
-    message = f"{visible(unit.verdict.reason)} Net effect {with_bounds(unit.value.net)} points."
+    message = visible(unit.verdict.reason)
     if unit.verdict.action is Action.HARMFUL:
         ET.SubElement(case, "failure", type="harmful", message=message)
     elif unit.verdict.action is Action.UNRESOLVED:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from skillsv.model.rollout import Rollout
+from skillsv.report.marginals import Marginal, moments
 from skillsv.report.visible import clip, visible
 
 Place = tuple[str, str]
@@ -38,6 +39,16 @@ class Shelf:
         """Where to find a rollout on the page, None if it is not carried."""
         found = self.kept.get((tree, task))
         return found.anchor if found else None
+
+
+def telling_places(marginals: Mapping[str, Sequence[Marginal]], each: int = 3) -> list[Place]:
+    """The rollouts worth reading: for each unit those where it made the largest difference, up and down."""
+    places: dict[Place, None] = {}
+    for items in marginals.values():
+        changes = moments(items)
+        for moment in (*reversed(changes[-each:]), *changes[:each]):
+            places[moment.trees[1], moment.task] = None
+    return list(places)
 
 
 def shelf(rollouts: Sequence[Rollout], wanted: Iterable[Place], limit: int) -> Shelf:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from skillsv.model.skill import CompiledSkill, Edge, UnitKind
+from skillsv.model.skill import CompiledSkill, Edge
 from skillsv.model.value import Action, Interval, UnitReport, Valuation
 from skillsv.report.figures import Figure, margin_bar, marginal_dots
 from skillsv.report.marginals import Marginal, Moment, moments
@@ -54,7 +54,7 @@ class UnitView:
 def anchors(valuation: Valuation) -> dict[str, str]:
     """A name for each unit that is safe in an address and as an element's id, the same for the same skill."""
     taken: dict[str, str] = {}
-    for unit in valuation.units:
+    for unit in execution(valuation):
         base = f"unit-{_UNSAFE.sub('-', unit.id).strip('-')[:80]}"
         name, number = base, 2
         while name in taken.values():
@@ -69,12 +69,12 @@ def unit_views(
     marginals: Mapping[str, Sequence[Marginal]],
     names: Mapping[str, str],
 ) -> dict[str, UnitView]:
-    """Every unit of the valuation as the page shows it, by id."""
+    """Every unit but the trigger as the page shows it, by id."""
     units = execution(valuation)
     reach = reach_of(unit.value.net for unit in units)
     spread = max((abs(item.value or 0.0) for items in marginals.values() for item in items), default=0.0) or 1.0
     strongest = max((abs(drawn(unit.value.net).value) for unit in units), default=0.0) or 1.0
-    labels = {unit.id: label(unit) for unit in valuation.units}
+    labels = {unit.id: label(unit) for unit in units}
     needs, needed_by = _neighbours(compiled, labels, names)
 
     def view(unit: UnitReport) -> UnitView:
@@ -98,7 +98,7 @@ def unit_views(
             gains=tuple(moment for moment in changes[: -_MOMENTS - 1 : -1] if moment.after > moment.before),
         )
 
-    return {unit.id: view(unit) for unit in valuation.units}
+    return {unit.id: view(unit) for unit in units}
 
 
 def tint(net: Interval, strongest: float, *, unresolved: bool) -> str:
@@ -155,8 +155,3 @@ def _source(edge: Edge) -> str:
 
 def _target(edge: Edge) -> str:
     return edge.target
-
-
-def is_trigger(unit: UnitReport) -> bool:
-    """Whether this is m, which is valued apart from the others."""
-    return unit.kind is UnitKind.TRIGGER

@@ -69,7 +69,8 @@ def label(unit: UnitReport, length: int = 60) -> str:
     if unit.kind is UnitKind.RESOURCE:
         return shortened(visible(unit.file), length)
     first = next((line for line in unit.text[: 20 * length].splitlines() if line.strip(" \t`-|:")), unit.id)
-    return shortened(_SPACE.sub(" ", visible(_MARKUP.sub("", first))).strip() or unit.id, length)
+    plain = visible(_MARKUP.sub("", first)).strip(" |").replace(" | ", " · ")
+    return shortened(_SPACE.sub(" ", plain) or unit.id, length)
 
 
 def where(unit: UnitReport) -> str:
@@ -85,6 +86,16 @@ def execution(valuation: Valuation) -> tuple[UnitReport, ...]:
 def removable(valuation: Valuation) -> tuple[UnitReport, ...]:
     """The units whose verdict is to go: dead weight and harm."""
     return tuple(unit for unit in execution(valuation) if unit.verdict.action in {Action.DELETE, Action.HARMFUL})
+
+
+def total_tokens(valuation: Valuation) -> int:
+    """The length of the whole skill, as rendered where that is known, else the sum of its units."""
+    return int(valuation.skill.get("tokens") or sum(unit.tokens for unit in valuation.units))
+
+
+def notes(valuation: Valuation) -> tuple[str, ...]:
+    """What a reader should know besides the numbers, each note once."""
+    return tuple(dict.fromkeys((*valuation.notes, *valuation.estimate.notes)))
 
 
 def carriers(valuation: Valuation, share: float = 0.9) -> int:
@@ -121,7 +132,7 @@ def carry_sentence(valuation: Valuation) -> str:
 
 def saving_sentence(valuation: Valuation) -> str:
     """What can go, and what that saves."""
-    units, total = removable(valuation), sum(unit.tokens for unit in valuation.units)
+    units, total = removable(valuation), total_tokens(valuation)
     tokens = sum(unit.tokens for unit in units)
     if not units:
         return "Nothing can go on this evidence."
@@ -140,12 +151,16 @@ def closure_sentence(valuation: Valuation) -> str:
 
 def spending_sentence(valuation: Valuation) -> str:
     """What the answer cost."""
+    return ", ".join([f"{plural(valuation.rollouts.spent, 'rollout')} run", *spending_parts(valuation)]) + "."
+
+
+def spending_parts(valuation: Valuation) -> list[str]:
+    """What was reused, failed and foreseen, and what it used."""
     rollouts, usage = valuation.rollouts, valuation.usage
-    parts = [f"{plural(rollouts.spent, 'rollout')} run"]
-    parts += [f"{rollouts.reused:,} reused"] if rollouts.reused else []
+    parts = [f"{rollouts.reused:,} reused"] if rollouts.reused else []
     parts += [f"{rollouts.failed:,} failed"] if rollouts.failed else []
     parts += [f"forecast {rollouts.forecast:,}"] if rollouts.forecast is not None else []
     tokens = [count for count in (usage.input_tokens, usage.output_tokens) if count is not None]
     parts += [plural(sum(tokens), "token")] if tokens else []
     parts += [f"${usage.usd:,.2f}"] if usage.usd is not None else []
-    return ", ".join(parts) + "."
+    return parts

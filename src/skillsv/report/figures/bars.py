@@ -45,7 +45,7 @@ def value_chart(valuation: Valuation, *, target: Target = nowhere, most: int = 6
     """All units, best first, with intervals: phi under deletion. Beyond `most` units the middle is left out."""
     ranked = sorted(execution(valuation), key=lambda unit: -unit.value.net.value)
     shown, gap = _ends_of(ranked, most)
-    row, left, right, top = 22, 268, 560, 8
+    row, left, right, top = 24, 372, 760, 8
     height = top + row * (len(shown) + bool(gap)) + 44
     ends = [end for unit in shown for end in (drawn(unit.value.net).low, drawn(unit.value.net).high)]
     scale = Scale(*padded(ends, include=(0.0,)), left, right)
@@ -56,10 +56,21 @@ def value_chart(valuation: Valuation, *, target: Target = nowhere, most: int = 6
     if gap:
         missing = f"… {len(ranked) - len(shown)} units between, all in the table below …"
         parts.append(element("text", missing, x=left, y=top + row * gap + 15, fill=MUTED, class_="soft"))
-    parts.append(element("text", "net effect, points of score", x=right, y=height - 6, text_anchor="end", fill=MUTED))
-    svg = drawing(720, height, "Units by value", f"{len(ranked)} units, best first", *parts, class_="value-chart")
+    parts.append(
+        element(
+            "text", "net effect, points of score", x=right, y=height - 6, text_anchor="end", fill=MUTED, class_="soft"
+        )
+    )
+    svg = drawing(900, height, "Units by value", f"{len(ranked)} units, best first", *parts, class_="value-chart")
     columns = ("unit", "id", "net", "low", "high", "tokens", "verdict")
-    return Figure(name="values", title="Units by value", svg=svg, columns=columns, rows=[_cells(u) for u in ranked])
+    return Figure(
+        name="values",
+        title="Units by value",
+        svg=svg,
+        columns=columns,
+        rows=[_cells(unit) for unit in ranked],
+        note="Net effect of each unit, best first, with its 95 % interval.",
+    )
 
 
 def _ends_of(ranked: list[UnitReport], most: int) -> tuple[list[UnitReport], int]:
@@ -75,9 +86,9 @@ def _row(unit: UnitReport, scale: Scale, y: float, target: Target) -> Markup:
     whisker = element(
         "line", x1=scale(net.low), x2=scale(net.high), y1=y, y2=y, stroke=colour, stroke_width=2, class_=f"v-{action}"
     )
-    name = element("text", label(unit, 40), x=256, y=y + 4, text_anchor="end", class_="name")
-    number = element("text", points(unit.value.net.value), x=604, y=y + 4, text_anchor="end", class_="number")
-    chip = element("text", str(action), x=618, y=y + 4, fill=colour, class_=f"word v-{action}")
+    name = element("text", label(unit, 54), x=360, y=y + 4, text_anchor="end", class_="name")
+    number = element("text", points(unit.value.net.value), x=814, y=y + 4, text_anchor="end", class_="number")
+    chip = element("text", str(action), x=830, y=y + 4, fill=colour, class_=f"word v-{action}")
     spoken = f"{label(unit)}: {with_bounds(unit.value.net)} points, {action}"
     return link(target(unit.id), name, whisker, marker(action, scale(net.value), y), number, chip, label=spoken)
 

@@ -15,14 +15,14 @@ from skillsv.report.figures.svg import Number, drawing, element
 from skillsv.report.marginals import Marginal, mean, steps_of
 from skillsv.report.words import plural, points
 
-_LEFT, _RIGHT, _TOP, _ROW = 112.0, 944.0, 22.0, 16.0
+_LEFT, _RIGHT, _TOP, _ROW = 72.0, 1096.0, 22.0, 17.0
 _SMALL: dict[str, Number | str | None] = {"font_size": 10, "fill": MUTED}
 _DOT: dict[str, Number | str | None] = {"stroke_width": 5, "stroke_linecap": "round", "stroke_opacity": 0.75}
 _NAME: dict[str, Number | str | None] = {"text_anchor": "end", "font_size": 11, "fill": MUTED}
 
 
 def chain_grid(records: Sequence[ChainRecord]) -> Figure:
-    """A row per chain and operator, a cell per scored prefix, darker for a higher score; `┃` marks truncation."""
+    """A row per chain and operator, a cell per scored prefix, stronger for a higher score; `┃` marks truncation."""
     longest = max((len(record.plan.order) for record in records), default=1)
     across = Scale(0, longest, _LEFT, _RIGHT)
     lanes = [(record, operator) for record in records for operator in record.plan.operators]
@@ -37,11 +37,11 @@ def chain_grid(records: Sequence[ChainRecord]) -> Figure:
     return Figure(
         name="chains",
         title="Scored prefixes",
-        svg=drawing(960, height, "Scored prefixes", spoken, *parts, class_="chains"),
+        svg=drawing(1100, height, "Scored prefixes", spoken, *parts, class_="chains wide"),
         columns=columns,
         rows=rows,
-        note="Left to right one unit more; darker is a higher score on the chain's window. A bar marks truncation: "
-        "the prefix already scored like the whole skill, so the rest counts as zero.",
+        note="Left to right one unit more; a stronger colour is a higher score on the chain's window. A bar marks "
+        "truncation: the prefix already scored like the whole skill, so the rest counts as zero.",
     )
 
 
@@ -91,8 +91,9 @@ def _cells(record: ChainRecord, operator: Operator) -> list[tuple[Cell, ...]]:
 
 
 def score_marks(scores: Sequence[float | None]) -> str:
-    """The scores of a window in a few characters: 1 right, 0 wrong, · missing, .5 in between."""
-    return " ".join("·" if score is None else f"{score:.2g}".replace("0.", ".") for score in scores)
+    """The scores of a window in a few characters: 1 right, 0 wrong, · missing; spaced where some lie in between."""
+    marks = ["·" if score is None else f"{score:.2g}".replace("0.", ".") for score in scores]
+    return ("" if all(len(mark) == 1 for mark in marks) else " ").join(marks)
 
 
 def marginal_dots(marginals: Sequence[Marginal], reach: float) -> Figure | None:

@@ -12,7 +12,7 @@ from skillsv.report.figures.palette import FAINT, MUTED, VERDICT, marker
 from skillsv.report.figures.svg import drawing, element, link, path
 from skillsv.report.words import drawn, execution, label, with_bounds
 
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 704, 16, 400
+_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 884, 16, 432
 
 
 def decision_map(valuation: Valuation, *, target: Target = nowhere) -> Figure | None:
@@ -49,7 +49,7 @@ def decision_map(valuation: Valuation, *, target: Target = nowhere) -> Figure | 
     return Figure(
         name="decision-map",
         title="Content against cost",
-        svg=drawing(720, 448, "Content against cost", spoken, *parts, class_="decision-map"),
+        svg=drawing(900, 480, "Content against cost", spoken, *parts, class_="decision-map"),
         columns=columns,
         rows=[_cells(unit, gain, cost) for unit, gain, cost in split],
         note="Above the dashed line a unit's content is worth more than the room it takes: net = content − cost.",
@@ -77,7 +77,9 @@ def _diagonal(across: Scale, up: Scale) -> Markup:
 
 
 def _titles() -> Markup:
-    below = element("text", "context cost, points →", x=_RIGHT, y=_BOTTOM + 40, text_anchor="end", fill=MUTED)
+    below = element(
+        "text", "context cost, points →", x=_RIGHT, y=_BOTTOM + 40, text_anchor="end", fill=MUTED, class_="soft"
+    )
     turned = f"rotate(-90 14 {_TOP})"
     beside = element("text", "content value, points →", x=14, y=_TOP, text_anchor="end", fill=MUTED, transform=turned)
     return element("g", below, beside, class_="soft")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
+from skillsv.model.skill import UnitKind
 from skillsv.model.value import Action, UnitReport, Valuation
 from skillsv.report.excerpt import shortened
 from skillsv.report.figures.bars import Target, nowhere
@@ -15,7 +16,7 @@ from skillsv.report.figures.svg import drawing, element, link
 from skillsv.report.visible import visible
 from skillsv.report.words import execution, label, plural, points
 
-_WIDTH, _ROW, _CHARACTER = 960.0, 34.0, 6.2
+_WIDTH, _ROW, _CHARACTER = 1100.0, 36.0, 6.3
 
 
 @dataclass(slots=True)
@@ -56,7 +57,9 @@ def value_tree(valuation: Valuation, *, target: Target = nowhere) -> Figure:
     reach = max((abs(node.net) for node in _nodes(root)), default=0.0) or 1.0
     parts = [_drawn_box(box, reach, target) for box in _placed(root, 0.0, _WIDTH)]
     height = _ROW * root.depth
-    svg = drawing(_WIDTH, height, "Value tree", "Width is tokens, colour is net value", *parts, class_="value-tree")
+    svg = drawing(
+        _WIDTH, height, "Value tree", "Width is tokens, colour is net value", *parts, class_="value-tree wide"
+    )
     rows = [(" / ".join(node.path), "unit" if node.unit else "sum", node.tokens, node.net) for node in _nodes(root)]
     return Figure(
         name="value-tree",
@@ -73,12 +76,18 @@ def _tree(valuation: Valuation) -> _Node:
     root = _Node(name, (name,))
     for unit in execution(valuation):
         node = root
-        section = unit.section[1:] if unit.section[:1] == (unit.file,) else unit.section
-        for step in (unit.file, *section):
+        for step in _above(unit):
             title = visible(step)
             node = node.children.setdefault(f"/{step}", _Node(title, (*node.path, title)))
         node.children[unit.id] = _Node(label(unit), (*node.path, label(unit)), unit)
     return root
+
+
+def _above(unit: UnitReport) -> tuple[str, ...]:
+    """The boxes over a unit: its file and headings; a resource is a file and stands for itself."""
+    if unit.kind is UnitKind.RESOURCE:
+        return ()
+    return unit.section if unit.section[:1] == (unit.file,) else (unit.file, *unit.section)
 
 
 def _nodes(node: _Node) -> list[_Node]:
@@ -98,7 +107,7 @@ def _placed(node: _Node, x: float, width: float, level: int = 0) -> list[_Box]:
 def _drawn_box(box: _Box, reach: float, target: Target) -> Markup:
     node = box.node
     unresolved = node.unit is not None and node.unit.verdict.action is Action.UNRESOLVED
-    strength = 0.06 + 0.6 * min(1.0, abs(node.net) / reach)
+    strength = 0.06 + 0.44 * min(1.0, abs(node.net) / reach)
     rect = element(
         "rect",
         x=box.x,
@@ -123,7 +132,7 @@ def _words(box: _Box) -> list[Markup]:
     if letters < 4:
         return []
     number = f"{'' if node.unit else 'Σ '}{points(node.net)}"
-    words = [element("text", shortened(node.name, letters), x=x, y=y + 14, font_size=11)]
+    words = [element("text", shortened(node.name, letters), x=x, y=y + 15, font_size=11)]
     if letters >= len(number):
-        words.append(element("text", number, x=x, y=y + 27, font_size=10, class_="soft"))
+        words.append(element("text", number, x=x, y=y + 29, font_size=11, opacity=0.85))
     return words

@@ -1,0 +1,104 @@
+"""`skillsv report`: the answer of a run as a page, or as text for a pull request or for CI."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from skillsv.cli.printing import deliver, json_text
+from skillsv.errors import SettingsError
+from skillsv.model.chain import ChainRecord
+from skillsv.model.rollout import Rollout, RolloutKey
+
+if TYPE_CHECKING:
+    from skillsv.pipeline import Run
+    from skillsv.rollout import RunFolder
+
+Format = Literal["html", "md", "json", "junit"]
+
+
+def report(
+    run: Annotated[Path, Parameter(help="The folder of a run, finished or not.")],
+    /,
+    *,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="Write to this file.")] = None,
+    format: Annotated[Format, Parameter(help="A page, Markdown, JSON, or JUnit XML.")] = "html",  # noqa: A002
+    show: Annotated[bool, Parameter(name="--open", negative=(), help="Open the page in a browser.")] = False,
+    transcripts: Annotated[int, Parameter(help="Most characters of transcripts in the page; 0 for none.")] = 200_000,
+) -> int:
+    """skillsv report .skillsv/my-skill --open
+
+    Write the report of a run, at any moment, at no cost. The page is one file that loads nothing; without -o it
+    goes into the run folder. The other formats go to stdout.
+    """  # noqa: D403, D415 - help begins with an example
+    if show and format != "html":
+        raise SettingsError("--open shows the page, and no page was asked for.", hint="Leave out --format.")
+    if transcripts < 0:
+        raise SettingsError("--transcripts cannot be negative.", hint="Give 0 for a page without transcripts.")
+    from skillsv.pipeline import load_run
+    from skillsv.rollout import RunFolder
+
+    loaded = load_run(run)
+    if format != "html":
+        deliver(_text(loaded, format), output)
+        return 0
+    folder = RunFolder(run)
+    page = output or folder.report
+    deliver(_page(loaded, folder, transcripts), page)
+    print(f"Report: {page}")
+    if show and not _open(page):
+        print("skillsv: no browser could be started; open the file yourself.", file=sys.stderr)
+    return 0
+
+
+def _text(run: Run, kind: Format) -> str:
+    from skillsv.report.as_json import valuation_dict
+    from skillsv.report.text import junit_xml, markdown_summary
+
+    if kind == "json":
+        return json_text(valuation_dict(run.valuation))
+    return markdown_summary(run.valuation) if kind == "md" else junit_xml(run.valuation)
+
+
+def _page(run: Run, folder: RunFolder, limit: int) -> str:
+    from skillsv.report import page
+
+    read = readable_rollouts(folder, run.records, limit) if limit else ()
+    return page(run.valuation, run.compiled, run.records, transcripts=read, limit=limit)
+
+
+def readable_rollouts(folder: RunFolder, records: Sequence[ChainRecord], limit: int) -> tuple[Rollout, ...]:
+    """The telling rollouts with their answers, from the ledger, about `limit` characters of them."""
+    from skillsv.report.marginals import marginals_by_unit
+    from skillsv.report.transcripts import telling_places
+    from skillsv.rollout import Ledger
+
+    found = folder.manifest()
+    if found is None or not folder.ledger.exists():
+        return ()
+    agent, digests = found["agent"]["fingerprint"], found["panel_a"]
+    replicate = {step.tree: record.plan.replicate for record in records for step in record.steps}
+    read: list[Rollout] = []
+    room = limit
+    with Ledger.open(folder.ledger, read_only=True) as ledger:
+        for tree, task in telling_places(marginals_by_unit(records)):
+            key = RolloutKey(tree=tree, task=digests.get(task, ""), agent=agent, replicate=replicate.get(tree, 0))
+            rollout, detail = ledger.lookup([key]).get(key), ledger.detail(key)
+            if rollout is None or detail is None:
+                continue
+            read.append(replace(rollout, answer=detail.answer, transcript=detail.transcript))
+            room -= len(detail.transcript or detail.answer)
+            if room <= 0:
+                break
+    return tuple(read)
+
+
+def _open(page: Path) -> bool:
+    import webbrowser
+
+    return webbrowser.open(page.resolve().as_uri())
