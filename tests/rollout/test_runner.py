@@ -397,6 +397,22 @@ def test_a_ledger_that_can_no_longer_be_written_stops_the_spending(tmp_path):
     assert sum(world.agent.calls.values()) < 40
 
 
+def test_one_runner_serves_the_checks_and_then_the_chains(tmp_path, expected):
+    world = World(tmp_path)
+
+    async def go():
+        with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+            runner = world.runner(ledger)
+            first = await runner.run_policies([ask(request(kept=()), request(kept=units(6)))])
+            second = await runner.run_policies(chains())
+            third = await runner.run_policies(chains(2))
+            return first, second, third
+
+    _, second, third = anyio.run(go)
+    assert (second, third) == (expected, expected[:2])
+    assert set(world.agent.calls.values()) == {1}
+
+
 def test_an_unknown_task_is_named(tmp_path):
     with pytest.raises(TaskError, match="t99"):
         World(tmp_path).run([ask(request("t99"))])

@@ -26,10 +26,6 @@ from skillsv.rollout.pace import SLOWING, Pace, backoff
 from skillsv.rollout.tally import Tally
 
 
-UNSAVED_MOST = 256
-"""Finished rollouts that may wait for the disk before new ones are held back."""
-
-
 @dataclass(slots=True, eq=False)
 class Flight:
     """One wanted rollout on its way. `rank` orders the queue; `abandoned`: the run stopped before it had a result."""
@@ -73,18 +69,22 @@ class Dispatcher:
         self._timing = timing
         self._pace = Pace(options.jobs)
         self._queue: list[Flight] = []
-        self._active = 0
+        self._active = 0  # started and not yet saved: all that a crash can cost
         self._pauses = 0
         self._naps: set[anyio.CancelScope] = set()
         self._unsaved: list[Flight] = []
+        self._landing = 0
         self._more = anyio.Event()
         self._closing = False
         self._group: TaskGroup | None = None
 
-    def start(self, group: TaskGroup) -> None:
-        """Begin a stretch of work whose tasks live in `group`."""
-        self._group = group
+    def open(self) -> None:
+        """Begin a stretch of work; `save_all` must run beside it."""
         self._closing = False
+
+    def work_in(self, group: TaskGroup) -> None:
+        """Flights of this stretch run as tasks of `group`."""
+        self._group = group
 
     def submit(self, flights: list[Flight]) -> None:
         """Want these rollouts. In a run that is stopping they are abandoned at once."""
@@ -119,9 +119,9 @@ class Dispatcher:
         flight.done.set()
 
     def _pump(self) -> None:
-        """Launch while there is work, room and budget, and the disk keeps up with what lands."""
-        while self._queue and not self._pauses and self._active < self._room() and len(self._unsaved) < UNSAVED_MOST:
-            reason = self._options.budget.reached(self.tally.spent(self._active))
+        """Launch while there is work, room and budget."""
+        while self._queue and not self._closing and not self._pauses and self._active < self._room():
+            reason = self._options.budget.reached(self.tally.spent(self._active - self._landing))
             if reason is not None:
                 what = f"the budget of {reason} is used up."
                 self.halt(BudgetReached(what, hint="The partial result is kept; raise the limit to go on from here."))
@@ -147,17 +147,18 @@ class Dispatcher:
         try:
             rollout = await self._engine.run(self._job_of(flight))
         except SkillSVError as error:
+            self._active -= 1
             self._abandon(flight)
             self.halt(error)
             return
-        finally:
-            self._active -= 1
         flight.usage += rollout.usage
         self.tally.ended(rollout)
         failure = rollout.failure
         if failure is None or not self._again(flight, failure):
             self._landed(flight, rollout)
-        self._pump()
+        else:
+            self._active -= 1
+            self._pump()
 
     def _again(self, flight: Flight, failure: RolloutFailure) -> bool:
         """Whether this failed flight is taken care of by another attempt, now or in a later session."""
@@ -219,6 +220,7 @@ class Dispatcher:
         flight.rollout = replace(rollout, attempts=flight.attempt, usage=flight.usage)
         self.tally.finished(rollout)
         self._unsaved.append(flight)
+        self._landing += 1
         self._more.set()
         verdict = self.tally.verdict(self._options) if rollout.failure is not None else None
         if verdict is not None:
@@ -258,6 +260,8 @@ class Dispatcher:
         rollout = flight.rollout
         assert rollout is not None, "only what landed is saved"
         del self.in_flight[flight.key]
+        self._active -= 1
+        self._landing -= 1
         if rollout.failure is not None:
             self.given_up[flight.key] = rollout.failure
         self._listener(finished_event(flight.request, rollout, reused=False))

@@ -101,44 +101,51 @@ class LocalEngine:
     async def run(self, job: Job) -> Rollout:
         """The one place where any exception of an agent or verifier becomes a failure of its rollout."""
         started = self._clock()
-        blank = Rollout(key=job.key, task_id=job.task.id, score=None)
+        attempt = _Attempt(Rollout(key=job.key, task_id=job.task.id, score=None))
+        failure: RolloutFailure | None = None
         try:
             with anyio.move_on_after(job.timeout) as limit:
-                rollout = await self._attempt(job, blank)
+                await self._attempt(job, attempt)
             if limit.cancelled_caught:
-                rollout = replace(blank, failure=_too_late(job))
+                failure = _too_late(job)
         except (Exception, SystemExit) as error:
-            failure = failure_of(error)
+            failure = failure_of(error, verifying=attempt.verifying)
             if failure is None:
                 raise
-            rollout = replace(blank, failure=failure)
         # A clock that jumps back must not make time negative.
-        return replace(rollout, duration=max(0.0, self._clock() - started))
+        return attempt.ended(failure, duration=max(0.0, self._clock() - started))
 
-    async def _attempt(self, job: Job, blank: Rollout) -> Rollout:
+    async def _attempt(self, job: Job, attempt: _Attempt) -> None:
         skill = None if job.skill.empty else job.skill
         async with self._workspace(job.task) as workspace:
             outcome = await self._agent.run(skill, job.task, job.key.replicate, workspace)
-            answered = _answered(blank, outcome)
-            try:
-                score = await self._verifier.score(job.task, outcome, workspace)
-            except VerifierFailure as unsure:
-                # The agent was paid: its answer and usage are kept beside the failure.
-                return replace(answered, failure=failure_of(unsure))
+            attempt.answered(outcome)
+            score = await self._verifier.score(job.task, outcome, workspace)
         if not _is_score(score):
-            message = f"the verifier of task {job.task.id} returned {score!r}, which is no score between 0 and 1."
-            return replace(answered, failure=RolloutFailure(kind=FailureKind.VERIFIER, message=message))
-        return replace(answered, score=float(score))
+            raise VerifierFailure(f"the verifier of task {job.task.id} returned {score!r}, no score between 0 and 1.")
+        attempt.rollout = replace(attempt.rollout, score=float(score))
 
 
-def _answered(blank: Rollout, outcome: Outcome) -> Rollout:
-    return replace(
-        blank,
-        usage=outcome.usage,
-        answer=outcome.answer,
-        transcript=outcome.transcript,
-        opened=outcome.opened,
-    )
+@dataclass(slots=True)
+class _Attempt:
+    """How far a rollout got. Once the agent has answered, answer and usage are kept whatever the verifier does."""
+
+    rollout: Rollout
+    verifying: bool = False
+
+    def answered(self, outcome: Outcome) -> None:
+        self.rollout = replace(
+            self.rollout,
+            usage=outcome.usage,
+            answer=outcome.answer,
+            transcript=outcome.transcript,
+            opened=outcome.opened,
+        )
+        self.verifying = True
+
+    def ended(self, failure: RolloutFailure | None, *, duration: float) -> Rollout:
+        score = self.rollout.score if failure is None else None
+        return replace(self.rollout, score=score, failure=failure, duration=duration)
 
 
 def _is_score(score: object) -> bool:
@@ -151,15 +158,18 @@ def _too_late(job: Job) -> RolloutFailure:
     )
 
 
-def failure_of(error: BaseException) -> RolloutFailure | None:
+def failure_of(error: BaseException, *, verifying: bool = False) -> RolloutFailure | None:
     """How this exception counts: a failure of the rollout, or None where it concerns the whole run."""
     if isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        return failure_of(error.exceptions[0])
+        return failure_of(error.exceptions[0], verifying=verifying)
     if isinstance(error, RolloutError):
         return RolloutFailure(kind=_kind(error.kind), message=str(error)[:MESSAGE_LIMIT], retry_after=error.retry_after)
     if isinstance(error, SkillSVError):
         return None
-    return RolloutFailure(kind=_kind_of(error), message=f"{type(error).__name__}: {error}"[:MESSAGE_LIMIT])
+    kind = _kind_of(error)
+    if verifying and kind is FailureKind.CRASH:
+        kind = FailureKind.VERIFIER
+    return RolloutFailure(kind=kind, message=f"{type(error).__name__}: {error}"[:MESSAGE_LIMIT])
 
 
 def _kind_of(error: BaseException) -> FailureKind:

@@ -118,6 +118,7 @@ class Runner:
 
     async def _run_saving(self, policies: Iterable[Policy[T]], deliver: Callable[[int, T], None]) -> int:
         started = 0
+        self._dispatcher.open()
         async with anyio.create_task_group() as saving:
             saving.start_soon(self._dispatcher.save_all)
             try:
@@ -130,7 +131,7 @@ class Runner:
         """Drive the policies, as many at once as there are jobs: each live one has at least one rollout to run."""
         started = 0
         async with anyio.create_task_group() as running:
-            self._dispatcher.start(running)
+            self._dispatcher.work_in(running)
             live = anyio.Semaphore(self._options.jobs)
             for index, policy in enumerate(policies):
                 await live.acquire()

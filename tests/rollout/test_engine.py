@@ -1,0 +1,180 @@
+"""One rollout executed: every way it can end is a score or a failure with a kind, never a zero by accident."""
+
+import errno
+import math
+
+import anyio
+import pytest
+from worlds import ToyVerifier, no_workspace, render, tasks, units
+
+from skillsv.errors import AgentFailure, RolloutError, SettingsError, VerifierFailure
+from skillsv.model.rollout import FailureKind, Outcome, RolloutKey, Usage
+from skillsv.rollout.engine import MESSAGE_LIMIT, Job, LocalEngine
+
+FULL = frozenset(units(3))
+
+
+class Agent:
+    """Does what it is told to, once."""
+
+    fingerprint = "told/1"
+
+    def __init__(self, act=lambda: "1"):
+        self.act = act
+        self.seen = []
+
+    async def run(self, skill, task, replicate, workspace):
+        self.seen.append((skill, task, replicate, workspace))
+        result = self.act()
+        return Outcome(answer=await result if hasattr(result, "__await__") else result, usage=Usage(usd=0.5))
+
+
+class Verdict:
+    def __init__(self, score):
+        self.value = score
+
+    async def score(self, task, outcome, workspace):
+        if isinstance(self.value, BaseException):
+            raise self.value
+        return self.value
+
+
+def job(kept=FULL, timeout=None, replicate=0):
+    task = tasks(1)["t0"]
+    key = RolloutKey(tree="x", task=task.digest, agent="told/1", replicate=replicate)
+    return Job(key=key, skill=render(kept, "delete", FULL), task=task, timeout=timeout)
+
+
+def execute(agent, verifier=None, *, clock=None, workspace=no_workspace, **how):
+    more = {} if clock is None else {"clock": clock}
+    engine = LocalEngine(agent, verifier or ToyVerifier(), workspace=workspace, **more)
+
+    async def go():
+        async with engine:
+            return await engine.run(job(**how))
+
+    return anyio.run(go)
+
+
+def raising(error):
+    def act():
+        raise error
+
+    return Agent(act)
+
+
+def test_a_score_comes_with_answer_usage_and_key():
+    rollout = execute(Agent(lambda: "0.25"), replicate=3)
+    assert (rollout.score, rollout.failure, rollout.answer, rollout.usage.usd) == (0.25, None, "0.25", 0.5)
+    assert rollout.key.replicate == 3
+
+
+def test_the_bare_agent_gets_no_skill_at_all():
+    bare, whole = Agent(), Agent()
+    execute(bare, kept=frozenset())
+    execute(whole)
+    assert bare.seen[0][0] is None
+    assert whole.seen[0][0].text == "m u1 u2"
+
+
+def test_the_workspace_is_fresh_and_gone_afterwards():
+    from skillsv.sandbox.workspace import fresh_workspace
+
+    agent = Agent()
+    execute(agent, workspace=fresh_workspace)
+    execute(agent, workspace=fresh_workspace)
+    first, second = (seen[3] for seen in agent.seen)
+    assert first != second
+    assert not first.exists()
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (AgentFailure("busy", kind="rate-limit", retry_after=7.0), FailureKind.RATE_LIMIT),
+        (RolloutError("odd", kind="no such kind"), FailureKind.CRASH),
+        (ExceptionGroup("several", [AgentFailure("inner", kind="refusal")]), FailureKind.REFUSAL),
+        (ZeroDivisionError("division"), FailureKind.CRASH),
+        (MemoryError(), FailureKind.CRASH),
+        (SystemExit(3), FailureKind.CRASH),
+        (TimeoutError("its own"), FailureKind.TIMEOUT),
+        (ConnectionResetError("peer"), FailureKind.CONNECTION),
+        (OSError(errno.ENOSPC, "No space left on device"), FailureKind.DISK),
+        (OSError(errno.EPERM, "Not permitted"), FailureKind.CRASH),
+    ],
+)
+def test_whatever_an_agent_raises_is_a_failure_of_its_kind(error, kind):
+    rollout = execute(raising(error))
+    assert rollout.score is None
+    assert rollout.failure.kind is kind
+    assert rollout.failure.retry_after == getattr(error, "retry_after", None)
+
+
+def test_a_message_that_never_ends_is_cut():
+    assert len(execute(raising(ValueError("x" * 100_000))).failure.message) == MESSAGE_LIMIT
+
+
+def test_an_error_about_the_run_is_not_a_failure_of_the_rollout():
+    with pytest.raises(SettingsError):
+        execute(raising(SettingsError("no key.")))
+
+
+def test_an_agent_that_hangs_is_cancelled_at_its_timeout():
+    ended = []
+
+    async def hang():
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.append(True)
+
+    rollout = execute(Agent(hang), timeout=0.01)
+    assert rollout.failure.kind is FailureKind.TIMEOUT
+    assert "t0" in rollout.failure.message
+    assert ended == [True]
+
+
+@pytest.mark.parametrize("score", [7, -0.1, math.nan, math.inf, "1", None])
+def test_a_verifier_that_gives_no_score_is_a_failure_and_the_answer_is_kept(score):
+    rollout = execute(Agent(lambda: "paid for"), Verdict(score))
+    assert rollout.score is None
+    assert rollout.failure.kind is FailureKind.VERIFIER
+    assert repr(score) in rollout.failure.message
+    assert (rollout.answer, rollout.usage.usd) == ("paid for", 0.5)
+
+
+def test_a_verifier_that_cannot_tell_keeps_what_the_agent_used():
+    rollout = execute(Agent(lambda: "paid for"), Verdict(VerifierFailure("no tests found")))
+    assert (rollout.failure.kind, rollout.usage.usd) == (FailureKind.VERIFIER, 0.5)
+
+
+def test_a_verifier_that_crashes_is_not_a_wrong_answer():
+    assert execute(Agent(), Verdict(RuntimeError("boom"))).failure.kind is FailureKind.VERIFIER
+
+
+@pytest.mark.parametrize("score", [0, 1, True, 0.5])
+def test_scores_at_the_ends_are_scores(score):
+    assert execute(Agent(), Verdict(score)).score == float(score)
+
+
+def test_a_clock_that_jumps_back_gives_no_negative_duration():
+    times = iter([1000.0, 3.0])
+    assert execute(Agent(), clock=lambda: next(times)).duration == 0.0
+
+
+def test_a_workspace_that_cannot_be_made_is_a_failure():
+    class NoRoom:
+        async def __aenter__(self):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        async def __aexit__(self, *_):
+            return None
+
+    assert execute(Agent(), workspace=lambda task: NoRoom()).failure.kind is FailureKind.DISK
+
+
+def test_a_job_is_plain_data_that_travels():
+    import pickle
+
+    sent = job()
+    assert pickle.loads(pickle.dumps(sent)) == sent
