@@ -54,7 +54,7 @@ def top_blocks(lines: Sequence[str], first: int = 0) -> list[TopBlock]:
     at, count = first, len(lines)
     while at < count:
         line = lines[at]
-        if not line or line.isspace() and not line.strip(" \t"):
+        if not line or (line.isspace() and not line.strip(" \t")):
             at += 1
             continue
         block = _heading(line, at) or _item(lines, at)
@@ -87,7 +87,7 @@ def _heading(line: str, at: int) -> TopBlock | None:
 
 
 def _item(lines: Sequence[str], at: int) -> TopBlock | None:
-    """An item at indentation zero whose end is certain: the next line is indented into it, an item, or after a blank."""
+    """An item at indentation zero whose end is certain: what follows is another item, or stands after a blank line."""
     match = _ITEM.match(lines[at])
     if match is None or _RULE.match(lines[at]):
         return None
@@ -164,7 +164,8 @@ def _parser() -> MarkdownIt:
 def _parse(lines: Sequence[str]) -> list[Token]:
     tokens: list[Token] = []
     parser = _parser()
-    parser.block.parse("\n".join(lines), parser, {}, tokens)
+    # a blank last line counts only if it has an end of its own
+    parser.block.parse("\n".join(lines) + "\n", parser, {}, tokens)
     return tokens
 
 

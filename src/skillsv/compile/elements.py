@@ -71,7 +71,7 @@ def merge(elements: Iterator[Element], granularity: Granularity) -> Iterator[Ele
         if granularity == "section" and element.role is PieceRole.RULE and kept is not None:
             rules.append(element)
             continue
-        if kept is not None and _joins(kept, element, granularity):
+        if kept is not None and _joins(element, granularity):
             kept = _join(kept, element, granularity)
             rules.clear()
             continue
@@ -89,7 +89,7 @@ def merge(elements: Iterator[Element], granularity: Granularity) -> Iterator[Ele
         yield from rules
 
 
-def _joins(kept: Element, element: Element, granularity: Granularity) -> bool:
+def _joins(element: Element, granularity: Granularity) -> bool:
     if element.role is not PieceRole.UNIT:
         return False
     return granularity == "section" or element.kind is not UnitKind.ITEM

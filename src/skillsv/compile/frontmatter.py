@@ -11,7 +11,7 @@ _LARGEST = 65_536
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What the frontmatter says. `problem` is None when it parsed; `line` is where it did not (1-based, in the file)."""
+    """What the frontmatter says. `problem` is None when it parsed; `line` is the file's line where it did not."""
 
     fields: dict[str, object] = field(default_factory=dict)
     problem: str | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import lru_cache
 
 _MARKUP = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])?|[`*~]|(?<!\w)_+|_+(?!\w)")
 _NOT_IN_SLUG = re.compile(r"[^\w\- ]+")
@@ -55,6 +56,7 @@ class Names:
         return candidate
 
 
+@lru_cache(maxsize=256)
 def heading_name(title: str) -> str:
     """A heading as it appears in ids: lower-case ASCII words, cut at 40 characters; a hash if nothing is left."""
     name = _NOT_IN_ID.sub("-", plain(title).lower()).strip("-")[:40].rstrip("-")

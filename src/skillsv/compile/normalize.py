@@ -26,9 +26,10 @@ class Normalized:
 def normalize(draft: Draft, edges: Sequence[Edge]) -> Normalized:
     """Contract the strongly connected components; members are recorded, because contraction loses resolution."""
     cycles = _cycles(draft, edges)
+    titles = _all_titles(draft)
     if not cycles:
         return Normalized(
-            units=tuple(_unit(draft, (unit,)) for unit in draft.units),
+            units=tuple(_unit(draft, titles, (unit,)) for unit in draft.units),
             edges=tuple(edges),
             home={unit.id: unit.section for unit in draft.units},
             contractions=(),
@@ -41,7 +42,7 @@ def normalize(draft: Draft, edges: Sequence[Edge]) -> Normalized:
     kept = [unit for unit in draft.units if unit.id not in new_id or unit.id in groups]
     members_of = [groups.get(unit.id, (unit,)) for unit in kept]
     return Normalized(
-        units=tuple(_unit(draft, members, merged.get(members)) for members in members_of),
+        units=tuple(_unit(draft, titles, members, merged.get(members)) for members in members_of),
         edges=_contracted(edges, new_id),
         home={merged.get(members, members[0].id): _common_section(draft, members) for members in members_of},
         contractions=tuple(_contraction(name, members, edges) for members, name in merged.items()),
@@ -59,7 +60,9 @@ def _cycles(draft: Draft, edges: Sequence[Edge]) -> list[tuple[DraftUnit, ...]]:
     return [tuple(draft.units[index] for index in part) for part in sorted(components)]
 
 
-def _unit(draft: Draft, members: tuple[DraftUnit, ...], name: str | None = None) -> Unit:
+def _unit(
+    draft: Draft, titles: Sequence[tuple[str, ...]], members: tuple[DraftUnit, ...], name: str | None = None
+) -> Unit:
     first = members[0]
     extents = tuple(Extent(file=unit.file, span=unit.span, lines=unit.lines) for unit in members)
     if name is None:
@@ -68,7 +71,7 @@ def _unit(draft: Draft, members: tuple[DraftUnit, ...], name: str | None = None)
             kind=first.kind,
             form=first.form,
             extents=extents,
-            section=_titles(draft, first.section),
+            section=titles[first.section],
             flags=first.flags,
         )
     return Unit(
@@ -76,21 +79,19 @@ def _unit(draft: Draft, members: tuple[DraftUnit, ...], name: str | None = None)
         kind=UnitKind.COMPOSITE,
         form="cycle",
         extents=extents,
-        section=_titles(draft, _common_section(draft, members)),
+        section=titles[_common_section(draft, members)],
         members=tuple(unit.id for unit in members),
         flags=tuple(sorted({flag for unit in members for flag in unit.flags})),
     )
 
 
-def _titles(draft: Draft, section: int) -> tuple[str, ...]:
-    titles: list[str] = []
-    node: int | None = section
-    while node is not None:
-        row = draft.sections[node]
-        if row.kind == "heading":
-            titles.append(row.title)
-        node = row.parent
-    return tuple(reversed(titles))
+def _all_titles(draft: Draft) -> list[tuple[str, ...]]:
+    """For each section the titles of the headings from the top down to it."""
+    found: list[tuple[str, ...]] = []
+    for row in draft.sections:
+        above = () if row.parent is None else found[row.parent]
+        found.append((*above, row.title) if row.kind == "heading" else above)
+    return found
 
 
 def _common_section(draft: Draft, members: tuple[DraftUnit, ...]) -> int:
@@ -123,6 +124,7 @@ def _contraction(name: str, members: tuple[DraftUnit, ...], edges: Sequence[Edge
 
 def _renamed(layout: Layout, new_id: Mapping[str, str]) -> Layout:
     pieces = tuple(
-        replace(piece, unit=new_id[piece.unit]) if piece.unit in new_id else piece for piece in layout.pieces
+        replace(piece, unit=new_id[piece.unit]) if piece.unit and piece.unit in new_id else piece
+        for piece in layout.pieces
     )
     return replace(layout, pieces=pieces)

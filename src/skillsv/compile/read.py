@@ -8,7 +8,7 @@ import re
 import stat
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from skillsv.compile.lines import BOM
 from skillsv.compile.options import CompileOptions
@@ -63,7 +63,7 @@ def _read_folder(root: Path, options: CompileOptions) -> tuple[Skill, tuple[Find
 
 def _main_name(root: Path) -> tuple[str, list[Finding]]:
     try:
-        names = sorted(name for name in os.listdir(root) if name.lower() == MAIN.lower())
+        names = sorted(entry.name for entry in root.iterdir() if entry.name.lower() == MAIN.lower())
     except OSError as error:
         raise SkillError(
             f"The folder {root} cannot be read: {_reason(error)}.", hint="Check its permissions."
@@ -133,12 +133,12 @@ def _walk(
 
 
 def _is_skipped(name: str) -> bool:
-    return name.startswith(".") or name in _CACHES or os.path.splitext(name)[1] in _CACHE_FILES
+    return name.startswith(".") or name in _CACHES or PurePosixPath(name).suffix in _CACHE_FILES
 
 
 def _role(path: str, options: CompileOptions) -> FileRole:
     name = path.rpartition("/")[2]
-    if _LEGAL.fullmatch(name) and os.path.splitext(name)[1].lower() in _LEGAL_SUFFIXES:
+    if _LEGAL.fullmatch(name) and PurePosixPath(name).suffix.lower() in _LEGAL_SUFFIXES:
         return FileRole.CARRIED
     if options.include and not _matches(path, options.include):
         return FileRole.CARRIED
@@ -153,7 +153,7 @@ def _matches(path: str, patterns: tuple[str, ...]) -> bool:
 def _read_file(root: Path, path: str, role: FileRole) -> SkillFile:
     """One file, opened without following a link that may have appeared since the folder was listed."""
     origin = root / path
-    with open(os.open(origin, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
+    with os.fdopen(os.open(origin, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
         info = os.fstat(file.fileno())
         if info.st_size <= LARGEST_IN_MEMORY:
             return _held(path, role, file.read(), info, origin)

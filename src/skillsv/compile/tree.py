@@ -74,7 +74,10 @@ class SectionTable:
     def add_file(self, path: str, lines: int) -> int:
         """A resource file, below its folders."""
         parent = self._folder(path.rpartition("/")[0])
-        return self._append(path.rpartition("/")[2], tuple(path.split("/")), path, parent, Lines(1, lines), "file")
+        parts = tuple(path.split("/"))
+        return self._append(
+            Section(title=parts[-1], path=parts, file=path, level=0, parent=parent, lines=Lines(1, lines), kind="file")
+        )
 
     def rows(self) -> tuple[Section, ...]:
         """The finished table, every heading and region with its lines."""
@@ -88,19 +91,20 @@ class SectionTable:
     def _open(self, title: str, level: int, line: int, kind: str) -> int:
         parent = self.current
         path = (*self._rows[parent].path, title)
-        self._rows.append(Section(title=title, path=path, file=self._file, level=level, parent=parent, kind=kind))
-        self._first[len(self._rows) - 1] = line
-        return len(self._rows) - 1
+        index = self._append(Section(title=title, path=path, file=self._file, level=level, parent=parent, kind=kind))
+        self._first[index] = line
+        return index
 
     def _folder(self, path: str) -> int:
         if path not in self._folders:
             above, _, name = path.rpartition("/")
             parent = self._folder(above)
-            self._folders[path] = self._append(name, tuple(path.split("/")), None, parent, None, "folder")
+            parts = tuple(path.split("/"))
+            self._folders[path] = self._append(
+                Section(title=name, path=parts, file=None, level=0, parent=parent, kind="folder")
+            )
         return self._folders[path]
 
-    def _append(
-        self, title: str, path: tuple[str, ...], file: str | None, parent: int, lines: Lines | None, kind: str
-    ) -> int:
-        self._rows.append(Section(title=title, path=path, file=file, level=0, parent=parent, lines=lines, kind=kind))
+    def _append(self, section: Section) -> int:
+        self._rows.append(section)
         return len(self._rows) - 1

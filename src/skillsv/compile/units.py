@@ -10,8 +10,8 @@ from skillsv.compile.elements import Element, merge, row_of_elements
 from skillsv.compile.frontmatter import Manifest, frontmatter_end, read_manifest
 from skillsv.compile.lines import LineTable, cut_lines
 from skillsv.compile.names import Names
-from skillsv.compile.options import CompileOptions
 from skillsv.compile.oddities import manifest_findings, text_findings
+from skillsv.compile.options import CompileOptions
 from skillsv.compile.regions import find_regions
 from skillsv.compile.resources import resource_units
 from skillsv.compile.tree import SectionTable

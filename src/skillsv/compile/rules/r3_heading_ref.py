@@ -78,7 +78,7 @@ def _stands_alone(text: str, start: int, words: str) -> bool:
 
 def _line(unit: DraftUnit, words: str) -> int:
     lines = [plain(line) for line in unit.prose.split("\n")]
-    first = words.split()[0]
+    first = words.split(maxsplit=1)[0]
     whole = next((index for index, line in enumerate(lines) if words in line), None)
     return unit.lines.first + (
         whole if whole is not None else next((index for index, line in enumerate(lines) if first in line), 0)

@@ -36,7 +36,8 @@ def _introduces(unit: DraftUnit) -> bool:
 def _run(body: tuple[DraftUnit, ...], index: int) -> list[DraftUnit]:
     lead = body[index]
     run: list[DraftUnit] = []
-    for unit in body[index + 1 :]:
+    for at in range(index + 1, len(body)):
+        unit = body[at]
         if unit.stretch != lead.stretch or (run and unit.form != run[0].form):
             break
         if not run and unit.form in _ITEMS and unit.form == lead.form:

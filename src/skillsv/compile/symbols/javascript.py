@@ -1,0 +1,105 @@
+"""JavaScript and TypeScript: top-level declarations and free identifiers, by their grammars."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING
+
+from skillsv.compile.symbols.definitions import CONSTANT, Definitions, is_placeholder
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_JAVASCRIPT = ("tree_sitter_javascript", "language")
+_TYPESCRIPT = ("tree_sitter_typescript", "language_tsx")
+_MAY_DEFINE = re.compile(r"\b(?:function|class|const|let|var|interface|type|enum|import|require)\b")
+_IMPORT = re.compile(r"""(?:\bfrom|\brequire\(|\bimport\(?)\s*['"](\.[^'"\n]+)['"]""")
+_NAMED = {
+    "function_declaration",
+    "generator_function_declaration",
+    "class_declaration",
+    "abstract_class_declaration",
+    "interface_declaration",
+    "type_alias_declaration",
+    "enum_declaration",
+}
+_FUNCTIONS = {"arrow_function", "function_expression", "function", "class"}
+_NAMES = {"identifier", "type_identifier", "shorthand_property_identifier"}
+_BINDERS = {
+    "formal_parameters",
+    "required_parameter",
+    "optional_parameter",
+    "rest_pattern",
+    "array_pattern",
+    "object_pattern",
+    "import_specifier",
+    "import_clause",
+    "namespace_import",
+    "catch_clause",
+}
+
+
+def _define(grammar: tuple[str, str], code: str) -> Definitions:
+    """Top-level functions, classes, types and constants; plain variables apart; relative imports as written."""
+    if not _MAY_DEFINE.search(code):
+        return Definitions()
+    from skillsv.compile.symbols.grammar import parse, text_of
+
+    names: dict[str, int] = {}
+    variables: dict[str, int] = {}
+    for outer in parse(code, *grammar).named_children:
+        declaration = outer.child_by_field_name("declaration") if outer.type == "export_statement" else outer
+        if declaration is None:
+            continue
+        if declaration.type in _NAMED:
+            names.setdefault(text_of(declaration.child_by_field_name("name")), declaration.start_point[0])
+        elif declaration.type in {"lexical_declaration", "variable_declaration"}:
+            _declared(declaration, names, variables)
+    modules = tuple((match[1], code.count("\n", 0, match.start())) for match in _IMPORT.finditer(code))
+    return Definitions(names=names, variables=variables, modules=modules)
+
+
+def _declared(declaration: Node, names: dict[str, int], variables: dict[str, int]) -> None:
+    from skillsv.compile.symbols.grammar import text_of
+
+    for part in declaration.named_children:
+        name, value = part.child_by_field_name("name"), part.child_by_field_name("value")
+        if name is None or name.type != "identifier" or value is None:
+            continue
+        source = text_of(value)
+        if source.startswith(("require(", "await import(")) or (value.type == "string" and is_placeholder(source)):
+            continue
+        shared = value.type in _FUNCTIONS or CONSTANT.fullmatch(text_of(name))
+        (names if shared else variables).setdefault(text_of(name), part.start_point[0])
+
+
+def _use(grammar: tuple[str, str], code: str) -> set[str]:
+    """Identifiers that the code reads and binds nowhere itself."""
+    from skillsv.compile.symbols.grammar import parse, text_of, walk
+
+    used: set[str] = set()
+    bound: set[str] = set()
+    for node in walk(parse(code, *grammar)):
+        if node.type == "shorthand_property_identifier_pattern":
+            bound.add(text_of(node))
+        elif node.type in _NAMES:
+            (bound if _binds(node) else used).add(text_of(node))
+    return used - bound
+
+
+def _binds(node: Node) -> bool:
+    parent = node.parent
+    if parent is None:
+        return False
+    if parent.type in _BINDERS:
+        return True
+    if parent.type in _NAMED or parent.type == "variable_declarator":
+        return parent.child_by_field_name("name") == node
+    return parent.type == "arrow_function" and parent.child_by_field_name("parameter") == node
+
+
+define_javascript = partial(_define, _JAVASCRIPT)
+define_typescript = partial(_define, _TYPESCRIPT)
+use_javascript = partial(_use, _JAVASCRIPT)
+use_typescript = partial(_use, _TYPESCRIPT)

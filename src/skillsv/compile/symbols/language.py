@@ -1,0 +1,49 @@
+"""Which code we can read: names of fences, endings of files, and the functions that read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from skillsv.compile.symbols.definitions import Definitions
+from skillsv.compile.symbols.javascript import define_javascript, define_typescript, use_javascript, use_typescript
+from skillsv.compile.symbols.python import define_python, use_python
+from skillsv.compile.symbols.shell import define_shell, use_shell
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Language:
+    """A language we read. Symbols meet within one `family`: TypeScript sees JavaScript."""
+
+    family: str
+    define: Callable[[str], Definitions]
+    use: Callable[[str], set[str]]
+
+
+_PYTHON = Language(family="python", define=define_python, use=use_python)
+_SHELL = Language(family="shell", define=define_shell, use=use_shell)
+_JAVASCRIPT = Language(family="javascript", define=define_javascript, use=use_javascript)
+_TYPESCRIPT = Language(family="javascript", define=define_typescript, use=use_typescript)
+
+_FENCES = {
+    **dict.fromkeys(("python", "py", "python3"), _PYTHON),
+    **dict.fromkeys(("bash", "sh", "shell", "zsh"), _SHELL),
+    **dict.fromkeys(("javascript", "js", "jsx", "mjs", "cjs", "node"), _JAVASCRIPT),
+    **dict.fromkeys(("typescript", "ts", "tsx"), _TYPESCRIPT),
+}
+_ENDINGS = {
+    ".py": _PYTHON,
+    **dict.fromkeys((".sh", ".bash", ".zsh"), _SHELL),
+    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx"), _JAVASCRIPT),
+    **dict.fromkeys((".ts", ".tsx", ".mts", ".cts"), _TYPESCRIPT),
+}
+
+
+def language_of(fence: str) -> Language | None:
+    """The language of a fence by its info word."""
+    return _FENCES.get(fence)
+
+
+def language_of_file(path: str) -> Language | None:
+    """The language of a file by its ending."""
+    return _ENDINGS.get(path[path.rfind(".") :].lower()) if "." in path else None

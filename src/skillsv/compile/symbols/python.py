@@ -1,0 +1,85 @@
+"""Python, by its own parser: `ast` for definitions and imports, `symtable` for free names."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import symtable
+import warnings
+
+from skillsv.compile.symbols.definitions import CONSTANT, Definitions, is_placeholder
+
+_BUILTINS = frozenset(dir(builtins))
+_UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+"""What the parser raises for text that is not Python, holds NUL, or nests beyond its stack."""
+
+
+def define_python(code: str) -> Definitions:
+    """Top-level functions, classes and constants; plain variables apart; imported modules by dotted name."""
+    tree = _parse(code)
+    if tree is None:
+        return Definitions()
+    names: dict[str, int] = {}
+    variables: dict[str, int] = {}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.setdefault(node.name, node.lineno - 1)
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            _assigned(node, names, variables)
+    return Definitions(names=names, variables=variables, modules=tuple(_modules(tree)))
+
+
+def use_python(code: str) -> set[str]:
+    """Names that the code reads and does not bind itself."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            top = symtable.symtable(code, "unit", "exec")
+    except _UNPARSABLE:
+        return set()
+    bound = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
+    free: set[str] = set()
+    todo: list[symtable.SymbolTable] = [top]
+    while todo:
+        table = todo.pop()
+        todo.extend(table.get_children())
+        free.update(
+            symbol.get_name()
+            for symbol in table.get_symbols()
+            if symbol.is_referenced() and (table is top or symbol.is_global())
+        )
+    return free - bound - _BUILTINS
+
+
+def _parse(code: str) -> ast.Module | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(code)
+    except _UNPARSABLE:
+        return None
+
+
+def _assigned(node: ast.Assign | ast.AnnAssign, names: dict[str, int], variables: dict[str, int]) -> None:
+    value = node.value
+    if isinstance(value, ast.Constant) and isinstance(value.value, str) and is_placeholder(value.value):
+        return
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    for target in targets:
+        for part in target.elts if isinstance(target, ast.Tuple | ast.List) else [target]:
+            if isinstance(part, ast.Name):
+                into = names if CONSTANT.fullmatch(part.id) else variables
+                into.setdefault(part.id, node.lineno - 1)
+
+
+def _modules(tree: ast.Module) -> list[tuple[str, int]]:
+    found: list[tuple[str, int]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found.extend((alias.name, node.lineno - 1) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            found.append((module, node.lineno - 1))
+            joint = "" if module.endswith(".") or not module else "."
+            found.extend((f"{module}{joint}{alias.name}", node.lineno - 1) for alias in node.names)
+    return found

@@ -1,0 +1,78 @@
+"""Shell: functions and upper-case variables, by the bash grammar."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from skillsv.compile.symbols.definitions import CONSTANT, Definitions, is_placeholder
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_GRAMMAR = "tree_sitter_bash"
+_MAY_DEFINE = re.compile(r"\w+=|\w+[ \t]*\(\)|^[ \t]*function\b", re.MULTILINE)
+_MAY_USE = re.compile(r"\$|^[ \t]*[A-Za-z_]\w*", re.MULTILINE)
+_ENVIRONMENT = frozenset(
+    (
+        "PATH",
+        "HOME",
+        "USER",
+        "PWD",
+        "OLDPWD",
+        "SHELL",
+        "LANG",
+        "LC_ALL",
+        "TERM",
+        "TMPDIR",
+        "EDITOR",
+        "IFS",
+        "PYTHONPATH",
+    )
+)
+_OUTER = {"program", "list", "declaration_command", "redirected_statement", "pipeline"}
+
+
+def define_shell(code: str) -> Definitions:
+    """Functions and upper-case variables; lower-case variables apart; `export KEY="<your key>"` defines nothing."""
+    if not _MAY_DEFINE.search(code):
+        return Definitions()
+    from skillsv.compile.symbols.grammar import parse, text_of, walk
+
+    names: dict[str, int] = {}
+    variables: dict[str, int] = {}
+    for node in walk(parse(code, _GRAMMAR)):
+        name = text_of(node.child_by_field_name("name"))
+        if node.type == "function_definition":
+            names.setdefault(name, node.start_point[0])
+        elif node.type == "variable_assignment" and _is_outermost(node):
+            value = node.child_by_field_name("value")
+            if name not in _ENVIRONMENT and not is_placeholder(text_of(value)):
+                (names if CONSTANT.fullmatch(name) else variables).setdefault(name, node.start_point[0])
+    return Definitions(names=names, variables=variables)
+
+
+def use_shell(code: str) -> set[str]:
+    """Variables that are expanded and commands that are called, unless the code defines them itself."""
+    if not _MAY_USE.search(code):
+        return set()
+    from skillsv.compile.symbols.grammar import parse, text_of, walk
+
+    used: set[str] = set()
+    bound: set[str] = set()
+    for node in walk(parse(code, _GRAMMAR)):
+        if node.type == "variable_name":
+            inside = node.parent.type if node.parent else ""
+            (bound if inside in {"variable_assignment", "for_statement"} else used).add(text_of(node))
+        elif node.type == "command_name":
+            used.add(text_of(node))
+        elif node.type == "function_definition":
+            bound.add(text_of(node.child_by_field_name("name")))
+    return used - bound
+
+
+def _is_outermost(node: Node) -> bool:
+    parent = node.parent
+    while parent is not None and parent.type in _OUTER:
+        parent = parent.parent
+    return parent is None
