@@ -79,13 +79,20 @@ def test_the_digest_follows_the_file_and_what_it_imports_from_beside_it(tmp_path
     assert len(set(digests)) == 4
 
 
+class Doubler:
+    """A callable object whose call is a coroutine."""
+
+    async def __call__(self, x):
+        return 2 * x
+
+
 def test_plain_and_async_functions_give_their_results():
     async def double(x):
         return 2 * x
 
     assert anyio.run(call_function, lambda x: x + 1, (1,), 10.0) == 2
     assert anyio.run(call_function, double, (4,), 10.0) == 8
-    assert anyio.run(call_function, lambda x: double(x), (5,), None) == 10
+    assert anyio.run(call_function, Doubler(), (5,), None) == 10
 
 
 def test_plain_functions_run_side_by_side():

@@ -77,7 +77,7 @@ async def run_program(
     )
     head, tail = _Head(limits.output_bytes), _Tail(min(_ERROR_TAIL, limits.output_bytes))
     try:
-        timed_out = await _attend(process, stdin, head, tail, limits, mark)
+        timed_out = await _attend(process, mark=mark, stdin=stdin, head=head, tail=tail, limits=limits)
     finally:
         with anyio.CancelScope(shield=True):
             await process.aclose()
@@ -91,7 +91,7 @@ async def run_program(
     )
 
 
-async def _attend(process: Process, stdin: bytes, head: _Head, tail: _Tail, limits: Limits, mark: str) -> bool:
+async def _attend(process: Process, *, mark: str, stdin: bytes, head: _Head, tail: _Tail, limits: Limits) -> bool:
     """Feed and read the program until it ends or its time is up, then end all of it. Returns whether time was up."""
     assert process.stdin is not None
     assert process.stdout is not None

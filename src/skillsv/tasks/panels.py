@@ -65,14 +65,9 @@ def draw_window(panel: PanelA, size: int, rng: np.random.Generator) -> TaskWindo
             f"A window of {size} tasks does not fit into panel A, which has {count}.",
             hint="Make --window smaller or panel A larger.",
         )
-    strata: dict[str, list[str]] = {}
-    for task in panel.tasks:
-        strata.setdefault(task.stratum, []).append(task.id)
-    names = sorted(strata)
-    line = [
-        strata[names[stratum]][member]
-        for stratum in rng.permutation(len(names))
-        for member in rng.permutation(len(strata[names[stratum]]))
-    ]
+    strata = {name: number for number, name in enumerate(sorted({task.stratum for task in panel.tasks}))}
+    rank = rng.permutation(len(strata)).tolist()
+    shuffled = [panel.tasks[place] for place in rng.permutation(count).tolist()]
+    line = sorted(shuffled, key=lambda task: rank[strata[task.stratum]])
     start = int(rng.integers(count))
-    return TaskWindow(tasks=tuple(line[(start + step * count) // size] for step in range(size)))
+    return TaskWindow(tasks=tuple(line[(start + step * count) // size].id for step in range(size)))

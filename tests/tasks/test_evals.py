@@ -1,0 +1,87 @@
+"""A skill's own evals.json, in both dialects."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from skillsv.errors import TaskError
+from skillsv.tasks import load_tasks
+
+
+def skill_with(folder, evals: object):
+    (folder / "evals" / "files").mkdir(parents=True, exist_ok=True)
+    (folder / "evals" / "files" / "sales.csv").write_text("1")
+    (folder / "evals" / "own.csv").write_text("2")
+    (folder / "evals" / "evals.json").write_text(json.dumps(evals))
+    return folder
+
+
+@pytest.mark.parametrize("key", ["expectations", "assertions"])
+def test_prose_of_both_dialects_goes_to_a_judge(tmp_path, key):
+    entry = {"id": 1, "prompt": "Chart it", "expected_output": "A chart", key: ["Has axes", {"text": "Has 3 bars"}]}
+    (task,) = load_tasks(skill_with(tmp_path, {"skill_name": "s", "evals": [entry | {"name": "chart"}]}))
+    assert (task.id, task.input, task.verifier) == ("1", "Chart it", "judge")
+    assert task.target == ["Has axes", "Has 3 bars"]
+    assert task.metadata == {"name": "chart"}
+
+
+def test_the_expected_output_is_judged_where_nothing_else_is_said(tmp_path):
+    (task,) = load_tasks(skill_with(tmp_path, {"evals": [{"prompt": "x", "expected_output": "A chart"}]}))
+    assert (task.id, task.target, task.verifier) == ("1", ["A chart"], "judge")
+
+
+def test_assertions_that_a_program_can_check_need_no_judge(tmp_path):
+    checks = [{"type": "contains", "value": "yes"}, {"type": "not_contains", "value": "no", "name": "n"}]
+    entries = [
+        {"id": 1, "prompt": "x", "assertions": checks},
+        {"id": 2, "prompt": "x", "assertions": [*checks, "Polite"]},
+    ]
+    one, two = load_tasks(skill_with(tmp_path, {"evals": entries}))
+    assert (one.verifier, one.target) == ("contains", {"all": ["yes"], "none": ["no"]})
+    assert two.verifier == "judge"
+    assert two.target == ["The answer contains: yes", "The answer does not contain: no", "Polite"]
+
+
+def test_a_verifier_given_for_all_replaces_the_judge(tmp_path):
+    (task,) = load_tasks(
+        skill_with(tmp_path, {"evals": [{"prompt": "x", "expectations": ["y"]}]}), verifier="python:check.py:score"
+    )
+    assert task.verifier == "python:check.py:score"
+
+
+def test_files_are_found_from_the_skill_or_from_evals(tmp_path):
+    folder = skill_with(tmp_path, {"evals": [{"prompt": "x", "files": ["evals/files/sales.csv", "own.csv"]}]})
+    for path in (folder, folder / "evals" / "evals.json"):
+        (task,) = load_tasks(path)
+        assert set(task.files) == {"sales.csv", "own.csv"}
+        assert task.files["own.csv"].read_text() == "2"
+
+
+@pytest.mark.parametrize(
+    ("evals", "sentence"),
+    [
+        ({"evals": "x"}, "There is no list `evals`"),
+        ({}, "There is no list `evals`"),
+        ({"evals": [3]}, "evals[0]: An eval must be an object, not a number."),
+        ({"evals": [{"id": 1, "expectations": ["y"]}]}, "evals[0]: `input` is empty"),
+        ({"evals": [{"id": 1, "prompt": "x", "files": ["none"]}]}, "`evals/none` was not found"),
+        ({"evals": [{"id": 1, "prompt": "x", "files": ["../up"]}]}, "outside the working folder"),
+        ({"evals": [{"id": 1, "prompt": "x", "files": "a"}]}, "`files` must be a list of paths"),
+        ({"evals": [{"id": 1, "prompt": "x", "expectations": [3]}]}, "An expectation is a number without a text."),
+        ({"evals": [{"id": 1, "prompt": "x", "expectations": {"a": 1}}]}, "must be a list of texts"),
+        ({"evals": [{"id": 1, "prompt": "x"}, {"id": "1", "prompt": "y"}]}, "The task id `1` stands here twice."),
+        ({"evals": []}, "There are no tasks here"),
+    ],
+)
+def test_what_cannot_be_used_is_said(tmp_path, evals, sentence):
+    with pytest.raises(TaskError) as caught:
+        load_tasks(skill_with(tmp_path, evals))
+    assert sentence in str(caught.value)
+
+
+def test_text_that_is_not_json_is_said(tmp_path):
+    (tmp_path / "evals.json").write_text("{")
+    with pytest.raises(TaskError, match=r"evals\.json: This is not JSON"):
+        load_tasks(tmp_path / "evals.json")

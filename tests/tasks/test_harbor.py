@@ -1,0 +1,143 @@
+"""Harbor task folders: read, and their tests run where the agent worked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anyio
+import pytest
+
+from skillsv.errors import TaskError, VerifierFailure
+from skillsv.model.rollout import Outcome
+from skillsv.sandbox import fresh_workspace
+from skillsv.tasks import load_tasks, make_verifier
+
+TEST = """#!/bin/bash
+mkdir -p /logs/verifier
+if diff -q /app/out.txt /tests/expected.txt; then echo 1 > /logs/verifier/reward.txt; else echo 0 > "/logs/verifier/reward.txt"; fi
+"""
+
+
+def harbor(folder: Path, name: str = "copy", test: str | None = TEST) -> Path:
+    place = folder / name
+    (place / "environment" / "data").mkdir(parents=True)
+    (place / "tests").mkdir()
+    (place / "solution").mkdir()
+    (place / "instruction.md").write_text("Copy the input to out.txt.\n")
+    (place / "task.toml").write_text(
+        'version = "1.0"\n[metadata]\ncategory = "files"\n[verifier]\ntimeout_sec = 30.0\n'
+    )
+    (place / "environment" / "Dockerfile").write_text("FROM scratch\n")
+    (place / "environment" / "data" / "input.txt").write_text("hello\n")
+    (place / "tests" / "expected.txt").write_text("hello\n")
+    (place / "solution" / "solve.sh").write_text("cp data/input.txt out.txt\n")
+    if test is not None:
+        (place / "tests" / "test.sh").write_text(test)
+    return place
+
+
+def score(folder: Path, out: str | None, answer: str = "") -> float:
+    (task,) = load_tasks(folder)
+    verifier = make_verifier([task], folder=folder, default=None)
+
+    async def main() -> float:
+        async with fresh_workspace(task) as workspace:
+            assert {path.name for path in workspace.iterdir()} == {"data"}
+            if out is not None:
+                (workspace / "out.txt").write_text(out)
+            return await verifier.score(task, Outcome(answer=answer), workspace)
+
+    return anyio.run(main)
+
+
+def test_a_folder_is_a_task_without_its_recipes_tests_and_solution(tmp_path):
+    (task,) = load_tasks(harbor(tmp_path))
+    assert (task.id, task.input, task.stratum) == ("copy", "Copy the input to out.txt.\n", "files")
+    assert set(task.files) == {"data/input.txt"}
+
+
+def test_a_folder_of_folders_is_read_in_order_of_name(tmp_path):
+    for name in ("zeta", "alpha"):
+        harbor(tmp_path, name)
+    (tmp_path / "notes").mkdir()
+    assert [task.id for task in load_tasks(tmp_path)] == ["alpha", "zeta"]
+
+
+def test_the_tests_see_the_working_folder_and_write_the_reward(tmp_path):
+    place = harbor(tmp_path)
+    assert score(place, "hello\n") == 1.0
+    assert score(place, "goodbye\n") == 0.0
+    assert not (place / "logs").exists()
+
+
+def test_a_reward_may_be_json(tmp_path):
+    assert (
+        score(harbor(tmp_path, "a", """echo '{"reward": 0.75, "style": 1}' > /logs/verifier/reward.json"""), "") == 0.75
+    )
+    assert score(harbor(tmp_path, "b", """echo '{"only": 0.5}' > /logs/verifier/reward.json"""), "") == 0.5
+
+
+def test_the_tests_may_read_the_answer(tmp_path):
+    assert score(harbor(tmp_path, "a", 'grep -c yes "$SKILLSV_ANSWER" > /logs/verifier/reward.txt'), None, "yes") == 1.0
+
+
+@pytest.mark.parametrize(
+    ("test", "sentence"),
+    [
+        ("echo broken >&2; exit 4", "wrote no reward (exit code 4): broken"),
+        ("echo high > /logs/verifier/reward.txt", "cannot be read"),
+        ("echo 7 > /logs/verifier/reward.txt", "returned 7.0 instead of a score"),
+        ("""echo '{"a": 1, "b": 0}' > /logs/verifier/reward.json""", "none is called `reward`"),
+        ("echo '{' > /logs/verifier/reward.json", "cannot be read"),
+    ],
+)
+def test_tests_that_give_no_reward_fail_and_are_no_zero(tmp_path, test, sentence):
+    with pytest.raises(VerifierFailure) as caught:
+        score(harbor(tmp_path, "a", test), "")
+    assert sentence in str(caught.value)
+
+
+def test_the_digest_follows_the_tests_and_the_environment_and_not_the_place(tmp_path):
+    one = harbor(tmp_path / "x")
+    other = harbor(tmp_path / "y")
+    digests = [load_tasks(one)[0].digest, load_tasks(other)[0].digest]
+    assert digests[0] == digests[1]
+    (other / "tests" / "expected.txt").write_text("changed")
+    digests.append(load_tasks(other)[0].digest)
+    (other / "environment" / "data" / "input.txt").write_text("changed")
+    digests.append(load_tasks(other)[0].digest)
+    assert len(set(digests)) == 3
+
+
+def test_links_out_of_the_folder_are_left_out(tmp_path):
+    place = harbor(tmp_path)
+    (tmp_path / "secret").write_text("x")
+    (place / "environment" / "link").symlink_to(tmp_path / "secret")
+    (place / "environment" / "dir").symlink_to(tmp_path)
+    (task,) = load_tasks(place)
+    assert set(task.files) == {"data/input.txt"}
+
+
+def test_a_task_without_tests_needs_a_verifier(tmp_path):
+    place = harbor(tmp_path, test=None)
+    with pytest.raises(TaskError, match=r"There is no tests/test\.sh"):
+        load_tasks(place)
+    assert load_tasks(place, verifier="python:check.py:score")[0].verifier == "python:check.py:score"
+
+
+@pytest.mark.parametrize(
+    ("file", "data", "sentence"),
+    [
+        ("task.toml", b"= 3", "This is not TOML"),
+        ("task.toml", b"\xff", "This is not TOML"),
+        ("instruction.md", b" \n", "The instruction is empty"),
+        ("instruction.md", b"\xff", "not UTF-8"),
+    ],
+)
+def test_broken_files_are_named(tmp_path, file, data, sentence):
+    place = harbor(tmp_path)
+    (place / file).write_bytes(data)
+    with pytest.raises(TaskError) as caught:
+        load_tasks(place)
+    assert sentence in str(caught.value)
+    assert file in str(caught.value)
