@@ -33,8 +33,8 @@ def lookalike(subject: Subject) -> Iterator[Remark]:
         elif _FILE.search(file.path):
             seen.setdefault(file.path, file.path)
     for name, path in seen.items():
-        words = f"{name} sounds like tasks and answers, and agents get it with the skill. Move it outside."
-        yield Remark(f"{words} Until then, leave it out with --exclude {name}.", path)
+        words = f"{name} sounds like tasks and answers, and agents get it with the skill. Move it out of the folder."
+        yield Remark(words, path)
 
 
 def named(subject: Subject) -> Iterator[Remark]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from skillsv.compile.links import without_code_spans
 from skillsv.compile.lint.subject import Document, Remark, Subject
@@ -11,6 +12,7 @@ from skillsv.compile.names import plain
 from skillsv.model.skill import PieceRole
 
 _GLUED_AFTER = re.compile(r"[\w.:;!?)\]*](#{2,6}) +(?=[A-Z0-9*`])")
+_WRITTEN = frozenset({"paragraph", "bullet", "ordered", "table"})
 _NO_SPACE = re.compile(r" {0,3}(#{2,6})(?=[^\W_])(.*)")
 _SENTENCE = re.compile(r"[.:;,]$|\S\s+\S.{70}")
 
@@ -47,13 +49,19 @@ def duplicate(subject: Subject) -> Iterator[Remark]:
 
 
 def glued(subject: Subject) -> Iterator[Remark]:
-    """A heading stuck to the end of another line: an edit lost a line break, and the heading is plain text."""
+    """A heading stuck to other text: at the end of its line, where it is no heading, or right below it.
+
+    Both come from edits that lost a line break; below a list item the heading may be a comment of lost code.
+    """
     for document in subject.documents:
         for number, line in document.prose:
             if _GLUED_AFTER.search(without_code_spans(line)):
-                yield Remark(
-                    "A heading is glued to the end of this line. Put it on a line of its own.", document.path, number
-                )
+                words = "A heading is glued to the end of this line. Put it on a line of its own."
+                yield Remark(words, document.path, number)
+        for before, block in pairwise(document.blocks):
+            if block.form == "heading" and before.stop == block.first and before.form in _WRITTEN:
+                words = f"The heading '{block.text}' is glued to the text above it. Put a blank line between them."
+                yield Remark(words, document.path, block.first + 1)
 
 
 def no_space(subject: Subject) -> Iterator[Remark]:

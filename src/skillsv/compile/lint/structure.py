@@ -36,3 +36,15 @@ def cycle(subject: Subject) -> Iterator[Remark]:
             f"{' '.join(contraction.rules)}), so they are valued as one. Drop a reference to tell them apart."
         )
         yield Remark(words, unit.file, unit.lines.first)
+
+
+def broken_table(subject: Subject) -> Iterator[Remark]:
+    """Table rows cut off from their header by something in between: they no longer make a table."""
+    compiled = subject.compiled
+    for edge in compiled.edges:
+        if edge.rule == "R7" and edge.at and edge.target_at:
+            words = (
+                f"These table rows stand apart from their header on line {edge.target_at.line}, "
+                "so they are no table. Move them together, or repeat the header."
+            )
+            yield Remark(words, edge.at.file, edge.at.line)

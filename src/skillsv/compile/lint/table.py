@@ -60,6 +60,7 @@ CHECKS: tuple[Check, ...] = (
     Check("accidental-heading", _WARNING, "A paragraph underlined by a rule", headings.by_accident),
     Check("unclosed-fence", _WARNING, "A code fence that is never closed", fences.unclosed),
     Check("swallowed-fence", _WARNING, "A code fence that does not act as one", fences.swallowed),
+    Check("broken-table", _WARNING, "Table rows without their header", structure.broken_table),
     Check("long-body", _WARNING, "A very long body", structure.long_body),
     Check("byte-order-mark", _WARNING, "A byte order mark", encoding.byte_order_mark),
     Check("mixed-line-ends", _WARNING, "Mixed line ends", encoding.mixed_line_ends),
