@@ -1,0 +1,38 @@
+"""Specifications of agents: the known kinds, and one sentence for all others."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from skillsv.agents import AgentOptions, make_agent
+from skillsv.errors import SettingsError
+from skillsv.model.protocols import Agent
+
+
+def test_the_kinds_that_exist(tmp_path):
+    (tmp_path / "agent.py").write_text("def run(skill, task, replicate): return ''\n")
+    options = AgentOptions(folder=tmp_path)
+    for spec in ("python:agent.py:run", "command:sh -c true", "planted:rules"):
+        assert isinstance(make_agent(spec, options), Agent)
+
+
+@pytest.mark.parametrize("spec", ["", "magic:x", "python", "python:", "command:", "command:  ", "agent.py"])
+def test_anything_else_is_refused_with_the_known_kinds(spec):
+    with pytest.raises(SettingsError) as caught:
+        make_agent(spec)
+    assert "is not an agent. Known: command:PROGRAM ..., python:FILE.py:name, planted:NAME." in str(caught.value)
+
+
+@pytest.mark.parametrize("spec", ["model:openai:gpt", "inspect:file.py@task"])
+def test_kinds_of_later_versions_say_so(spec):
+    with pytest.raises(SettingsError, match="are not in this version yet"):
+        make_agent(spec)
+
+
+def test_the_planted_agent_is_loaded_only_when_asked_for():
+    code = "import sys, skillsv.agents; print('skillsv.agents.planted' in sys.modules, 'numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["False", "False"]
