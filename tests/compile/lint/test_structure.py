@@ -61,7 +61,7 @@ def test_an_import_of_a_name_that_the_module_does_not_have_is_found(places):
         "scripts/pot.py": "import os\nLID = 1\nif LID:\n    def boil(): ...\nelse:\n    from os import path as boil\n",
         "scripts/cup.py": "from pot import boil\nfrom .pot import spill\nfrom os import nothing\n",
     }
-    assert places("undefined-symbol", files) == [("SKILL.md", 8), ("scripts/cup.py", 2)]
+    assert places("missing-import", files) == [("SKILL.md", 8), ("scripts/cup.py", 2)]
 
 
 def test_modules_that_cannot_be_judged_are_left_alone(places):
@@ -71,7 +71,18 @@ def test_modules_that_cannot_be_judged_are_left_alone(places):
         "b.py": "def __getattr__(name): ...\n",
         "c.py": "def (:\n",
     }
-    assert places("undefined-symbol", files) == []
+    assert places("missing-import", files) == []
+
+
+def test_a_name_that_is_called_and_defined_nowhere_is_noted(places):
+    files = {
+        "SKILL.md": "# Tea\n\n```python\nwater = 1\nx = len(boil(water))\npour(cup, LID)\ncup.fill()\n```\n\n"
+        "```python\nfrom kitchen import *\nwash(cup)\n```\n\n```python\nnot python(\n```\n",
+        "scripts/pot.py": "def pour(cup, lid): ...\n",
+    }
+    assert places("undefined-symbol", files) == [("SKILL.md", 9), ("SKILL.md", 10)]
+    more = files | {"notes.md": "```python\nLID = 1\n\ndef boil(x): ...\n```\n"}
+    assert places("undefined-symbol", more) == []
 
 
 def test_a_circle_of_references_is_noted(lint):

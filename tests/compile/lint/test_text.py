@@ -49,7 +49,7 @@ def test_a_defect_is_found_at_its_line(places, code, body, line):
         "# Tea\n\n~~~\n```python\nboil()\n~~~\n",
         "# Tea\n\n> ```\n> boil\n> ```\n",
         "# Tea\n\n- Boil:\n  ```\n  x\n  ```\n- Pour.\n",
-        "# Tea\n\n<Good>\n\n```python\nboil()\n```\n\n</Good>\n",
+        "# Tea\n\n<Good>\n\n```sh\nboil\n```\n\n</Good>\n",
         "# Tea\n\nThis is great!`code` and $ARGUMENTSX.\n",
         b"# Tea\r\n\r\nBoil.\r\n",
     ],

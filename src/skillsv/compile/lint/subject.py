@@ -9,8 +9,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 from skillsv.compile.blocks import TopBlock, top_blocks
+from skillsv.compile.draft import Draft
 from skillsv.compile.frontmatter import frontmatter_end
 from skillsv.compile.lines import LineTable, cut_lines
+from skillsv.compile.options import CompileOptions
+from skillsv.compile.units import unitize
 from skillsv.model.skill import CompiledSkill, FileRole, SkillFile
 
 _LARGEST = 2_000_000
@@ -125,6 +128,11 @@ class Subject:
     def main(self) -> Document:
         """SKILL.md, or the one file."""
         return _document(self.compiled.skill.file(self.compiled.skill.main))
+
+    @cached_property
+    def draft(self) -> Draft:
+        """The skill between the passes, at block granularity: what the rules' own functions ask for."""
+        return unitize(self.compiled.skill, CompileOptions())
 
 
 def _document(file: SkillFile) -> Document:
