@@ -123,6 +123,22 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """One number per execution unit, whatever the method: what SkillSV and the baselines are compared by.
+
+    A method that gives no precision (a judge, chance) has intervals of no width, and `notes` say so.
+    """
+
+    method: str
+    values: Mapping[str, Interval]
+    notes: tuple[str, ...] = ()
+
+    def ascending(self) -> tuple[str, ...]:
+        """Unit ids from the least to the most valuable; ties in the order of `values`."""
+        return tuple(sorted(self.values, key=lambda unit: self.values[unit].value))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UnitReport:
     """One row of the answer: where the unit is, what it costs to read, what it is worth, what to do.
 

@@ -2,13 +2,14 @@
 
 from skillsv.benchmarks.planted.game import Noise, PlantedGame
 from skillsv.benchmarks.planted.make import KINDS, planted_skill, write_game
-from skillsv.benchmarks.planted.simulate import Dice, make_plans, play, record_chains, simulate
+from skillsv.benchmarks.planted.simulate import Dice, answer_requests, make_plans, play, record_chains, simulate
 
 __all__ = [
     "KINDS",
     "Dice",
     "Noise",
     "PlantedGame",
+    "answer_requests",
     "make_plans",
     "planted_skill",
     "play",

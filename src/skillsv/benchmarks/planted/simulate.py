@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from skillsv.benchmarks.planted.game import Floats, Noise, PlantedGame
 from skillsv.model.chain import ChainPlan, ChainRecord, ChainStep
-from skillsv.model.coalition import Operator, Order
-from skillsv.model.rollout import Request
+from skillsv.model.coalition import Coalition, Operator, Order
+from skillsv.model.rollout import Answers, Request
 from skillsv.model.task import PanelA
 from skillsv.order import Sampler
 from skillsv.rollout.walk import chain_walk, within
@@ -183,23 +183,35 @@ def play(game: PlantedGame, plans: Sequence[ChainPlan], *, noise: Noise, dice: D
 
 
 def _play_one(game: PlantedGame, plan: ChainPlan, noise: Noise, dice: Dice) -> ChainRecord:
-    number = {task.id: place for place, task in enumerate(game.tasks)}
     walk = chain_walk(plan, game.compiled.trigger)
     wanted = next(walk)
     while True:
-        answers = {request: _answer(game, request, number[request.task], noise, dice) for request in wanted}
         try:
-            wanted = walk.send(answers)
+            wanted = walk.send(answer_requests(game, wanted, noise=noise, dice=dice))
         except StopIteration as done:
             record: ChainRecord = done.value
             return record
 
 
-def _answer(game: PlantedGame, request: Request, task: int, noise: Noise, dice: Dice) -> float:
-    """The score of one request; the bare agent is drawn as if it were another prompt."""
-    here = np.array([[task]], dtype=np.int64)
-    if not request.coalition:
-        return float(dice.bare(here)[0, 0] < noise.chances(game.features.bare[here])[0, 0])
-    kept = game.column_mask([request.coalition])
-    luck = dice.along(np.flatnonzero(kept[0])[None, :], here)[0, -1, 0]
-    return float(luck < game.chances(kept, noise)[0, task])
+def answer_requests(game: PlantedGame, requests: Iterable[Request], *, noise: Noise, dice: Dice) -> Answers:
+    """Scores of any requests under deletion; each coalition is evaluated once, on all tasks."""
+    number = {task.id: place for place, task in enumerate(game.tasks)}
+    known: dict[Coalition, list[float]] = {}
+    answers: dict[Request, float | None] = {}
+    for request in requests:
+        if request.coalition not in known:
+            known[request.coalition] = _scores(game, request.coalition, noise, dice)
+        answers[request] = known[request.coalition][number[request.task]]
+    return answers
+
+
+def _scores(game: PlantedGame, coalition: Coalition, noise: Noise, dice: Dice) -> list[float]:
+    """The scores of one coalition on all tasks; the bare agent is drawn as a prompt of its own."""
+    everything = np.arange(len(game.tasks), dtype=np.int64)[None, :]
+    if coalition:
+        kept = game.column_mask([coalition])
+        luck, chances = dice.along(np.flatnonzero(kept[0])[None, :], everything)[0, -1], game.chances(kept, noise)[0]
+    else:
+        luck, chances = dice.bare(everything)[0], noise.chances(game.features.bare)
+    scores: list[float] = (luck < chances).astype(np.float64).tolist()
+    return scores
