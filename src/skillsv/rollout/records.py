@@ -17,6 +17,11 @@ SCHEMAS: dict[str, type[Record]] = {"skillsv.chain/1": ChainRecord, "skillsv.obs
 _NAMES = {kind: name for name, kind in SCHEMAS.items()}
 
 
+class _Written(msgspec.Struct):
+    schema: str
+    record: Record
+
+
 class _Line(msgspec.Struct):
     schema: str
     record: msgspec.Raw
@@ -29,7 +34,7 @@ _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {name: msgspec.json.Decoder(ki
 
 def encode_record(record: Record) -> bytes:
     """One line, newline included; the same record gives the same bytes."""
-    return _ENCODER.encode({"schema": _NAMES[type(record)], "record": record}) + b"\n"
+    return _ENCODER.encode(_Written(_NAMES[type(record)], record)) + b"\n"
 
 
 def read_records(path: Path) -> Iterator[Record]:

@@ -1,0 +1,231 @@
+"""The run folder: identity, records that survive a torn write, earlier runs kept, status at any moment."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from worlds import TRIGGER, World, plan
+
+from skillsv.errors import LedgerError, OutputError, RecordsError
+from skillsv.model.chain import ChainRecord, ChainStep, Observation
+from skillsv.model.coalition import Operator
+from skillsv.model.rollout import Rollout, RolloutKey, Usage
+from skillsv.model.skill import FileRole, Skill, SkillFile
+from skillsv.rollout import durable
+from skillsv.rollout.ledger import Ledger
+from skillsv.rollout.options import RunnerOptions
+from skillsv.rollout.records import encode_record, read_records
+from skillsv.rollout.run_folder import RunFolder, answers_in, run_id
+from skillsv.rollout.walk import chain_walk
+
+GOLDEN = Path(__file__).with_name("records.golden.jsonl")
+ONE = {"schema": "skillsv.run/1", "version": "1.0", "settings": {"orders": 5, "seed": 1}, "skill": "aaa"}
+OTHER = ONE | {"skill": "bbb"}
+
+
+def skill(text=b"# Toy\n", origin=None):
+    files = [SkillFile(path="SKILL.md", role=FileRole.MAIN, data=text, size=len(text), digest="d")]
+    files.append(
+        SkillFile(path="scripts/go.sh", role=FileRole.RESOURCE, data=b"exit", size=4, digest="e", executable=True)
+    )
+    if origin is not None:
+        files.append(SkillFile(path="big.bin", role=FileRole.RESOURCE, data=None, size=9, digest="f", origin=origin))
+    return Skill(name="toy", root=Path(), main="SKILL.md", files=tuple(files))
+
+
+def record(index=0, score=1.0):
+    chain = plan(n=3, b=2, index=index)
+    steps = tuple(
+        ChainStep(operator=operator, position=position, unit=f"u{position}", scores=(score, None), tree="x")
+        for position in (1, 2)
+        for operator in chain.operators
+    )
+    row = (score, None)
+    return ChainRecord(plan=chain, empty=(0.0, 0.0), trigger=(row, row), full=row, steps=steps)
+
+
+def observation(score=0.5):
+    kept = frozenset({"m", "u2", "u1"})
+    return Observation(coalition=kept, operator=Operator.PAD, task="t", replicate=2, score=score, why="pilot")
+
+
+def test_records_come_back_as_they_went(tmp_path):
+    folder = RunFolder(tmp_path)
+    folder.append(record(1), observation())
+    folder.append(record(0))
+    again = RunFolder(tmp_path)
+    assert list(again.chains().items()) == [(0, record(0)), (1, record(1))]
+    assert again.observations() == [observation()]
+
+
+def test_the_format_of_records_is_as_published():
+    lines = encode_record(record(3)) + encode_record(observation()) + encode_record(observation(None))
+    assert lines.decode() == GOLDEN.read_text()
+    assert list(read_records(GOLDEN)) == [record(3), observation(), observation(None)]
+
+
+@given(cut=st.integers(1, 400))
+def test_a_torn_last_line_is_no_record_and_the_next_one_is_whole(tmp_path_factory, cut):
+    folder = RunFolder(tmp_path_factory.mktemp("run"))
+    folder.append(record(0))
+    folder.append(record(1))
+    whole = folder.records.read_bytes()
+    torn = whole[: max(whole.index(b"\n") + 1, len(whole) - cut)]
+    folder.records.write_bytes(torn)
+    resumed = RunFolder(folder.path)
+    assert set(resumed.chains()) == {0}
+    resumed.append(record(1))
+    assert folder.records.read_bytes() == whole
+
+
+def test_a_torn_first_line_leaves_nothing_behind(tmp_path):
+    folder = RunFolder(tmp_path)
+    folder.records.write_bytes(b"x" * 200_000)
+    assert folder.chains() == {}
+    folder.append(record(0))
+    assert RunFolder(tmp_path).chains() == {0: record(0)}
+
+
+def test_a_resumed_run_does_not_repeat_its_records_and_a_mended_chain_replaces_the_old(tmp_path):
+    folder = RunFolder(tmp_path)
+    folder.append(record(0), record(0), observation())
+    resumed = RunFolder(tmp_path)
+    resumed.append(record(0), observation())
+    assert len(folder.records.read_bytes().splitlines()) == 2
+    resumed.append(record(0, score=0.25))
+    assert RunFolder(tmp_path).chains() == {0: record(0, score=0.25)}
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        (b"not json\n", "no record"),
+        (b'{"schema": "skillsv.chain/1", "record": {"plan": 3}}\n', "no record"),
+        (b'{"schema": "skillsv.chain/9", "record": {}}\n', "Update SkillSV"),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_named_with_its_number(tmp_path, line, word):
+    folder = RunFolder(tmp_path)
+    folder.records.write_bytes(encode_record(record()) + line)
+    with pytest.raises(RecordsError, match=word) as refused:
+        folder.chains()
+    assert f"{folder.records}:2" in str(refused.value)
+
+
+def test_the_same_identity_resumes_whatever_the_version(tmp_path):
+    folder = RunFolder(tmp_path)
+    assert folder.run_id == ""
+    assert folder.begin(ONE, skill()) is False
+    folder.append(record())
+    assert RunFolder(tmp_path).begin(ONE | {"version": "2.0", "about": {"host": "x"}}, skill()) is True
+    assert folder.chains() == {0: record()}
+    assert folder.manifest()["version"] == "2.0"
+    assert folder.run_id == run_id(ONE)
+    assert not (tmp_path / "earlier").exists()
+
+
+def test_another_identity_sets_the_earlier_run_aside_and_shares_the_ledger(tmp_path):
+    folder = RunFolder(tmp_path)
+    with Ledger.open(folder.ledger):
+        folder.begin(ONE, skill(b"old"))
+        folder.append(record())
+        folder.write("valuation.json", b"{}")
+        folder.write("report.html", b"<p>")
+        folder.begin(OTHER, skill(b"new"))
+    aside = tmp_path / "earlier" / run_id(ONE)
+    assert sorted(path.name for path in aside.iterdir()) == [
+        *("manifest.json", "records.jsonl", "report.html", "skill", "valuation.json")
+    ]
+    assert RunFolder(aside).chains() == {0: record()}
+    assert (aside / "skill" / "SKILL.md").read_bytes() == b"old"
+    assert (folder.skill / "SKILL.md").read_bytes() == b"new"
+    assert folder.chains() == {}
+    assert folder.ledger.exists()
+    for manifest in (ONE, OTHER, ONE):
+        folder.begin(manifest, skill())
+    assert {path.name for path in (tmp_path / "earlier").iterdir()} >= {f"{run_id(ONE)}-2", run_id(OTHER)}
+
+
+def test_the_skill_is_kept_byte_for_byte_with_its_run_bits(tmp_path):
+    big = tmp_path / "elsewhere"
+    big.write_bytes(b"123456789")
+    folder = RunFolder(tmp_path / "run")
+    folder.begin(ONE, skill(origin=big))
+    assert (folder.skill / "big.bin").read_bytes() == b"123456789"
+    assert os.access(folder.skill / "scripts/go.sh", os.X_OK)
+    assert not (folder.skill / "SKILL.md").stat().st_mode & 0o111
+
+
+def test_fresh_sets_the_ledger_aside_too_but_never_under_a_running_run(tmp_path):
+    folder = RunFolder(tmp_path)
+    folder.start_fresh()
+    with Ledger.open(folder.ledger) as ledger:
+        folder.begin(ONE, skill())
+        ledger.record(Rollout(key=RolloutKey(tree="a", task="b", agent="c"), task_id="b", score=1.0))
+        with pytest.raises(LedgerError, match="another run"):
+            folder.start_fresh()
+    folder.start_fresh()
+    assert not folder.ledger.exists()
+    with Ledger.open(tmp_path / "earlier" / run_id(ONE) / "ledger.sqlite", read_only=True) as kept:
+        assert kept.summary().scored == 1
+
+
+def test_files_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    folder = RunFolder(tmp_path)
+    folder.write("valuation.json", b"old")
+
+    def full(_handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(durable.os, "fsync", full)
+    with pytest.raises(OutputError, match="No space left"):
+        folder.write("valuation.json", b"new")
+    assert folder.valuation.read_bytes() == b"old"
+    assert [path.name for path in tmp_path.iterdir()] == ["valuation.json"]
+
+
+def test_a_manifest_that_is_no_json_is_named(tmp_path):
+    folder = RunFolder(tmp_path)
+    (tmp_path / "manifest.json").write_text("{")
+    with pytest.raises(RecordsError, match="manifest"):
+        folder.begin(ONE, skill())
+
+
+def test_status_says_where_a_run_stands_while_it_runs_and_after(tmp_path):
+    with pytest.raises(RecordsError, match="holds no run"):
+        RunFolder(tmp_path).status()
+    folder, seen = RunFolder(tmp_path), []
+    world = World(tmp_path, options=RunnerOptions(run=run_id(ONE)))
+    world.agent.usage = Usage(usd=0.5)
+
+    async def go():
+        with Ledger.open(folder.ledger) as ledger:
+            folder.begin(ONE, skill())
+            runner = world.runner(ledger)
+            walks = [chain_walk(plan(index=index, rotate=index), TRIGGER) for index in range(5)]
+
+            def keep(_, done):
+                folder.append(done)
+                seen.append(RunFolder(tmp_path).status())
+
+            await runner.run_policies(walks, keep)
+            return runner.spending
+
+    spending = anyio.run(go)
+    assert [status.chains for status in seen] == [1, 2, 3, 4, 5]
+    assert all(status.running and status.planned == 5 for status in seen)
+    after = RunFolder(tmp_path).status()
+    assert not after.running
+    assert (after.rollouts, after.reused, after.missing) == (spending.spent, spending.reused, spending.failed)
+    assert after.usage.usd == 0.5 * spending.spent
+    assert not after.valued
+
+
+def test_answers_are_counted_as_asked():
+    whole = record()
+    assert answers_in(whole) == 2 * (4 + 2)
+    assert answers_in(replace(whole, steps=whole.steps[:2], truncated_at=1)) == 2 * (4 + 2)
