@@ -94,7 +94,7 @@ def _head(valuation: Valuation, records: Sequence[ChainRecord]) -> dict[str, Any
         "script": Markup(script),  # noqa: S704  (our own file)
         "policy": _policy(style, script),
         "valuation": valuation,
-        "data": _script_json(valuation_dict(valuation)),
+        "data": _script_json(_without_texts(valuation_dict(valuation))),
         "title": visible(str(valuation.skill.get("name", "skill"))),
         "badges": badges(valuation, records),
         "counts": {
@@ -151,6 +151,12 @@ def _policy(style: str, script: str) -> str:
 
 def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _without_texts(answer: dict[str, Any]) -> dict[str, Any]:
+    """The page shows every unit's text already; its copy of the JSON leaves it out."""
+    units = [{name: value for name, value in unit.items() if name != "text"} for unit in answer["units"]]
+    return {**answer, "units": units}
 
 
 def _script_json(value: object) -> Markup:

@@ -14,7 +14,7 @@ from skillsv.model.value import Action, Interval, UnitReport, Valuation
 from skillsv.report.figures import Figure, margin_bar, marginal_dots
 from skillsv.report.marginals import Marginal, Moment, moments
 from skillsv.report.visible import clip, visible
-from skillsv.report.words import MARK, drawn, execution, label, points, reach_of, where, with_bounds
+from skillsv.report.words import MARK, drawn, execution, label, points, where, with_bounds
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _TINTS = 6
@@ -71,7 +71,8 @@ def unit_views(
 ) -> dict[str, UnitView]:
     """Every unit but the trigger as the page shows it, by id."""
     units = execution(valuation)
-    reach = reach_of(unit.value.net for unit in units)
+    ends = [end for unit in units for end in (drawn(unit.value.net).low, drawn(unit.value.net).high)]
+    span = min([0.0, *ends]), max([0.0, *ends])
     spread = max((abs(item.value or 0.0) for items in marginals.values() for item in items), default=0.0) or 1.0
     strongest = max((abs(drawn(unit.value.net).value) for unit in units), default=0.0) or 1.0
     labels = {unit.id: label(unit) for unit in units}
@@ -88,7 +89,7 @@ def unit_views(
             where=where(unit),
             mark=MARK[action],
             tint=tint(net, strongest, unresolved=action is Action.UNRESOLVED),
-            bar=margin_bar(net, reach, action),
+            bar=margin_bar(net, span, action),
             net=points(unit.value.net.value),
             rows=_value_rows(unit),
             dots=marginal_dots(own, spread),

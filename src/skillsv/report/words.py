@@ -20,7 +20,7 @@ MARK = {
 }
 """A shape for each verdict, so that colour is never alone in carrying it."""
 
-_MARKUP = re.compile(r"^\s*(?:[-*+]\s+(?:\[[ xX]\]\s+)?|\d+[.)]\s+|>\s*|#+\s+|\|\s*|```\w*\s*|<!--\s*)|[*_`]{1,3}")
+_MARKUP = re.compile(r"^\s*(?:[-*+]\s+(?:\[[ xX]\]\s+)?|\d+[.)]\s+|>\s*|#+\s+|\|\s*|```\w*\s*|<!--\s*)|[*`]{1,3}|__")
 _SPACE = re.compile(r"\s+")
 
 

@@ -21,9 +21,11 @@ def nowhere(_unit: str) -> None:
     """No links: for a drawing that stands alone."""
 
 
-def margin_bar(interval: Interval, reach: float, action: Action, width: int = 96, height: int = 16) -> Markup:
-    """One value beside its line: bar from zero, whisker for the interval. The numbers stand beside it as text."""
-    at = Scale(-reach, reach, 2, width - 2)
+def margin_bar(
+    interval: Interval, span: tuple[float, float], action: Action, width: int = 96, height: int = 16
+) -> Markup:
+    """One value beside its line: bar from zero, whisker for the interval. All bars of a page share one `span`."""
+    at = Scale(*span, 2, width - 2)
     shown, middle = drawn(interval), height / 2
     zero, value, low, high = at(0.0), at(shown.value), at(shown.low), at(shown.high)
     bar = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 
 from markupsafe import Markup
@@ -17,7 +19,7 @@ from skillsv.report.words import plural, points
 
 _LEFT, _RIGHT, _TOP, _ROW = 72.0, 1096.0, 22.0, 17.0
 _SMALL: dict[str, Number | str | None] = {"font_size": 10, "fill": MUTED}
-_DOT: dict[str, Number | str | None] = {"stroke_width": 5, "stroke_linecap": "round", "stroke_opacity": 0.75}
+_COUNT: dict[str, Number | str | None] = {"font_size": 10, "fill": "#fff"}
 _NAME: dict[str, Number | str | None] = {"text_anchor": "end", "font_size": 11, "fill": MUTED}
 
 
@@ -103,10 +105,10 @@ def marginal_dots(marginals: Sequence[Marginal], reach: float) -> Figure | None:
         return None
     operators = [operator for operator in Operator if any(item.operator is operator for item in known)]
     at = Scale(-reach, reach, 60, 352)
-    height = 28 * len(operators) + 18
+    height = 34 * len(operators) + 18
     parts = [element("line", x1=at(0), x2=at(0), y1=2, y2=height - 18, stroke=MUTED, class_="zero")]
     for lane, operator in enumerate(operators):
-        parts += _dots([item for item in known if item.operator is operator], str(operator), at, 14 + 28 * lane)
+        parts += _dots([item for item in known if item.operator is operator], str(operator), at, 15 + 34 * lane)
     for end, anchor in ((-reach, "start"), (reach, "end")):
         parts.append(element("text", points(end), x=at(end), y=height - 4, text_anchor=anchor, **_SMALL))
     columns = ("chain", "operator", "units before", "difference", "truncated")
@@ -116,18 +118,15 @@ def marginal_dots(marginals: Sequence[Marginal], reach: float) -> Figure | None:
 
 
 def _dots(items: Sequence[Marginal], name: str, at: Scale, y: float) -> list[Markup]:
-    """One lane. Equal differences are spread in height, so that none hides another."""
-    seen: dict[float, int] = {}
-    places = []
-    for item in (item for item in items if not item.truncated):
-        x = round(at(item.value or 0.0), 1)
-        rank = seen[x] = seen.get(x, -1) + 1
-        shift = (rank + 1) // 2 * (1 if rank % 2 else -1) * min(3.0, 20 / len(items))
-        places.append(f"M{x:.0f} {y + shift:.1f}h0")
+    """One lane. Equal differences are one dot, its area their number, so that none hides another."""
+    counts = Counter(round(at(item.value or 0.0)) for item in items if not item.truncated)
     lane = [element("text", name, x=0, y=y + 4, fill=MUTED, font_size=11, class_="soft")]
-    if places:
-        lane.append(element("path", d="".join(places), stroke=POSITIVE, **_DOT, class_="dot"))
+    for x, count in sorted(counts.items()):
+        radius = min(2.6 * math.sqrt(count), 12.0)
+        lane.append(element("circle", cx=x, cy=y, r=radius, fill=POSITIVE, fill_opacity=0.75, class_="dot"))
+        if radius > 6:
+            lane.append(element("text", str(count), x=x, y=y + 3.5, text_anchor="middle", **_COUNT, class_="count"))
     cut = sum(item.truncated for item in items)
     if cut:
-        lane.append(element("text", f"+{cut} truncated", x=at(0) + 5, y=y + 14, **_SMALL, class_="soft"))
+        lane.append(element("text", f"+{cut} truncated", x=at(0) + 14, y=y + 15, **_SMALL, class_="soft"))
     return lane

@@ -27,10 +27,12 @@ def decision_map(valuation: Valuation, *, target: Target = nowhere) -> Figure | 
     ]
     if not split:
         return None
-    across = Scale(
-        *padded([end for _, _, cost in split for end in (cost.low, cost.high)], include=(0.0,)), _LEFT, _RIGHT
-    )
-    up = Scale(*padded([end for _, gain, _ in split for end in (gain.low, gain.high)], include=(0.0,)), _BOTTOM, _TOP)
+    gains = [end for _, gain, _ in split for end in (gain.low, gain.high)]
+    costs = [end for _, _, cost in split for end in (cost.low, cost.high)]
+    # Costs of almost nothing must not look large: the axis reaches at least a fifth of the content's size.
+    least = max(map(abs, gains)) / 5
+    across = Scale(*padded(costs, include=(-least, least)), _LEFT, _RIGHT)
+    up = Scale(*padded(gains, include=(0.0,)), _BOTTOM, _TOP)
     parts = [horizontal_axis(across, _TOP, _BOTTOM), vertical_axis(up, _LEFT, _RIGHT), _diagonal(across, up), _titles()]
     parts += [_cross(unit, gain, cost, (across, up), target) for unit, gain, cost in split]
     spoken = "Content value upwards, context cost to the right, one cross per unit"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from markupsafe import Markup
@@ -107,7 +108,7 @@ def _placed(node: _Node, x: float, width: float, level: int = 0) -> list[_Box]:
 def _drawn_box(box: _Box, reach: float, target: Target) -> Markup:
     node = box.node
     unresolved = node.unit is not None and node.unit.verdict.action is Action.UNRESOLVED
-    strength = 0.06 + 0.44 * min(1.0, abs(node.net) / reach)
+    strength = 0.06 + 0.44 * math.sqrt(min(1.0, abs(node.net) / reach))
     rect = element(
         "rect",
         x=box.x,
