@@ -37,7 +37,7 @@ class Rules:
     greetings: Mapping[str, str] | None = None
 
 
-def answer(skill: Any, task: Any, replicate: int) -> str:
+async def answer(skill: Any, task: Any, replicate: int) -> str:
     """Answer one ticket: queue, action and greeting."""
     del replicate  # a rule follower answers the same every time
     rules = understand(skill.text, tuple(sorted(skill.files.items()))) if skill else Rules()

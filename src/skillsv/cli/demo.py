@@ -11,7 +11,7 @@ from skillsv.cli.flags import BudgetFlags, CompileFlags, EstimatorFlags, Json, R
 from skillsv.errors import SkillError
 
 EXAMPLE = "support-desk"
-DEMO_SETTINGS = {"orders": 48, "window": 12, "panel_b": 0.5}
+DEMO_SETTINGS = {"orders": 32, "window": 12, "panel_b": 0.5}
 """More orders than usual: the example's agent costs nothing, so the demo can afford narrow intervals."""
 
 
