@@ -14,16 +14,24 @@ from skillsv.errors import SettingsError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filler:
-    """Words that are repeated until the space is full."""
+    """Words that are repeated until the space is full.
+
+    `last` stands in for a full stop that would end a line: vocabularies join that with the line end into one token,
+    and each word is to count as one.
+    """
 
     name: str
     words: tuple[str, ...]
+    last: str = ""
 
     def text(self, count: int) -> str:
         """That many words."""
         if len(self.words) == 1:
             return self.words[0] * count
-        return "".join(islice(cycle(self.words), count))
+        words = list(islice(cycle(self.words), count))
+        if words and words[-1] == "." and self.last:
+            words[-1] = self.last
+        return "".join(words)
 
 
 FILLERS = {
@@ -31,7 +39,11 @@ FILLERS = {
     for filler in (
         Filler(name="blank", words=(" blank",)),
         Filler(name="dots", words=(" .",)),
-        Filler(name="sentences", words=(" This", " part", " is", " left", " empty", " and", " says", " nothing", ".")),
+        Filler(
+            name="sentences",
+            words=(" This", " part", " is", " left", " empty", " and", " says", " nothing", "."),
+            last=" here",
+        ),
     )
 }
 """All fillers by name."""

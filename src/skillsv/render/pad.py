@@ -22,24 +22,27 @@ _ROUNDS = 8
 
 @dataclass(slots=True)
 class Fill:
-    """The filler of one absent piece: `lines` lines with `words` words in all. Mutable: it is being fitted."""
+    """The filler of one absent piece: so many words on each line. Mutable: it is being fitted."""
 
     filler: Filler
     shape: Shape
-    lines: int
-    words: int
+    words: list[int]
 
     def text(self) -> bytes:
-        """The filler as it stands in the document; what does not divide evenly is in the last line."""
-        each, rest = divmod(self.words, self.lines)
-        counts = [each] * (self.lines - 1) + [each + rest]
-        lines = [f"{self.shape.before}{self.filler.text(count)}{self.shape.after}" for count in counts]
+        """The filler as it stands in the document."""
+        lines = [f"{self.shape.before}{self.filler.text(count)}{self.shape.after}" for count in self.words]
         return (self.shape.open + self.shape.join.join(lines) + self.shape.close).encode()
 
     def grow(self, words: int) -> int:
-        """Add words (or take some away, down to none) and say how many are left to place."""
-        self.words, left = max(0, self.words + words), min(0, self.words + words)
-        return left
+        """Add words to the last line, or take some away from the end, and say how many could not be taken.
+
+        The other lines stay as they are: how a line ends changes its count, and must not change back and forth.
+        """
+        for line in range(len(self.words) - 1, -1, -1):
+            self.words[line], words = max(0, self.words[line] + words), min(0, self.words[line] + words)
+            if not words:
+                break
+        return words
 
 
 def fill_for(data: bytes, tokens: int, filler: Filler, shape: Shape) -> Fill:
@@ -48,7 +51,8 @@ def fill_for(data: bytes, tokens: int, filler: Filler, shape: Shape) -> Fill:
     each = sum(bool(text) for text in (shape.before, shape.after, shape.join))
     breaks = data.count(b"\n") or data.count(b"\r")
     lines = max(1, min(breaks + (not data.endswith((b"\n", b"\r"))), tokens // (each + 1)))
-    return Fill(filler, shape, lines, max(0, tokens - frame - lines * each))
+    words, rest = divmod(max(0, tokens - frame - lines * each), lines)
+    return Fill(filler, shape, [*[words] * (lines - 1), words + rest])
 
 
 def padded(
@@ -72,14 +76,14 @@ def padded(
 
 def fitted(fills: list[Fill], attempt: Callable[[], int]) -> int:
     """Change the fills until `attempt`, the tokens still missing (negative: too many), is zero; what is left of it."""
+    fills = sorted(fills, key=lambda fill: -sum(fill.words))
     for _ in range(_ROUNDS):
         missing = attempt()
         if not missing:
             return 0
-        left = missing
-        for fill in sorted(fills, key=lambda fill: -fill.words):
-            left = fill.grow(left)
-            if not left:
+        for fill in fills:
+            missing = fill.grow(missing)
+            if not missing:
                 break
         else:
             break  # nothing left to take away
@@ -87,28 +91,28 @@ def fitted(fills: list[Fill], attempt: Callable[[], int]) -> int:
 
 
 def _nudged(fills: list[Fill], attempt: Callable[[], int]) -> int:
-    """Small documents only: try one word or line more or less in each fill, then keep the best."""
-    best, missing = None, attempt()
-    for fill, words, lines in _neighbours(fills):
-        before = (fill.words, fill.lines)
-        fill.words, fill.lines = words, lines
+    """Where filler cannot be cut finely enough: try a few words more or less, on fewer lines, and keep the best."""
+    missing = attempt()
+    best = (fills[0], fills[0].words)
+    for fill, words in _neighbours(fills):
+        before, fill.words = fill.words, words
         now = attempt()
         if not now:
             return 0
         if abs(now) < abs(missing):
-            best, missing = (fill, words, lines), now
-        fill.words, fill.lines = before
-    if best is not None:
-        fill, fill.words, fill.lines = best
+            missing, best = now, (fill, words)
+        fill.words = before
+    best[0].words = best[1]
     attempt()
     return missing
 
 
-def _neighbours(fills: list[Fill]) -> Iterator[tuple[Fill, int, int]]:
+def _neighbours(fills: list[Fill]) -> Iterator[tuple[Fill, list[int]]]:
     for fill in fills[:16]:
-        for lines in {fill.lines, fill.lines + 1, max(1, fill.lines - 1), 1}:
-            for words in range(max(0, fill.words - 3), fill.words + 4):
-                yield fill, words, lines
+        *others, last = fill.words
+        for lines in (others, others[:-1], [], [*others, 0]):
+            for change in (1, -1, 2, -2, 3, -3, 0):
+                yield fill, [*lines, max(0, last + change)]
 
 
 def padded_file(data: bytes, filler: Filler, shape: Shape, count: Count) -> bytes | None:

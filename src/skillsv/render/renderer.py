@@ -16,7 +16,7 @@ from skillsv.render.parts import Part, joined
 from skillsv.render.reparse import KindWatch
 from skillsv.render.resources import Resources, is_text, unchanged
 from skillsv.render.selfcheck import BLANK, filler_pattern, verify
-from skillsv.render.shapes import Shape, markdown_shape
+from skillsv.render.shapes import markdown_shape
 from skillsv.render.tokens import token_counter
 from skillsv.render.tree import file_digest, tree_digest
 
@@ -43,7 +43,7 @@ class Renderer:
         self._main_file = unchanged(compiled.skill.file(compiled.skill.main))
         self._resources = Resources(compiled, self._coalitions.bits, self.filler, self._count)
         self._between = {Operator.DELETE: BLANK, Operator.PAD: filler_pattern(self.filler)}
-        self._starting_fills: dict[int, tuple[Shape, int, int]] = {}
+        self._starting_fills: dict[int, Fill] = {}
 
     def render(self, coalition: Coalition, operator: Operator) -> Rendering:
         """rho(S): the tree of files. No unit, or no byte of any unit, is the bare agent: no files, no flags.
@@ -93,13 +93,12 @@ class Renderer:
         return RenderedFile(path=original.path, data=data, digest=file_digest(data), executable=original.executable)
 
     def _fill(self, index: int) -> Fill:
-        """Filler for one absent slice of the main file."""
+        """Filler for one absent slice of the main file, before it is fitted."""
         if index not in self._starting_fills:
             data = self._document.slices[index].data
-            shape = markdown_shape(data)
-            fill = fill_for(data, self._count(data), self.filler, shape)
-            self._starting_fills[index] = (shape, fill.lines, fill.words)
-        return Fill(self.filler, *self._starting_fills[index])
+            self._starting_fills[index] = fill_for(data, self._count(data), self.filler, markdown_shape(data))
+        start = self._starting_fills[index]
+        return Fill(start.filler, start.shape, list(start.words))
 
     @cached_property
     def _watch(self) -> KindWatch:

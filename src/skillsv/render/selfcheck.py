@@ -15,7 +15,7 @@ BLANK = re.compile(rb"\s*")
 
 def filler_pattern(filler: Filler) -> re.Pattern[bytes]:
     """What may stand between survivors under padding: words of the filler, line ends, the marker of a list item."""
-    words = b"|".join(re.escape(word.encode()) for word in filler.words)
+    words = b"|".join(re.escape(word.encode()) for word in (*filler.words, filler.last) if word)
     return re.compile(rb"(?:" + MARKER + rb")?(?:" + words + rb"|\s)*")
 
 
