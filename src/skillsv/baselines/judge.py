@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from importlib.resources import files
 from pathlib import Path
 
 import anyio
 
-from skillsv.errors import AgentFailure
+from skillsv.errors import AgentFailure, Unavailable
 from skillsv.model.protocols import Agent
 from skillsv.model.skill import CompiledSkill, Unit
 from skillsv.model.task import Task
@@ -20,17 +20,20 @@ from skillsv.model.value import Interval, Ranking
 PROMPT = "judge_prompt.md"
 _BINARY = "(a file that is not text)"
 _SCORE = re.compile(r"(?<![\d.])(\d{1,3})(?:\.\d+)?(?!\d)")
+_SCALE = re.compile(r"(/|out of|of)\s*100\b")
 _LONGEST = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Gate:
-    """How the judge is asked: where, how many at once, how often at most."""
+    """How the judge is asked: where, how many at once, how often at most, and what came of it, by unit."""
 
     agent: Agent
     workspace: Path
     limiter: anyio.CapacityLimiter
     attempts: int
+    answers: dict[str, str] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
 
 
 def judge_tasks(compiled: CompiledSkill) -> Mapping[str, Task]:
@@ -61,7 +64,7 @@ def _text(compiled: CompiledSkill, unit: Unit) -> str:
 
 def read_score(answer: str) -> float | None:
     """The judge's last number from 0 to 100, as a share; None if there is none."""
-    found = [int(text) for text in _SCORE.findall(answer) if int(text) <= 100]
+    found = [int(text) for text in _SCORE.findall(_SCALE.sub(" ", answer)) if int(text) <= 100]
     return found[-1] / 100 if found else None
 
 
@@ -82,24 +85,28 @@ async def judge_units(
 ) -> Ranking:
     """Ask the agent about every unit, alone, with no skill installed. A question that keeps failing is an error."""
     gate = _Gate(agent=agent, workspace=workspace, limiter=anyio.CapacityLimiter(jobs), attempts=attempts)
-    answers: dict[str, str] = {}
     async with anyio.create_task_group() as group:
         for number, (unit, task) in enumerate(judge_tasks(compiled).items()):
-            group.start_soon(_ask, gate, (number, unit), task, answers)
-    return judge_ranking(compiled, answers)
+            group.start_soon(_ask, gate, workspace / f"judge-{number}", unit, task)
+    if gate.failures:
+        unit, reason = next(iter(gate.failures.items()))
+        raise Unavailable(
+            f"the judge gave no answer about {len(gate.failures)} units, first {unit}: {reason}",
+            hint="Check the agent that judges, and try again.",
+        )
+    return judge_ranking(compiled, gate.answers)
 
 
-async def _ask(gate: _Gate, numbered: tuple[int, str], task: Task, answers: dict[str, str]) -> None:
-    number, unit = numbered
+async def _ask(gate: _Gate, folder: Path, unit: str, task: Task) -> None:
     async with gate.limiter:
-        folder = anyio.Path(gate.workspace) / f"judge-{number}"
-        await folder.mkdir(parents=True, exist_ok=True)
+        await anyio.Path(folder).mkdir(parents=True, exist_ok=True)
+        reason = "it was never asked"
         for attempt in range(gate.attempts):
             try:
-                outcome = await gate.agent.run(None, task, attempt, Path(folder))
-            except AgentFailure:
-                if attempt + 1 == gate.attempts:
-                    raise
+                outcome = await gate.agent.run(None, task, attempt, folder)
+            except AgentFailure as failure:
+                reason = failure.what
             else:
-                answers[unit] = outcome.answer
+                gate.answers[unit] = outcome.answer
                 return
+        gate.failures[unit] = reason
