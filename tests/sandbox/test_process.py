@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import subprocess
 import sys
 import tracemalloc
 from functools import partial
@@ -89,11 +91,33 @@ while True:
     assert gone(int(done.stdout))
 
 
+def test_children_are_asked_to_stop_before_they_are_killed(tmp_path):
+    code = """
+import os, signal
+child = os.fork()
+def stop(*_):
+    if child:
+        os.waitpid(child, 0)
+    else:
+        print("child was asked", flush=True)
+    os._exit(0)
+signal.signal(signal.SIGTERM, stop)
+while True:
+    signal.pause()
+"""
+    done = run(code, tmp_path, limits=Limits(seconds=0.7, grace=10.0))
+    assert (done.timed_out, done.code, done.stdout) == (True, 0, b"child was asked\n")
+
+
 FORKS = """
 import os, signal, sys
 ready, told = os.pipe()
 if os.fork() == 0:
-    if sys.argv[1:] == ["setsid"]:
+    if sys.argv[1:] == ["execve"]:  # forgets the environment, stays in the group
+        code = f"import os, signal; print(os.getpid(), flush=True); os.write({told}, b'x'); signal.pause()"
+        os.set_inheritable(told, True)
+        os.execve(sys.executable, [sys.executable, "-I", "-S", "-c", code], {})
+    if sys.argv[1:] == ["setsid"]:  # leaves the group, keeps the environment
         os.setsid()
         if os.fork():
             os._exit(0)
@@ -106,7 +130,7 @@ os.read(ready, 1)
 """
 
 
-@pytest.mark.parametrize("way", ["", "setsid"])
+@pytest.mark.parametrize("way", ["", "setsid", "execve"])
 def test_what_it_forked_dies_with_it_even_if_it_left_the_group_and_holds_the_pipes(tmp_path, way):
     argv = [sys.executable, "-I", "-S", "-c", FORKS, *([way] if way else [])]
     done = anyio.run(partial(run_program, argv, cwd=tmp_path, env={}, limits=QUICK))
@@ -194,6 +218,25 @@ def test_a_jumping_wall_clock_changes_no_duration(tmp_path, monkeypatch):
     times = iter([1000.0, -5_000_000.0, 9e12, *([0.0] * 1000)])
     monkeypatch.setattr("time.time", lambda: next(times))
     assert 0 <= run("print(1)", tmp_path).duration < 60
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv of util-linux")
+def test_a_program_does_not_outlive_a_run_that_is_killed_outright(tmp_path):
+    os.mkfifo(tmp_path / "up")
+    child = "import os, signal; open('up', 'w').write(str(os.getpid())); signal.pause()"
+    parent = f"""
+import anyio, pathlib, sys
+from functools import partial
+from skillsv.sandbox import Limits, run_program
+argv = [sys.executable, "-I", "-S", "-c", {child!r}]
+anyio.run(partial(run_program, argv, cwd=pathlib.Path({str(tmp_path)!r}), env={{}}, limits=Limits()))
+"""
+    run_of_ours = subprocess.Popen([sys.executable, "-c", parent])
+    program = psutil.Process(int((tmp_path / "up").read_text()))
+    run_of_ours.kill()
+    run_of_ours.wait()
+    psutil.wait_procs([program], timeout=30)
+    assert gone(program.pid)
 
 
 def test_many_at_once_keep_their_output_apart(tmp_path):

@@ -176,3 +176,9 @@ def test_the_environment_holds_only_what_was_declared(tmp_path, monkeypatch):
     assert set(env) <= {"PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "HOME", "TMPDIR", "DECLARED"}
     assert Path(env["HOME"]).parent == Path(env["TMPDIR"]).parent == tmp_path
     assert Path(env["HOME"]).is_dir()
+
+
+def test_the_real_home_is_there_only_for_those_who_declare_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", "the real one")
+    assert private_environment(tmp_path)["HOME"] == str(tmp_path / ".home")
+    assert private_environment(tmp_path, ("HOME",))["HOME"] == "the real one"

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import functools
+import os
 import resource
+import shutil
 import subprocess
+import sys
 import time
 import uuid
 from collections.abc import Mapping, Sequence
@@ -64,6 +69,8 @@ async def run_program(
     The program leads a session of its own, so that all it starts is ended with it: when it exits, when its time is up,
     and when the caller is cancelled. Raises OSError where it cannot be started at all.
     """
+    if shutil.which(argv[0], path=env.get("PATH", os.defpath)) is None:  # a prefix would only give an exit code
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
     mark = uuid.uuid4().hex
     started = time.monotonic()
     process = await anyio.open_process(
@@ -112,7 +119,7 @@ async def _attend(process: Process, *, mark: str, stdin: bytes, head: _Head, tai
 
 
 def _limited(argv: Sequence[str], limits: Limits) -> list[str]:
-    """The command line behind a shell that sets the resource limits first.
+    """The command line behind a shell that sets the resource limits first, and tied to our life where possible.
 
     A shell's `ulimit` applies before the program starts (no race) and needs no Python code between fork and exec, which
     could deadlock in a process with threads. The program's own words are passed as arguments, never parsed.
@@ -126,9 +133,20 @@ def _limited(argv: Sequence[str], limits: Limits) -> list[str]:
         # dash calls the number of processes -p, bash and others -u
         count = _allowed(resource.RLIMIT_NPROC, limits.processes)
         settings.append(f"if (ulimit -u {count}) 2>/dev/null; then ulimit -u {count}; else ulimit -p {count}; fi")
+    bound = [*_dying_with_us(), *argv]
     if not settings:
-        return list(argv)
-    return ["/bin/sh", "-c", "; ".join([*settings, 'exec "$@"']), "sh", *argv]
+        return bound
+    return ["/bin/sh", "-c", "; ".join([*settings, 'exec "$@"']), "sh", *bound]
+
+
+@functools.cache
+def _dying_with_us() -> tuple[str, ...]:
+    """A prefix that has the system kill the program when this process is killed outright (Linux, util-linux).
+
+    Nobody is left then to end it in order, and a program that calls a model would go on spending.
+    """
+    setpriv = shutil.which("setpriv") if sys.platform.startswith("linux") else None
+    return (setpriv, "--pdeathsig", "KILL", "--") if setpriv else ()
 
 
 def _allowed(which: int, wanted: int) -> int:
