@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import yaml
 
-from skillsv.compile.frontmatter import read_manifest
-from skillsv.compile.lint.subject import Remark, Subject
+from skillsv.compile.lint.subject import Entry, Remark, Subject
 
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _KEYS = frozenset({"name", "description", "license", "compatibility", "metadata", "allowed-tools"})
@@ -18,20 +16,6 @@ _HOST_KEYS = frozenset(
     | {"hooks", "paths", "shell", "when_to_use", "disallowed-tools"}
 )
 """Keys that some hosts read beyond the specification; others ignore or refuse them."""
-
-
-class Entry(NamedTuple):
-    """One top-level key: the line it stands on, and its value as YAML nodes."""
-
-    key: str
-    line: int
-    node: yaml.Node
-
-    @property
-    def text(self) -> str | None:
-        """The value if it is a scalar with something in it."""
-        scalar = isinstance(self.node, yaml.ScalarNode) and self.node.tag != "tag:yaml.org,2002:null"
-        return self.node.value.strip() or None if scalar else None
 
 
 def missing(subject: Subject) -> Iterator[Remark]:
@@ -50,7 +34,7 @@ def missing(subject: Subject) -> Iterator[Remark]:
 def not_yaml(subject: Subject) -> Iterator[Remark]:
     """Frontmatter that a YAML parser refuses: agents will not load the skill."""
     main = subject.main
-    manifest = read_manifest(main.lines[1 : main.body_start - 1])
+    manifest = subject.draft.manifest
     if main.body_start and manifest.problem:
         words = f"The frontmatter cannot be read: {manifest.problem}. Put values with colons or quotes into quotes."
         yield Remark(words, main.path, manifest.line)
@@ -95,7 +79,7 @@ def compatibility_too_long(subject: Subject) -> Iterator[Remark]:
 
 def unknown_key(subject: Subject) -> Iterator[Remark]:
     """A key that neither the specification nor a known host reads."""
-    for entry in _entries(subject):
+    for entry in subject.entries or ():
         if entry.key not in _KEYS | _HOST_KEYS:
             words = f"The key '{entry.key}' is not in the specification. Move it under 'metadata', or remove it."
             yield Remark(words, subject.main.path, entry.line)
@@ -103,7 +87,7 @@ def unknown_key(subject: Subject) -> Iterator[Remark]:
 
 def host_key(subject: Subject) -> Iterator[Remark]:
     """A key that only some hosts read."""
-    for entry in _entries(subject):
+    for entry in subject.entries or ():
         if entry.key in _HOST_KEYS:
             words = f"Only some agents read the key '{entry.key}'. Do not rely on it where others use the skill."
             yield Remark(words, subject.main.path, entry.line)
@@ -112,7 +96,7 @@ def host_key(subject: Subject) -> Iterator[Remark]:
 def duplicate_key(subject: Subject) -> Iterator[Remark]:
     """The same key twice: parsers keep the last, or refuse."""
     seen: dict[str, int] = {}
-    for entry in _entries(subject):
+    for entry in subject.entries or ():
         if entry.key in seen:
             words = f"The key '{entry.key}' stands on line {seen[entry.key]} already. Keep one of them."
             yield Remark(words, subject.main.path, entry.line)
@@ -122,7 +106,7 @@ def duplicate_key(subject: Subject) -> Iterator[Remark]:
 def wrong_type(subject: Subject) -> Iterator[Remark]:
     """A value whose shape the specification does not allow."""
     shapes = {"license": "text", "compatibility": "text", "allowed-tools": "text", "metadata": "a mapping"}
-    for entry in _entries(subject):
+    for entry in subject.entries or ():
         wanted = shapes.get(entry.key)
         suits = isinstance(entry.node, yaml.MappingNode if wanted == "a mapping" else yaml.ScalarNode)
         if wanted and not suits:
@@ -131,10 +115,8 @@ def wrong_type(subject: Subject) -> Iterator[Remark]:
 
 
 def _missing(subject: Subject, key: str) -> Iterator[Remark]:
-    if not _readable(subject):
-        return
     entry = _entry(subject, key)
-    if entry is None or entry.text is None:
+    if subject.entries is not None and (entry is None or entry.text is None):
         what = f"There is no '{key}'" if entry is None else f"The '{key}' is empty or no text"
         yield Remark(f"{what} in the frontmatter. Agents need it.", subject.main.path, entry.line if entry else 1)
 
@@ -147,23 +129,4 @@ def _too_long(subject: Subject, key: str, limit: int) -> Iterator[Remark]:
 
 
 def _entry(subject: Subject, key: str) -> Entry | None:
-    return next((entry for entry in _entries(subject) if entry.key == key), None)
-
-
-def _readable(subject: Subject) -> bool:
-    """Whether there is frontmatter that parses, in a skill folder."""
-    main = subject.main
-    if subject.compiled.skill.single_file or not main.body_start:
-        return False
-    return read_manifest(main.lines[1 : main.body_start - 1]).problem is None
-
-
-def _entries(subject: Subject) -> list[Entry]:
-    """The top-level keys with their lines. Composed, never constructed: no tag acts, no alias grows."""
-    if not _readable(subject):
-        return []
-    text = "\n".join(subject.main.lines[1 : subject.main.body_start - 1])
-    node = yaml.compose(text, Loader=yaml.SafeLoader)
-    if not isinstance(node, yaml.MappingNode):
-        return []
-    return [Entry(str(key.value), key.start_mark.line + 2, value) for key, value in node.value]
+    return next((entry for entry in subject.entries or () if entry.key == key), None)

@@ -55,7 +55,7 @@ def glued(subject: Subject) -> Iterator[Remark]:
     """
     for document in subject.documents:
         for number, line in document.prose:
-            if _GLUED_AFTER.search(without_code_spans(line)):
+            if "## " in line and _GLUED_AFTER.search(without_code_spans(line)):
                 words = "A heading is glued to the end of this line. Put it on a line of its own."
                 yield Remark(words, document.path, number)
         for before, block in pairwise(document.blocks):

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from posixpath import basename, dirname, normpath, splitext
 
-from skillsv.compile.lint.subject import Document, Remark, Subject
+from skillsv.compile.lint.subject import Remark, Subject
 from skillsv.model.skill import CompiledSkill, Unit
 
 _PATH = re.compile(
     r"(?<!\]\()(?<![\w/.:~@%*<>{}\[\]$\\-])(?:\./|\{baseDir\}/|\$\{?[A-Z_]+\}?/)?"
     r"((?:[\w.-]+/)+[\w.-]*\w\.[A-Za-z][A-Za-z0-9]{0,5})(?![\w/*<{(\[-])"
 )
+_LONGEST_LINE = 10_000
 _HYPOTHETICAL = re.compile(r"(?i)\bexamples?\b|\be\.g\.|\bsuch as\b|\bwould\b")
 _TOKEN = re.compile(r"[\w.\-]+(?:/[\w.\-]+)*/?\*?")
 _FOR_PEOPLE = re.compile(r"(?i)(readme|changelog|contributing|authors|security)(\.\w+)?")
@@ -31,25 +32,24 @@ def dangling_path(subject: Subject) -> Iterator[Remark]:
     skill = subject.compiled.skill
     paths = {file.path for file in skill.files}
     folders = {path.split("/", 1)[0] for path in paths if "/" in path}
+    known = {"/".join(parts[first:]) for parts in (path.split("/") for path in paths) for first in range(len(parts))}
     for document in subject.documents:
         if _FOR_PEOPLE.fullmatch(basename(document.path)):
             continue
         for number, line in document.prose:
-            for path in _missing_paths(document, line, paths, folders):
+            for path in _written_paths(line):
+                beside = normpath(f"{dirname(document.path)}/{path}").lstrip("/")
+                if path.split("/", 1)[0] not in folders or path in known or beside in paths:
+                    continue
                 # Hidden files, caches and evals/ are no part of the skill, yet they may be there.
                 if not os.path.lexists(skill.root / path):
                     words = f"'{path}' is not in the skill. Correct the path, or add the file."
                     yield Remark(words, document.path, number)
 
 
-def _missing_paths(document: Document, line: str, paths: set[str], folders: set[str]) -> Iterator[str]:
-    if "/" not in line or _HYPOTHETICAL.search(line):
-        return
-    for path in dict.fromkeys(match[1] for match in _PATH.finditer(line)):
-        beside = normpath(f"{dirname(document.path)}/{path}").lstrip("/")
-        known = path in paths or beside in paths or any(other.endswith(f"/{path}") for other in paths)
-        if path.split("/", 1)[0] in folders and ".." not in path and not known:
-            yield path
+def _written_paths(line: str) -> Iterator[str]:
+    if "/" in line and len(line) <= _LONGEST_LINE and not _HYPOTHETICAL.search(line):
+        yield from dict.fromkeys(match[1] for match in _PATH.finditer(line) if ".." not in match[1])
 
 
 def unreached(subject: Subject) -> Iterator[Remark]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+import yaml
+
 from skillsv.compile.blocks import TopBlock, top_blocks
 from skillsv.compile.draft import Draft
 from skillsv.compile.frontmatter import frontmatter_end
@@ -30,6 +32,20 @@ class Remark(NamedTuple):
     message: str
     file: str
     line: int = 1
+
+
+class Entry(NamedTuple):
+    """One top-level key of the frontmatter: the line it stands on, and its value as YAML nodes."""
+
+    key: str
+    line: int
+    node: yaml.Node
+
+    @property
+    def text(self) -> str | None:
+        """The value if it is a scalar with something in it."""
+        scalar = isinstance(self.node, yaml.ScalarNode) and self.node.tag != "tag:yaml.org,2002:null"
+        return self.node.value.strip() or None if scalar else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +93,8 @@ class Document:
             return
         at = block.first
         while at < block.stop:
-            opening = _OPENING.match(self.lines[at])
+            line = self.lines[at]
+            opening = _OPENING.match(line) if "```" in line or "~~~" in line else None
             if opening is None:
                 at += 1
                 continue
@@ -128,6 +145,21 @@ class Subject:
     def main(self) -> Document:
         """SKILL.md, or the one file."""
         return _document(self.compiled.skill.file(self.compiled.skill.main))
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...] | None:
+        """The keys of the frontmatter; None where it is missing, cannot be read, or binds nobody (a single file).
+
+        Composed, never constructed: no tag acts, no alias grows.
+        """
+        skill, end = self.compiled.skill, self.main.body_start
+        if skill.single_file or not end or self.draft.manifest.problem:
+            return None
+        node = yaml.compose(
+            "\n".join(self.main.lines[1 : end - 1]), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        )
+        pairs = node.value if isinstance(node, yaml.MappingNode) else []
+        return tuple(Entry(str(key.value), key.start_mark.line + 2, value) for key, value in pairs)
 
     @cached_property
     def draft(self) -> Draft:
