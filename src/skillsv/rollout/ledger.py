@@ -6,7 +6,8 @@ import hashlib
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -109,7 +110,8 @@ class Ledger:
     def lookup(self, keys: Iterable[RolloutKey]) -> dict[RolloutKey, Rollout]:
         """The scored rollouts among `keys`, without answer and transcript. One that is missing is no answer."""
         found = {}
-        with clear_errors(self.path):
+        # One transaction: the file is locked once, not once per key.
+        with clear_errors(self.path), _transaction(self._reader, "BEGIN"):
             for key in keys:
                 row = self._reader.execute(_FIND, (_hash(key),)).fetchone()
                 if row is not None:
@@ -121,17 +123,11 @@ class Ledger:
         writer = self._writer
         if writer is None:
             raise LedgerError("this ledger was opened for reading only.", where=str(self.path))
-        with clear_errors(self.path):
-            try:
-                writer.execute("BEGIN IMMEDIATE")
-                for rollout in rollouts:
-                    saved = writer.execute(_SAVE, _row(rollout, run)).fetchone()
-                    if saved is not None and (rollout.answer or rollout.transcript is not None):
-                        writer.execute(_DETAIL, (saved[0], _pack(rollout.answer), _pack(rollout.transcript)))
-                writer.execute("COMMIT")
-            finally:
-                if writer.in_transaction:
-                    writer.execute("ROLLBACK")
+        with clear_errors(self.path), _transaction(writer, "BEGIN IMMEDIATE"):
+            for rollout in rollouts:
+                saved = writer.execute(_SAVE, _row(rollout, run)).fetchone()
+                if saved is not None and (rollout.answer or rollout.transcript is not None):
+                    writer.execute(_DETAIL, (saved[0], _pack(rollout.answer), _pack(rollout.transcript)))
 
     def detail(self, key: RolloutKey) -> Detail | None:
         """Answer and transcript of one rollout, scored or missing."""
@@ -154,6 +150,18 @@ class Ledger:
         )
         with clear_errors(self.path):
             return {FailureKind(kind): count for kind, count in self._reader.execute(query, (run,))}
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
+    """All or nothing: an error, also of the commit itself, takes everything back."""
+    connection.execute(begin)
+    try:
+        yield
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 def _hash(key: RolloutKey) -> bytes:
