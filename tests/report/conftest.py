@@ -223,7 +223,7 @@ def make_valuation(compiled: CompiledSkill, effects: Mapping[str, float], halves
             for path in sections
         ),
         chains=12,
-        truncation_share=0.31,
+        truncation_share=0.69,
         resolution=0.02,
     )
     return Valuation(

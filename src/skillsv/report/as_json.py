@@ -104,7 +104,6 @@ def _unit(unit: UnitReport) -> dict[str, Any]:
         "section": unit.section,
         "tokens": unit.tokens,
         "needs": unit.needs,
-        "text": unit.text,
         "content": _interval(value.content),
         "cost": _interval(value.cost),
         "net": _interval(value.net),

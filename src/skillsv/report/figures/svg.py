@@ -19,7 +19,10 @@ def element(tag: str, *children: str, **attributes: Number | str | None) -> Mark
 
 
 def drawing(width: Number, height: Number, title: str, description: str, *children: str, class_: str = "") -> Markup:
-    """The outer `<svg>`, with a name and a description for screen readers; it scales with its column."""
+    """The outer `<svg>`, with a name and a description for screen readers.
+
+    A drawing without links is read as one image; one with links as a group, so that they can be reached.
+    """
     return element(
         "svg",
         element("title", title),
@@ -29,7 +32,7 @@ def drawing(width: Number, height: Number, title: str, description: str, *childr
         viewBox=f"0 0 {_value(width)} {_value(height)}",
         width=width,
         height=height,
-        role="img",
+        role="group" if any("<a " in child for child in children) else "img",
         class_=f"figure {class_}".strip(),
         font_family="system-ui, sans-serif",
         font_size=12,

@@ -1,0 +1,129 @@
+import base64
+import hashlib
+import html
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+from skillsv.model.edit import Confirmation, CurvePoint, EditPlan, PruneStep, PruningCurve
+from skillsv.model.value import Interval
+from skillsv.report import page, valuation_dict
+from skillsv.report.units import tint
+from skillsv.report.words import execution
+
+
+@pytest.fixture(scope="module")
+def text(case):
+    return page(case.valuation, case.compiled, case.records, transcripts=case.rollouts, limit=8_000)
+
+
+def test_the_same_data_give_the_same_page(case, text):
+    assert page(case.valuation, case.compiled, case.records, transcripts=case.rollouts, limit=8_000) == text
+
+
+def test_the_policy_names_exactly_the_style_and_script_it_holds(text):
+    policy = html.unescape(re.search(r'Content-Security-Policy" content="([^"]+)"', text)[1])
+    assert policy.startswith("default-src 'none';")
+    for tag in ("style", "script"):
+        (body,) = re.findall(rf"<{tag}>(.*?)</{tag}>", text, flags=re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(body.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+    assert "unsafe" not in policy
+
+
+def test_nothing_points_outside(text):
+    assert set(re.findall(r"https?://[^\s\"'<]+", text)) <= {"http://www.w3.org/2000/svg"}
+    targets = re.findall(r'(?:href|src)="([^"]*)"', text)
+    assert all(target.startswith(("#", "data:,")) for target in targets)
+    ids = re.findall(r'\bid="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+    assert {target[1:] for target in targets if target.startswith("#")} <= {*ids, ""}
+
+
+def test_no_style_or_handler_hides_in_an_attribute(text):
+    assert not re.search(r"<[^>]*\s(style|on\w+)=", text)
+
+
+def test_the_embedded_json_is_the_valuation(case, text):
+    (data,) = re.findall(r'<script type="application/json" id="valuation">(.*?)</script>', text)
+    embedded, whole = json.loads(data), valuation_dict(case.valuation)
+    assert [
+        unit | {"text": full["text"]} for unit, full in zip(embedded["units"], whole["units"], strict=True)
+    ] == whole["units"]
+    assert {**embedded, "units": None} == {**whole, "units": None}
+
+
+def test_every_unit_is_there_once_with_its_anchor(case, text):
+    assert len(re.findall(r'<details class="unit ', text)) == len(execution(case.valuation))
+
+
+def test_it_says_how_many_transcripts_it_carries(text, case):
+    places = {(rollout.key.tree, rollout.task_id) for rollout in case.rollouts}
+    carried = int(re.search(rf"(\d+) of {len(places)} rollouts embedded", text)[1])
+    assert 0 < carried == len(re.findall(r'id="rollout-\d+"', text)) < len(places)
+    assert "limit 8,000 characters" in text
+
+
+def test_a_panel_without_data_says_what_fills_it(one_operator):
+    text = page(one_operator.valuation, one_operator.compiled, ())
+    assert "--operators delete,pad" in text
+    assert "skillsv prune RUN" in text
+    assert "No chain has finished yet" in text
+
+
+def test_provisional_values_are_marked(case, text):
+    assert "provisional" not in text.split("<main")[1].split("<header>")[1][:300]
+    assert "provisional: the run is not finished" in page(
+        replace(case.valuation, provisional=True), case.compiled, case.records
+    )
+
+
+def test_pruning_prefers_the_proof_to_the_promise(case):
+    step = PruneStep(unit="a", removed=("a",), kept=frozenset(), tokens_left=5, share_removed=0.9, lost_value=0.1)
+    plan = EditPlan(verdicts=(), path=(step,), tokens=50)
+    promised = page(case.valuation, case.compiled, (), edits=plan)
+    assert "a promise, not yet a proof" in promised
+    points = tuple(
+        CurvePoint(share_removed=share, tokens_left=9, score=Interval(score, score - 0.1, score + 0.1))
+        for share, score in ((0.0, 0.8), (1.0, 0.2))
+    )
+    curves = (PruningCurve(method="skillsv", points=points, auc=Interval(0.5, 0.4, 0.6)),)
+    proof = Confirmation(
+        tasks=40, old=Interval(0.8, 0.7, 0.9), new=Interval(0.79, 0.7, 0.9), delta=Interval(-0.01, -0.05, 0.03),
+        tokens_old=400, tokens_new=300, curves=curves,
+    )  # fmt: skip
+    proved = page(case.valuation, case.compiled, (), edits=plan, confirmation=proof)
+    assert "a promise" not in proved
+    assert "V(N) 80.0" in proved
+    assert "a change of −1.0 [−5.0, +3.0] points with 300 instead of 400 tokens" in proved
+
+
+def test_an_editors_version_replaces_the_verdicts_as_diff(case):
+    files = {file.path: file.data for file in case.compiled.skill.files}
+    files["SKILL.md"] = files["SKILL.md"].replace(b"apologise twice", b"apologise once")
+    text = page(case.valuation, case.compiled, (), revised=files)
+    assert text.count('<div class="hunk">') == 1
+    assert "apologise once" in text
+
+
+@pytest.mark.parametrize(
+    ("interval", "expected"),
+    [
+        (Interval(0.2, 0.19, 0.21), "plus-6"),
+        (Interval(0.2, 0.0, 0.4), "plus-3"),
+        (Interval(-0.2, -0.21, -0.19), "minus-6"),
+        (Interval(0.0, -0.1, 0.1), "none"),
+    ],
+)
+def test_the_tint_fades_as_the_interval_widens(interval, expected):
+    assert tint(interval, 0.2, unresolved=False) == expected
+    assert tint(interval, 0.2, unresolved=True) == "hatch"
+
+
+def test_a_million_characters_do_not_make_a_million_character_page(case_of):
+    case = case_of(text="---\nname: long\ndescription: x\n---\n\n" + "x" * 1_000_000 + "\n\n- short\n", files={})
+    text = page(case.valuation, case.compiled, case.records)
+    assert "more characters" in text
+    assert len(text) < 300_000

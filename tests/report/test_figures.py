@@ -1,0 +1,162 @@
+import re
+from dataclasses import replace
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from skillsv.model.edit import CurvePoint, PruneStep, PruningCurve
+from skillsv.model.value import Interval
+from skillsv.report.figures import (
+    anchor_chart,
+    chain_grid,
+    decision_map,
+    margin_bar,
+    marginal_dots,
+    pruning_chart,
+    pruning_path,
+    value_chart,
+    value_tree,
+)
+from skillsv.report.figures.axis import Scale, padded
+from skillsv.report.marginals import marginals_by_unit
+from skillsv.report.words import execution
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def curve(method, scores):
+    points = tuple(
+        CurvePoint(
+            share_removed=index / (len(scores) - 1), tokens_left=100 - 20 * index, score=Interval(s, s - 0.1, s + 0.1)
+        )
+        for index, s in enumerate(scores)
+    )
+    return PruningCurve(method=method, points=points, auc=Interval(sum(scores) / len(scores), 0.4, 0.6))
+
+
+@pytest.fixture
+def figures(case):
+    table = marginals_by_unit(case.records)
+    unit = execution(case.valuation)[0].id
+    steps = [
+        PruneStep(unit="a", removed=("a",), kept=frozenset(), tokens_left=50, share_removed=0.5, lost_value=0.1),
+        PruneStep(unit="b", removed=("b",), kept=frozenset(), tokens_left=0, share_removed=1.0, lost_value=0.4),
+    ]
+    return {
+        "anchors": anchor_chart(case.valuation),
+        "values": value_chart(case.valuation),
+        "decision": decision_map(case.valuation),
+        "tree": value_tree(case.valuation),
+        "pruning": pruning_chart([curve("skillsv", [0.8, 0.8, 0.3]), curve("random", [0.8, 0.5, 0.3])]),
+        "path": pruning_path(steps, 100),
+        "chains": chain_grid(case.records),
+        "dots": marginal_dots(table[unit], 1.0),
+    }
+
+
+NAMES = ["anchors", "values", "decision", "tree", "pruning", "path", "chains", "dots"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_figure_is_xml_with_a_name_and_a_table(figures, name):
+    figure = figures[name]
+    root = ET.fromstring(str(figure.svg))
+    assert root.get("role") == "img"  # no links here: one image to a screen reader
+    assert root.find(f"{SVG}title").text
+    assert figure.rows
+    assert all(len(row) == len(figure.columns) for row in figure.rows)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_figure_needs_no_style_and_no_script(figures, name):
+    text = str(figures[name].svg)
+    assert "style" not in text
+    assert "<script" not in text
+    assert "NaN" not in text
+    assert not re.search(r"\b(nan|inf)\b", text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_notebooks_show_the_same_drawing(figures, name):
+    figure = figures[name]
+    bundle = figure._repr_mimebundle_(include=None, exclude=None)
+    assert bundle["image/svg+xml"] == str(figure.svg)
+    assert str(figure.svg) in figure._repr_html_() == bundle["text/html"]
+
+
+def test_the_value_chart_ranks_all_units(case, figures):
+    nets = [row[2] for row in figures["values"].rows]
+    assert nets == sorted((unit.value.net.value for unit in execution(case.valuation)), reverse=True)
+
+
+def test_a_long_chart_leaves_out_its_middle_and_says_so(case):
+    few = value_chart(case.valuation, most=6)
+    assert "11 units between" in str(few.svg)
+    assert len(few.rows) == 17
+
+
+def test_without_padding_there_is_no_decision_map(one_operator):
+    assert decision_map(one_operator.valuation) is None
+
+
+def test_the_tree_sums_what_is_below(case, figures):
+    rows = figures["tree"].rows
+    total = sum(unit.value.net.value for unit in execution(case.valuation))
+    assert rows[0][1] == "sum"
+    assert rows[0][3] == pytest.approx(total)
+    assert sum(row[3] for row in rows if row[1] == "unit") == pytest.approx(total)
+    section = next(row for row in rows if row[0].endswith(" / Answering"))
+    below = [row for row in rows if row[0].startswith(section[0] + " / ")]
+    assert section[3] == pytest.approx(sum(row[3] for row in below))
+
+
+def test_boxes_of_the_tree_do_not_overlap(figures):
+    boxes = [
+        (float(box.get("y")), float(box.get("x")), float(box.get("width")))
+        for box in ET.fromstring(str(figures["tree"].svg)).iter(f"{SVG}rect")
+    ]
+    for (y, x, width), (other_y, other_x, _) in zip(sorted(boxes), sorted(boxes)[1:], strict=False):
+        assert other_y > y or other_x >= x + width - 0.01
+
+
+def test_links_lead_where_they_are_told(case):
+    figure = value_chart(case.valuation, target=lambda unit: f"#go-{unit}")
+    links = [link.get("href") for link in ET.fromstring(str(figure.svg)).iter(f"{SVG}a")]
+    assert 'role="group"' in str(figure.svg)
+    assert sorted(links) == sorted(f"#go-{unit.id}" for unit in execution(case.valuation))
+
+
+def test_pruning_marks_both_levels():
+    chart = pruning_chart([curve("skillsv", [0.8, 0.3])], full=Interval(0.8, 0.7, 0.9), trigger=Interval(0.3, 0.2, 0.4))
+    assert "V(N) 80.0" in str(chart.svg)
+    assert "V({m}) 30.0" in str(chart.svg)
+
+
+def test_a_truncated_chain_is_marked(case):
+    cut = sum(record.truncated_at is not None for record in case.records)
+    marks = [box for box in ET.fromstring(str(chain_grid(case.records).svg)).iter() if box.get("class") == "stop"]
+    assert len(marks) == cut * 2
+
+
+def test_hostile_names_stay_text(case):
+    unit = execution(case.valuation)[0]
+    bad = replace(
+        unit, text='<img src=x onerror="alert(1)"></svg><script>alert(1)</script>\x00\u202e', section=("</text>",)
+    )
+    valuation = replace(case.valuation, units=(bad,))
+    for figure in (value_chart(valuation), decision_map(valuation), value_tree(valuation)):
+        tags = {element.tag.removeprefix(SVG) for element in ET.fromstring(str(figure.svg)).iter()}
+        assert tags <= {"svg", "title", "desc", "g", "a", "text", "line", "rect", "path", "circle"}
+
+
+def test_a_bar_is_drawn_even_from_nothing(case):
+    unknown = Interval(float("nan"), float("-inf"), float("inf"))
+    ET.fromstring(str(margin_bar(unknown, (-0.1, 0.1), execution(case.valuation)[0].verdict.action)))
+
+
+def test_scales_have_round_ticks():
+    assert Scale(-0.12, 0.31, 0, 100).ticks() == pytest.approx([-0.1, 0.0, 0.1, 0.2, 0.3])
+    assert Scale(0.5, 0.5, 0, 100).ticks() == [0.5]
+    assert Scale(0.5, 0.5, 0, 100)(0.5) == 0
+    low, high = padded([])
+    assert low < 0 < 1 < high
