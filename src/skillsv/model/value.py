@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from skillsv.model.rollout import Usage
+from skillsv.model.show import Tabular, bounded
 from skillsv.model.skill import Lines, Span, UnitKind
 
 
@@ -98,7 +99,7 @@ class SectionValue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class Estimate(Tabular):
     """What the records say, before names, tokens and verdicts are put beside it: the result of every method.
 
     `truncation_share` is gamma: the share of intermediate prefixes that were evaluated; 1 means nothing was truncated.
@@ -120,6 +121,22 @@ class Estimate:
     def unit(self, unit_id: str) -> UnitValue:
         """The value of one unit."""
         return next(unit for unit in self.units if unit.id == unit_id)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per execution unit: its values with their bounds, and what they show."""
+        return [_row(unit) for unit in self.units]
+
+
+def _row(unit: UnitValue) -> dict[str, Any]:
+    return {
+        "unit": unit.id,
+        **bounded("net", unit.net),
+        **bounded("content", unit.content),
+        **bounded("cost", unit.cost),
+        "standard_error": unit.standard_error,
+        "samples": unit.samples,
+        "evidence": str(unit.evidence),
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +187,7 @@ class Spending:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Valuation:
+class Valuation(Tabular):
     """The whole answer for one skill, agent and panel: everything a report needs, and `skillsv.valuation/1`."""
 
     skill: Mapping[str, Any]
@@ -181,3 +198,18 @@ class Valuation:
     usage: Usage
     provisional: bool = False
     notes: tuple[str, ...] = ()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per unit: where it is, what it costs to read, what it is worth, what to do."""
+        return [
+            {
+                **_row(unit.value),
+                "file": unit.file,
+                "line": unit.lines.first,
+                "section": " > ".join(unit.section),
+                "tokens": unit.tokens,
+                "verdict": str(unit.verdict.action),
+                "reason": unit.verdict.reason,
+            }
+            for unit in self.units
+        ]
