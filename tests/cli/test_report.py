@@ -1,0 +1,86 @@
+"""`skillsv report` on a small run of the example, finished and unfinished."""
+
+import json
+import subprocess
+import sys
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from skillsv.cli import run
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("run")
+    command = [sys.executable, "-m", "skillsv", "demo", "--quiet", "--yes", "--run-dir", str(place / "run")]
+    done = subprocess.run([*command, "-k", "2", "-b", "4"], cwd=place, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return place / "run"
+
+
+def test_the_page_goes_into_the_run_folder_and_carries_transcripts(folder, capsys):
+    (folder / "report.html").unlink()
+    assert run(["report", str(folder)]) == 0
+    assert str(folder / "report.html") in capsys.readouterr().out
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    assert "support-desk" in text
+    assert 'id="rollout-1"' in text
+
+
+def test_transcripts_can_be_left_out(folder, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    assert run(["report", str(folder), "-o", str(page), "--transcripts", "0"]) == 0
+    assert 'id="rollout-1"' not in page.read_text(encoding="utf-8")
+    assert capsys.readouterr().out == f"Report: {page}\n"
+
+
+def test_json_is_the_valuation(folder, capsys):
+    assert run(["report", str(folder), "--format", "json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["schema"] == "skillsv.valuation/1"
+    assert answer["provisional"] is False
+
+
+def test_markdown_and_junit_go_to_stdout(folder, capsys):
+    assert run(["report", str(folder), "--format", "md"]) == 0
+    assert capsys.readouterr().out.startswith("### What each part of `support-desk` is worth")
+    assert run(["report", str(folder), "--format", "junit"]) == 0
+    assert ET.fromstring(capsys.readouterr().out).tag == "testsuites"
+
+
+def test_open_hands_the_page_to_the_browser(folder, monkeypatch, capsys):
+    asked = []
+    monkeypatch.setattr("webbrowser.open", lambda address: asked.append(address) or True)
+    assert run(["report", str(folder), "--open"]) == 0
+    assert asked == [(folder / "report.html").resolve().as_uri()]
+
+
+def test_a_run_in_the_middle_gives_provisional_values(folder, tmp_path, capsys):
+    half = tmp_path / "half"
+    half.mkdir()
+    for name in ("manifest.json", "ledger.sqlite"):
+        (half / name).write_bytes((folder / name).read_bytes())
+    subprocess.run(["cp", "-r", str(folder / "skill"), str(half / "skill")], check=True)
+    first = (folder / "records.jsonl").read_text(encoding="utf-8").splitlines()[0]
+    (half / "records.jsonl").write_text(first + "\n", encoding="utf-8")
+    assert run(["report", str(half)]) == 0
+    assert "provisional: the run is not finished" in (half / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nowhere"],
+        ["FOLDER", "--open", "--format", "md"],
+        ["FOLDER", "--transcripts", "-1"],
+        ["FOLDER", "--format", "pdf"],
+        ["FOLDER", "-o", "no/such/folder/page.html"],
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_sentence(folder, arguments, capsys):
+    words = [str(folder) if word == "FOLDER" else word for word in arguments]
+    assert run(["report", *words]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("skillsv: ")
