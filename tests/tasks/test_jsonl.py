@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from skillsv.errors import TaskError
 from skillsv.tasks import load_tasks
-from skillsv.tasks.jsonl import read_record
+from skillsv.tasks.digest import Digester
+from skillsv.tasks.jsonl import Source, read_record
 
 
 def tasks_of(folder: Path, *lines: object, **options):
@@ -192,8 +193,10 @@ json_values = st.recursive(
     )
 )
 def test_any_object_is_a_task_or_a_sentence(record):
+    here = Path(__file__).parent
+    source = Source(files=here, verifier=None, digester=Digester(here))
     try:
-        task = read_record(record, folder=Path(__file__).parent, verifier=None, where="tasks.jsonl:1")
+        task = read_record(record, source, "tasks.jsonl:1")
     except TaskError as error:
         said = str(error)
         assert said.startswith("tasks.jsonl:1: ")

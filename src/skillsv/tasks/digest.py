@@ -13,14 +13,25 @@ from skillsv.sandbox.sources import digest_files
 from skillsv.tasks.verifiers.specs import verifier_sources
 
 
-def with_digest(task: Task, folder: Path, extra: Sequence[Path] = ()) -> Task:
-    """The task with its digest: all fields, the bytes of its files, and of the program or function that checks it.
+class Digester:
+    """Gives tasks their digests. Files behind a verifier are read once for all the tasks that it checks."""
 
-    Where the files lie does not matter, only their names and bytes. `extra` are further files that the verifier reads.
-    """
-    spec = task.verifier if not task.verifier.startswith("harbor:") else "harbor"
-    fields = (task.id, task.input, task.target, task.stratum, sorted(task.files), spec, dict(task.metadata))
-    words = [msgspec.json.encode(fields, order="sorted").decode()]
-    files = [task.files[name] for name in sorted(task.files)]
-    digest = digest_files(words, [*files, *verifier_sources(task.verifier, folder), *extra])
-    return dataclasses.replace(task, digest=digest)
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._verifiers: dict[str, str] = {}
+
+    def __call__(self, task: Task, extra: Sequence[Path] = ()) -> Task:
+        """The task with its digest: all fields, the bytes of its files, and of the program or function that checks it.
+
+        Where files lie does not matter, only their names and bytes. `extra` are further files that the verifier reads.
+        """
+        spec = task.verifier if not task.verifier.startswith("harbor:") else "harbor"
+        fields = (task.id, task.input, task.target, task.stratum, sorted(task.files), spec, dict(task.metadata))
+        words = [msgspec.json.encode(fields, order="sorted").decode(), self._verifier(task.verifier)]
+        files = [task.files[name] for name in sorted(task.files)]
+        return dataclasses.replace(task, digest=digest_files(words, [*files, *extra]))
+
+    def _verifier(self, spec: str) -> str:
+        if spec not in self._verifiers:
+            self._verifiers[spec] = digest_files([], verifier_sources(spec, self._folder))
+        return self._verifiers[spec]

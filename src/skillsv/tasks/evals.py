@@ -8,7 +8,8 @@ from typing import Any
 
 from skillsv.errors import TaskError
 from skillsv.model.task import Task
-from skillsv.tasks.jsonl import decode, kind, read_record
+from skillsv.tasks.digest import Digester
+from skillsv.tasks.jsonl import Source, decode, kind, read_record
 
 _USED = {"id", "prompt", "input", "expected_output", "files", "expectations", "assertions", "verifier", "target"}
 _TEXT_KEYS = ("text", "assertion", "expectation", "description", "value", "name")
@@ -27,12 +28,13 @@ def read_evals(path: Path, verifier: str | None) -> Iterator[Task]:
         raise TaskError(
             "There is no list `evals`.", where=str(path), hint='Expected {"evals": [{"id", "prompt", ...}]}.'
         )
+    skill = path.parent.parent if path.parent.name == "evals" else path.parent
+    source = Source(files=skill, verifier=verifier, digester=Digester(path.parent))
     for number, entry in enumerate(entries, start=1):
-        yield _read_entry(entry, path, number, verifier)
+        yield _read_entry(entry, source, number, f"{path}: evals[{number - 1}]")
 
 
-def _read_entry(entry: Any, path: Path, number: int, verifier: str | None) -> Task:
-    where = f"{path}: evals[{number - 1}]"
+def _read_entry(entry: Any, source: Source, number: int, where: str) -> Task:
     if not isinstance(entry, dict):
         raise TaskError(f"An eval must be an object, not {kind(entry)}.", where=where)
     verifier_spec, target = _check(entry, where)
@@ -40,12 +42,11 @@ def _read_entry(entry: Any, path: Path, number: int, verifier: str | None) -> Ta
         "id": entry.get("id", number),
         "input": entry.get("prompt", entry.get("input")),
         "target": entry.get("target", target),
-        "verifier": entry.get("verifier", verifier or verifier_spec),
+        "verifier": entry.get("verifier", source.verifier or verifier_spec),
+        "files": _files(entry.get("files"), source.files, where),
         "metadata": {key: value for key, value in entry.items() if key not in _USED},
     }
-    skill = path.parent.parent if path.parent.name == "evals" else path.parent
-    record["files"] = _files(entry.get("files"), skill, where)
-    return read_record(record, folder=path.parent, verifier=verifier, where=where, files_folder=skill)
+    return read_record(record, source, where)
 
 
 def _check(entry: Mapping[str, Any], where: str) -> tuple[str, Any]:

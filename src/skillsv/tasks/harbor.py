@@ -10,7 +10,7 @@ import msgspec
 
 from skillsv.errors import TaskError
 from skillsv.model.task import Task
-from skillsv.tasks.digest import with_digest
+from skillsv.tasks.digest import Digester
 
 _BUILD_FILES = {"Dockerfile", "docker-compose.yaml", "docker-compose.yml", ".dockerignore"}
 
@@ -40,7 +40,7 @@ def read_harbor(folder: Path, verifier: str | None) -> Task:
         verifier=f"harbor:{folder.resolve()}" if folder / "tests" / "test.sh" in tests else verifier or "",
         metadata={"timeout_sec": _table(settings, "verifier").get("timeout_sec"), **metadata},
     )
-    return with_digest(task, folder, tests)
+    return Digester(folder)(task, tests)
 
 
 def _instruction(path: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import msgspec
 
 from skillsv.errors import TaskError
 from skillsv.model.task import Task
-from skillsv.tasks.digest import with_digest
+from skillsv.tasks.digest import Digester
 from skillsv.tasks.files import task_files
 
 KEYS = ("id", "input", "target", "stratum", "files", "verifier", "metadata")
@@ -20,6 +21,7 @@ _BOM = b"\xef\xbb\xbf"
 
 def read_jsonl(path: Path, verifier: str | None) -> Iterator[Task]:
     """One task per line that is not blank. A broken line is a TaskError that names `file:line`."""
+    source = Source(files=path.parent, verifier=verifier, digester=Digester(path.parent))
     first_line: dict[str, int] = {}
     with path.open("rb") as stream:
         for number, line in enumerate(stream, start=1):
@@ -27,7 +29,7 @@ def read_jsonl(path: Path, verifier: str | None) -> Iterator[Task]:
             if not text.strip():
                 continue
             where = f"{path}:{number}"
-            task = read_record(decode(text, where), folder=path.parent, verifier=verifier, where=where)
+            task = read_record(decode(text, where), source, where)
             if task.id in first_line:
                 raise TaskError(
                     f"The task id `{task.id}` stands already in line {first_line[task.id]}.",
@@ -51,27 +53,30 @@ def decode(text: bytes, where: str) -> Any:
         raise TaskError("This JSON is nested too deeply.", where=where) from error
 
 
-def read_record(
-    record: Any, *, folder: Path, verifier: str | None, where: str, files_folder: Path | None = None
-) -> Task:
-    """One task from its JSON object; keys we do not know go to `metadata`, unless they look like a slip.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """What all tasks of one file share: where their files are, the verifier of those that name none, and digests."""
 
-    `folder` is where the tasks lie, `files_folder` where their files are looked up (the same if None).
-    """
+    files: Path
+    verifier: str | None
+    digester: Digester
+
+
+def read_record(record: Any, source: Source, where: str) -> Task:
+    """One task from its JSON object; keys we do not know go to `metadata`, unless they look like a slip."""
     if not isinstance(record, dict):
         raise TaskError(f"A task must be a JSON object, not {kind(record)}.", where=where)
     extra = _unknown(record, where)
-    return with_digest(
+    return source.digester(
         Task(
             id=_id(record, where),
             input=_input(record, where),
             target=record.get("target"),
             stratum=_stratum(record, where),
-            files=task_files(record.get("files"), files_folder or folder, where),
-            verifier=_text(record, "verifier", where) or verifier or "",
+            files=task_files(record.get("files"), source.files, where),
+            verifier=_text(record, "verifier", where) or source.verifier or "",
             metadata={**extra, **_metadata(record, where)},
-        ),
-        folder,
+        )
     )
 
 
