@@ -8,7 +8,7 @@ from functools import cached_property
 
 from skillsv.compile.fences import CodeBlock, split_fences
 from skillsv.compile.frontmatter import Manifest
-from skillsv.model.skill import Edge, Finding, Layout, Lines, Location, Section, Skill, Span, UnitKind
+from skillsv.model.skill import Edge, Finding, Layout, Lines, Location, Section, Severity, Skill, Span, UnitKind
 
 TRIGGER = "m"
 """The id of the trigger unit m."""
@@ -118,4 +118,15 @@ def edge(rule: str, source: DraftUnit, target: DraftUnit, evidence: str, lines: 
         evidence=evidence,
         at=source.at(at),
         target_at=target.at(target_at),
+    )
+
+
+def empty_section(unit: DraftUnit, title: str, line: int) -> Finding:
+    """A reference to a section that has no unit gives no edge, but a warning."""
+    return Finding(
+        code="empty-section",
+        severity=Severity.WARNING,
+        message=f"The section “{title}” is referred to here but holds nothing. Fill it, or drop the reference.",
+        file=unit.file,
+        line=line,
     )

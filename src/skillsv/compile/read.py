@@ -6,25 +6,21 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from skillsv.compile.lines import BOM
 from skillsv.compile.options import CompileOptions
+from skillsv.compile.walk import MAIN, reason, unreadable, walk
 from skillsv.errors import SkillError
 from skillsv.model.skill import FileRole, Finding, Severity, Skill, SkillFile
 
-MAIN = "SKILL.md"
 LARGEST_IN_MEMORY = 4 * 1024 * 1024
 """A resource beyond this size stays on disk: digested in slices, copied when rendered, read by no rule."""
 
 _MARKDOWN = {".md", ".markdown", ".mdown", ".mkd", ".mdx", ".mdc"}
-_CACHES = {"__pycache__", "node_modules", "__MACOSX"}
-_CACHE_FILES = {".pyc", ".pyo"}
 _LEGAL = re.compile(r"(LICEN[SC]E|NOTICE|COPYING)([-._][\w.-]*)?", re.IGNORECASE)
 _LEGAL_SUFFIXES = {"", ".txt", ".md", ".rst", ".html"}
-_ANSWERS = "evals"
 _SLICE = 1024 * 1024
 
 
@@ -35,7 +31,7 @@ def read_skill(path: Path, options: CompileOptions | None = None) -> tuple[Skill
         mode = path.stat().st_mode
     except OSError as error:
         raise SkillError(
-            f"There is no skill at {path}: {_reason(error)}.", hint="Give a skill folder or one Markdown file."
+            f"There is no skill at {path}: {reason(error)}.", hint="Give a skill folder or one Markdown file."
         ) from error
     if stat.S_ISDIR(mode):
         return _read_folder(path, options)
@@ -51,11 +47,14 @@ def read_skill(path: Path, options: CompileOptions | None = None) -> tuple[Skill
 def _read_folder(root: Path, options: CompileOptions) -> tuple[Skill, tuple[Finding, ...]]:
     main, findings = _main_name(root)
     files = [_read_main(root / main, main, follow=False)]
-    for entry, role in _walk(root, "", main, options, findings):
+    for found in walk(root, main):
+        if isinstance(found, Finding):
+            findings.append(found)
+            continue
         try:
-            files.append(_read_file(root, entry, role))
+            files.append(_read_file(root, found.path, FileRole.CARRIED if found.nested else _role(found.path, options)))
         except OSError as error:
-            findings.append(_left_out("unreadable", f"cannot be read ({_reason(error)})", entry))
+            findings.append(unreadable(found.path, error))
     name = root.resolve().name or "skill"
     ordered = sorted(files, key=lambda file: (file.path != main, file.path))
     return Skill(name=name, root=root, main=main, files=tuple(ordered)), tuple(findings)
@@ -66,7 +65,7 @@ def _main_name(root: Path) -> tuple[str, list[Finding]]:
         names = sorted(entry.name for entry in root.iterdir() if entry.name.lower() == MAIN.lower())
     except OSError as error:
         raise SkillError(
-            f"The folder {root} cannot be read: {_reason(error)}.", hint="Check its permissions."
+            f"The folder {root} cannot be read: {reason(error)}.", hint="Check its permissions."
         ) from error
     if not names:
         raise SkillError(
@@ -92,48 +91,11 @@ def _read_main(path: Path, name: str, *, follow: bool) -> SkillFile:
         data = path.read_bytes()
     except OSError as error:
         raise SkillError(
-            f"The main file cannot be read: {_reason(error)}.", where=name, hint="Check its permissions."
+            f"The main file cannot be read: {reason(error)}.", where=name, hint="Check its permissions."
         ) from error
     if not data.removeprefix(BOM).strip():
         raise SkillError("The main file is empty.", where=name, hint="Write the skill first.")
     return _held(name, FileRole.MAIN, data, info, path)
-
-
-def _walk(
-    root: Path, folder: str, main: str, options: CompileOptions, findings: list[Finding], *, nested: bool = False
-) -> Iterator[tuple[str, FileRole]]:
-    """Paths below the folder with their roles, in sorted order; what is left out for a reason becomes a finding."""
-    pending = [(folder, nested)]
-    while pending:
-        here, inside = pending.pop()
-        try:
-            with os.scandir(root / here) as listing:
-                entries = sorted(listing, key=lambda entry: entry.name)
-        except OSError as error:
-            findings.append(_left_out("unreadable", f"cannot be read ({_reason(error)})", here))
-            continue
-        if here and not inside and any(entry.name.lower() == MAIN.lower() for entry in entries):
-            inside = True
-            findings.append(_note("nested-skill", "is another skill; it is carried along, not valued", here))
-        for entry in entries:
-            path = f"{here}/{entry.name}" if here else entry.name
-            if path == main or _is_skipped(entry.name):
-                continue
-            if entry.is_symlink():
-                findings.append(_left_out("symlink", "is a symbolic link, and links are never followed", path))
-            elif entry.is_dir(follow_symlinks=False):
-                if entry.name == _ANSWERS:
-                    findings.append(_note("evals", "holds answers and never reaches the agent", path))
-                else:
-                    pending.append((path, inside))
-            elif not entry.is_file(follow_symlinks=False):
-                findings.append(_left_out("special-file", "is not a regular file", path))
-            else:
-                yield path, FileRole.CARRIED if inside else _role(path, options)
-
-
-def _is_skipped(name: str) -> bool:
-    return name.startswith(".") or name in _CACHES or PurePosixPath(name).suffix in _CACHE_FILES
 
 
 def _role(path: str, options: CompileOptions) -> FileRole:
@@ -181,16 +143,3 @@ def _held(path: str, role: FileRole, data: bytes, info: os.stat_result, origin: 
         executable=bool(info.st_mode & 0o111),
         origin=origin,
     )
-
-
-def _left_out(code: str, why: str, path: str) -> Finding:
-    message = f"{path or 'The folder'} {why}; it is left out."
-    return Finding(code=code, severity=Severity.WARNING, message=message, file=path)
-
-
-def _note(code: str, what: str, path: str) -> Finding:
-    return Finding(code=code, severity=Severity.NOTE, message=f"{path}/ {what}.", file=path)
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from skillsv.compile.draft import Draft, DraftUnit, edge
+from skillsv.compile.draft import Draft, DraftUnit, edge, empty_section
 from skillsv.compile.names import plain
-from skillsv.model.skill import Edge
+from skillsv.model.skill import Edge, Finding
 
 _WORD = re.compile(r"\w+")
 _LEAST_WORDS = 2
@@ -21,24 +21,30 @@ class _Heading(NamedTuple):
     sections: list[int]
 
 
-def heading_ref(draft: Draft) -> Iterator[Edge]:
+def heading_ref(draft: Draft) -> Iterator[Edge | Finding]:
     """Edges to the primary units of quoted headings: outside code, never to the unit's own or an enclosing section."""
     headings = _by_first_word(draft)
     if not headings:
         return
     for unit in draft.body:
-        text = " ".join(plain(unit.prose).split())
         own = draft.ancestors(unit.heading)
-        seen: set[str] = {unit.id}
-        for found in _mentions(text, headings):
+        seen: set[int] = set()
+        for found in _mentions(" ".join(plain(unit.prose).split()), headings):
             section = next((one for one in found.sections if one not in own), None)
-            target = None if section is None else draft.primary.get(section)
-            if section is None or target is None or target.id in seen:
-                continue
-            seen.add(target.id)
-            lines = draft.sections[section].lines
-            evidence = f"quotes the heading “{found.words}” (line {lines.first if lines else 1})"
-            yield edge("R3", unit, target, evidence, (_line(unit, found.words), target.lines.first))
+            if section is not None and section not in seen:
+                seen.add(section)
+                yield from _refer(draft, unit, found.words, section)
+
+
+def _refer(draft: Draft, unit: DraftUnit, words: str, section: int) -> Iterator[Edge | Finding]:
+    line = _line(unit, words)
+    target = draft.primary.get(section)
+    if target is None:
+        yield empty_section(unit, words, line)
+    elif target.id != unit.id:
+        heading = draft.sections[section].lines
+        evidence = f"quotes the heading “{words}” (line {heading.first if heading else 1})"
+        yield edge("R3", unit, target, evidence, (line, target.lines.first))
 
 
 def _by_first_word(draft: Draft) -> dict[str, list[_Heading]]:
