@@ -9,6 +9,7 @@ from skillsv.errors import SettingsError
 from skillsv.model.coalition import Coalition
 from skillsv.model.edit import PruneStep
 from skillsv.model.skill import CompiledSkill
+from skillsv.model.value import Action, Verdict
 
 CountTokens = Callable[[Coalition], int]
 """The tokens of what a coalition renders to."""
@@ -46,6 +47,14 @@ def pruning_path(
             )
         )
     return tuple(steps)
+
+
+def removable(compiled: CompiledSkill, verdicts: Iterable[Verdict], actions: frozenset[Action]) -> frozenset[str]:
+    """The units with one of these verdicts that can go without taking along a unit that should stay."""
+    decided = {verdict.unit: verdict.action for verdict in verdicts}
+    may_go = {unit for unit, action in decided.items() if action in {Action.DELETE, Action.HARMFUL}}
+    chosen = (unit for unit, action in decided.items() if action in actions)
+    return frozenset(unit for unit in chosen if compiled.reverse_closure(frozenset({unit})) <= may_go)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

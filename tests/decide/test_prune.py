@@ -1,0 +1,92 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillsv.compile import CompileOptions, compile_files
+from skillsv.decide.prune import Goal, how_far, pruning_path, removable
+from skillsv.errors import SettingsError
+from skillsv.model.skill import FileRole, Skill, SkillFile
+from skillsv.model.value import Action, Verdict
+
+TEXT = b"""\
+# Words
+
+Say these:
+
+- Say one.
+- Say two.
+
+Say three.
+
+- Say four.
+"""
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    file = SkillFile(path="SKILL.md", role=FileRole.MAIN, data=TEXT, size=len(TEXT), digest="x")
+    skill = Skill(name="words", root=tmp_path_factory.mktemp("words"), main="SKILL.md", files=(file,))
+    return compile_files(skill, CompileOptions())
+
+
+def by_words(compiled, words):
+    return next(u.id for u in compiled.units if words.encode() in TEXT[u.span.start : u.span.end])
+
+
+def tokens(coalition):
+    return 10 * len(coalition)
+
+
+def test_a_worthless_lead_in_stands_while_its_list_is_worth_something(compiled):
+    lead, one, two, three, four = (by_words(compiled, words) for words in ("Say these", "one", "two", "three", "four"))
+    values = {lead: 0.0, one: 0.3, two: 0.1, three: -0.2, four: 0.05}
+    path = pruning_path(compiled, values, tokens)
+    assert [step.unit for step in path] == [three, four, two, lead]
+    assert path[-1].removed == (lead, one)
+    assert path[-1].kept == {compiled.trigger}
+    assert path[-1].lost_value == pytest.approx(0.25)
+
+
+@given(data=st.data())
+def test_every_step_leaves_a_closed_coalition(compiled, data):
+    values = {unit: data.draw(st.floats(-1, 1)) for unit in compiled.execution}
+    path = pruning_path(compiled, values, tokens)
+    kept = compiled.everything
+    for step in path:
+        assert step.kept == kept - set(step.removed)
+        assert compiled.closure(step.kept) == step.kept
+        kept = step.kept
+    assert kept == {compiled.trigger}
+    shares = [step.share_removed for step in path]
+    assert shares == sorted(shares)
+
+
+def test_goals_are_judged_along_the_path(compiled):
+    values = dict.fromkeys(compiled.execution, 0.1)
+    path = pruning_path(compiled, values, tokens)
+    assert path[how_far(path, Goal(to_tokens=40)) - 1].tokens_left <= 40
+    assert path[how_far(path, Goal(share=0.5)) - 1].share_removed >= 0.5
+    assert how_far(path, Goal(max_drop=0.0)) == 0
+    assert how_far(path, Goal(max_drop=0.15)) == 1
+
+
+@pytest.mark.parametrize("given", [{}, {"share": 0.2, "max_drop": 0.1}, {"share": 1.5}, {"to_tokens": -1}])
+def test_a_goal_that_says_nothing_clear_is_refused(given):
+    with pytest.raises(SettingsError):
+        Goal(**given)
+
+
+def test_a_size_that_cannot_be_reached_is_said(compiled):
+    path = pruning_path(compiled, dict.fromkeys(compiled.execution, 0.1), tokens)
+    with pytest.raises(SettingsError, match="cannot be made that small"):
+        how_far(path, Goal(to_tokens=3))
+
+
+def test_nothing_that_should_stay_goes_along(compiled):
+    lead, one, four = (by_words(compiled, words) for words in ("Say these", "one", "four"))
+    actions = dict.fromkeys(compiled.execution, Action.KEEP) | {lead: Action.HARMFUL, four: Action.DELETE}
+    verdicts = [Verdict(unit=unit, action=action, reason="") for unit, action in actions.items()]
+    both = frozenset({Action.DELETE, Action.HARMFUL})
+    assert removable(compiled, verdicts, both) == {four}
+    assert removable(compiled, verdicts, frozenset({Action.HARMFUL})) == frozenset()
+    assert one not in removable(compiled, verdicts, both)
