@@ -1,6 +1,9 @@
 """The runner: each rollout paid once, trouble apart from zeros, limits kept, nothing lost."""
 
+import os
 import random
+import signal
+import threading
 from dataclasses import replace
 from itertools import cycle, pairwise
 
@@ -22,6 +25,7 @@ from skillsv.model.rollout import FailureKind, Request, Usage
 from skillsv.rollout.budget import Dollars, Rollouts, Seconds, Tokens, budget
 from skillsv.rollout.ledger import Ledger
 from skillsv.rollout.options import RunnerOptions
+from skillsv.rollout.stop import Stop, stop_on_signals
 from skillsv.rollout.walk import chain_walk
 
 
@@ -83,6 +87,21 @@ def test_another_agent_or_task_text_or_replicate_is_another_rollout(tmp_path):
     again = World(tmp_path)
     again.run([chain_walk(replace(plan(), replicate=1), TRIGGER)])
     assert len(again.agent.calls) == paid
+
+
+def test_after_an_edit_only_renderings_that_changed_are_paid_for(tmp_path):
+    first = World(tmp_path)
+    first.run(chains())
+    edited = World(tmp_path, edited="u3")
+    edited.run(chains())
+    renderings = {
+        (event.tree, event.task) for event in edited.events if isinstance(event, RolloutFinished) and not event.reused
+    }
+    assert set(edited.agent.calls).isdisjoint(first.agent.calls)
+    assert 0 < len(renderings) == sum(edited.agent.calls.values()) < len(first.agent.calls)
+    back = World(tmp_path)
+    back.run(chains())
+    assert not back.agent.calls, "taking the edit back costs nothing"
 
 
 def test_no_more_at_once_than_jobs_and_all_of_them_used(tmp_path):
@@ -411,6 +430,59 @@ def test_one_runner_serves_the_checks_and_then_the_chains(tmp_path, expected):
     _, second, third = anyio.run(go)
     assert (second, third) == (expected, expected[:2])
     assert set(world.agent.calls.values()) == {1}
+
+
+def test_after_a_mistake_the_same_runner_starts_clean(tmp_path, expected):
+    world = World(tmp_path)
+
+    def broken():
+        yield (request(), request("t1"))
+        raise ZeroDivisionError
+
+    async def go():
+        with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+            runner = world.runner(ledger)
+            with pytest.raises(ZeroDivisionError):
+                await runner.run_policies([broken(), *chains()])
+            return await runner.run_policies(chains())
+
+    assert anyio.run(go) == expected
+
+
+def test_agents_that_hold_every_thread_do_not_keep_rollouts_from_being_saved(tmp_path):
+    world, held = World(tmp_path), threading.Event()
+
+    async def go():
+        pool = anyio.to_thread.current_default_thread_limiter()
+        pool.total_tokens = 1
+        with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+            async with anyio.create_task_group() as group:
+                group.start_soon(anyio.to_thread.run_sync, held.wait)
+                await anyio.lowlevel.checkpoint()
+                try:
+                    with anyio.fail_after(20):
+                        return await world.runner(ledger).run_policies(chains(1))
+                finally:
+                    held.set()
+
+    assert len(anyio.run(go)) == 1
+
+
+def test_ctrl_c_is_a_request_to_stop(tmp_path):
+    stop = Stop()
+
+    async def go():
+        async with anyio.create_task_group() as group:
+            group.start_soon(stop_on_signals, stop)
+            await anyio.wait_all_tasks_blocked()
+            for wanted in (1, 2):
+                os.kill(os.getpid(), signal.SIGINT)
+                while stop.level < wanted:
+                    await anyio.lowlevel.checkpoint()
+            group.cancel_scope.cancel()
+
+    anyio.run(go)
+    assert stop.level == 2
 
 
 def test_an_unknown_task_is_named(tmp_path):

@@ -35,9 +35,9 @@ def tasks(n: int) -> dict[str, Task]:
     return {f"t{index}": Task(id=f"t{index}", input=f"task {index}", digest=f"digest-{index}") for index in range(n)}
 
 
-def render(coalition: Coalition, operator: Operator, everything: Coalition) -> Rendering:
+def render(coalition: Coalition, operator: Operator, everything: Coalition, edited: str = "") -> Rendering:
     """Kept units by name; absent ones as dots when padded. The empty coalition is the bare agent."""
-    text = " ".join(sorted(coalition))
+    text = " ".join(f"{unit} (edited)" if unit == edited else unit for unit in sorted(coalition))
     if operator is Operator.PAD:
         text += " ." * len(everything - coalition)
     data = text.encode()
@@ -140,6 +140,7 @@ class World:
     time: FakeTime = field(default_factory=FakeTime)
     events: list[Event] = field(default_factory=list)
     tasks: Mapping[str, Task] = field(default_factory=dict)
+    edited: str = ""
     hear: Callable[[Event], None] = lambda event: None
 
     def runner(self, ledger: Ledger) -> Runner:
@@ -152,7 +153,7 @@ class World:
         return Runner(
             LocalEngine(self.agent, self.verifier, workspace=no_workspace),
             ledger,
-            lambda coalition, operator: render(coalition, operator, everything),
+            lambda coalition, operator: render(coalition, operator, everything, self.edited),
             self.tasks or tasks(self.b),
             self.agent.fingerprint,
             self.options,

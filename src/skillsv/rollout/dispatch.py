@@ -77,10 +77,15 @@ class Dispatcher:
         self._more = anyio.Event()
         self._closing = False
         self._group: TaskGroup | None = None
+        # A thread of its own: agents that are plain functions may hold all threads of the shared pool for minutes.
+        self._thread = anyio.CapacityLimiter(1)
 
     def open(self) -> None:
-        """Begin a stretch of work; `save_all` must run beside it."""
+        """Begin a stretch of work; `save_all` must run beside it. What an earlier one left behind is forgotten."""
         self._closing = False
+        self._active = self._landing = self._pauses = 0
+        self._queue.clear()
+        self.in_flight.clear()
 
     def work_in(self, group: TaskGroup) -> None:
         """Flights of this stretch run as tasks of `group`."""
@@ -243,7 +248,8 @@ class Dispatcher:
 
     async def _save(self, batch: list[Flight]) -> None:
         rollouts = [flight.rollout for flight in batch if flight.rollout is not None]
-        await anyio.to_thread.run_sync(partial(self._ledger.record, *rollouts, run=self._options.run))
+        save = partial(self._ledger.record, *rollouts, run=self._options.run)
+        await anyio.to_thread.run_sync(save, limiter=self._thread)
         for flight in batch:
             self._settle(flight)
         self._pump()
