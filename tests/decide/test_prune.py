@@ -41,8 +41,7 @@ def test_a_worthless_lead_in_stands_while_its_list_is_worth_something(compiled):
     lead, one, two, three, four = (by_words(compiled, words) for words in ("Say these", "one", "two", "three", "four"))
     values = {lead: 0.0, one: 0.3, two: 0.1, three: -0.2, four: 0.05}
     path = pruning_path(compiled, values, tokens)
-    assert [step.unit for step in path] == [three, four, two, lead]
-    assert path[-1].removed == (lead, one)
+    assert [step.unit for step in path] == [three, four, two, one, lead]
     assert path[-1].kept == {compiled.trigger}
     assert path[-1].lost_value == pytest.approx(0.25)
 
@@ -59,6 +58,15 @@ def test_every_step_leaves_a_closed_coalition(compiled, data):
     assert kept == {compiled.trigger}
     shares = [step.share_removed for step in path]
     assert shares == sorted(shares)
+
+
+def test_what_needs_a_removed_unit_goes_with_it(compiled):
+    lead, one, two = (by_words(compiled, words) for words in ("Say these", "one", "two"))
+    values = dict.fromkeys(compiled.execution, 0.1) | {lead: -0.5}
+    first = pruning_path(compiled, values, tokens)[0]
+    assert first.unit == lead
+    assert first.removed == (lead, one, two)
+    assert first.lost_value == pytest.approx(-0.3)
 
 
 def test_goals_are_judged_along_the_path(compiled):
