@@ -1,0 +1,5 @@
+"""How well estimators recover known values, rollout for rollout: Algorithm 1, the adaptive one, and simple baselines."""
+
+from skillsv.benchmarks.estimators.play import Player, play_adaptive, problem_of
+
+__all__ = ["Player", "play_adaptive", "problem_of"]

@@ -1,0 +1,55 @@
+"""Which tasks get the next rollouts: those where something is open, and every task now and then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from skillsv.rollout.adaptive.deciding import TaskTable
+
+Floats = npt.NDArray[np.float64]
+
+FLOOR = 0.15
+"""The share of rollouts that goes to all tasks alike, whatever seems to be settled."""
+
+ROTATIONS = 2
+"""Every task is visited this often before any is preferred."""
+
+
+def share_visits(
+    tables: Sequence[TaskTable],
+    rounds: npt.NDArray[np.int64],
+    weights: Floats | None,
+    count: int,
+    rng: np.random.Generator,
+) -> list[int]:
+    """Different tasks for one round of visits: many deciding units and few agreeing scores since the last surprise."""
+    if rounds.min() < ROTATIONS:
+        return [int(task) for task in np.lexsort((rng.random(len(tables)), rounds))[:count]]
+    openness = np.array([(len(table.units) + 0.3) / (1.0 + table.clean) for table in tables])
+    chance = _mixed(openness, weights)
+    return [int(task) for task in rng.choice(len(tables), size=count, replace=False, p=chance)]
+
+
+def share_noisy(
+    sums: Floats, rounds: npt.NDArray[np.int64], weights: Floats | None, count: int, rng: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    """Tasks for one round of closed sets: two in five in rotation, the rest where scores vary most."""
+    rotation = round(0.4 * count)
+    first = np.lexsort((rng.random(len(rounds)), rounds))
+    rotated = np.resize(first, rotation)
+    rate = (sums[:, 1] + 1.0) / (sums[:, 0] + 2.0)
+    chance = _mixed(np.sqrt(rate * (1.0 - rate) + 0.01), weights)
+    return np.concatenate([rotated, rng.choice(len(rounds), size=count - rotation, p=chance)]).astype(np.int64)
+
+
+def _mixed(openness: Floats, weights: Floats | None) -> Floats:
+    """Probabilities: a floor for all, the rest by openness, half of it by the judge's weights where there is one."""
+    own = openness / openness.sum()
+    if weights is not None and weights.sum() > 0:
+        own = 0.5 * own + 0.5 * weights / weights.sum()
+    chance: Floats = FLOOR / len(own) + (1.0 - FLOOR) * own
+    chance /= chance.sum()
+    return chance

@@ -1,0 +1,153 @@
+"""One visit to a task: ask where most is open, and trace every surprise to the unit that caused it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from skillsv.rollout.adaptive.deciding import Mask, Score, TaskTable, path_between
+from skillsv.rollout.adaptive.noise import Monitor
+
+EQUAL_ENDS = 0.25
+"""How much an unknown pattern between two equal scores counts, against one between two different scores."""
+
+ORDERS_LOOKED_AT = 32
+MOST_UNITS = 40
+"""Patterns are only told apart by this many deciding units when choosing what to ask; more are noise or chaos."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """One coalition to score for the visited task, with the reason."""
+
+    mask: Mask
+    why: str
+
+
+Visit = Generator[Ask, Score | None, None]
+"""Asks one coalition at a time; None means that no score will ever come."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pool:
+    """Feasible orders drawn once: `orders[q]` lists units, `place[q, i]` is the position of unit i."""
+
+    orders: npt.NDArray[np.int64]
+    place: npt.NDArray[np.int64]
+
+    @property
+    def size(self) -> int:
+        """The number of execution units."""
+        return int(self.orders.shape[1])
+
+    def prefix(self, number: int, length: int) -> Mask:
+        """The coalition of the first `length` units of one order."""
+        return sum(1 << unit for unit in self.orders[number, :length].tolist())
+
+
+def visit(table: TaskTable, pool: Pool, rng: np.random.Generator, monitor: Monitor) -> Visit:
+    """Settle what conflicts, score one coalition where most is open, and settle again."""
+    yield from _settle(table, pool, rng, monitor)
+    mask, why = choose_probe(table, pool, rng)
+    if mask not in table.seen:
+        yield from _score(table, mask, why)
+        yield from _settle(table, pool, rng, monitor)
+
+
+def _score(table: TaskTable, mask: Mask, why: str) -> Visit:
+    score = yield Ask(mask=mask, why=why)
+    if score is not None:
+        table.add(mask, score)
+
+
+def _settle(table: TaskTable, pool: Pool, rng: np.random.Generator, monitor: Monitor) -> Visit:
+    """Trace conflicts to units until all scores agree with their patterns, or a score stays missing."""
+    while table.conflict is not None and not monitor.noisy:
+        surprise = table.conflict[0]
+        if surprise not in (0, (1 << pool.size) - 1):
+            repeated = yield Ask(mask=surprise, why="repeat")
+            if repeated is not None:
+                monitor.repeats.append(repeated != table.seen[surprise])
+                if monitor.repeats[-1]:
+                    table.forget(surprise)
+                    continue
+        known = len(table.units)
+        yield from _trace(table, pool, rng, monitor)
+        if len(table.units) == known:
+            return
+
+
+def _trace(table: TaskTable, pool: Pool, rng: np.random.Generator, monitor: Monitor) -> Visit:
+    """Bisect between two conflicting coalitions down to one unit; then check that the new score stays."""
+    assert table.conflict is not None
+    order = pool.orders[int(rng.integers(len(pool.orders)))].tolist()
+    path = path_between(*table.conflict, order)
+    low, high = 0, len(path) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if path[middle] not in table.seen:
+            yield from _score(table, path[middle], "bisect")
+        if path[middle] not in table.seen:
+            return
+        if table.seen[path[middle]] == table.seen[path[low]]:
+            low = middle
+        else:
+            high = middle
+    table.learn((path[low] ^ path[high]).bit_length() - 1)
+    yield from _check(table, path, low, rng, monitor)
+
+
+def _check(table: TaskTable, path: Sequence[Mask], low: int, rng: np.random.Generator, monitor: Monitor) -> Visit:
+    """One coalition further along the path, on a random side of the jump."""
+    sides = [(low - 1, low + 1), (low + 2, low)]
+    sides = [side for side in sides if 0 <= side[0] < len(path) and path[side[0]] not in table.seen]
+    if not sides:
+        return
+    there, across = sides[int(rng.integers(len(sides)))]
+    score = yield Ask(mask=path[there], why="check")
+    if score is not None:
+        monitor.further.append(score == table.seen[path[across]])
+        table.add(path[there], score)
+
+
+def choose_probe(table: TaskTable, pool: Pool, rng: np.random.Generator) -> tuple[Mask, str]:
+    """The next coalition to score, always a prefix of a feasible order: an unknown pattern, or a forecast to verify.
+
+    Among the unknown patterns along some orders, the one with most weight: it counts fully between known patterns of
+    different scores. With none unknown, a random prefix verifies the forecast. Where exactly the prefix ends among the
+    units that decide nothing (so far) is random, so that every probe also looks for units still hidden.
+    """
+    numbers = rng.integers(len(pool.orders), size=ORDERS_LOOKED_AT)
+    best = _open_pattern(table, pool, numbers) if table.units else None
+    if best is None:
+        return pool.prefix(int(numbers[0]), int(rng.integers(1, max(pool.size, 2)))), "verify"
+    number, rank = int(numbers[best[0]]), best[1]
+    places = np.sort(pool.place[number, table.units[:MOST_UNITS]])
+    last = int(places[rank]) if rank < len(places) else pool.size
+    return pool.prefix(number, int(rng.integers(int(places[rank - 1]) + 1, last + 1))), "pattern"
+
+
+def _open_pattern(table: TaskTable, pool: Pool, numbers: npt.NDArray[np.int64]) -> tuple[int, int] | None:
+    """Row and rank (how many deciding units are in) of an occurrence of the weightiest unknown pattern."""
+    units = table.units[:MOST_UNITS]
+    ranked = np.argsort(pool.place[numbers][:, units], axis=1).tolist()
+    weight: dict[Mask, float] = {}
+    where: dict[Mask, tuple[int, int]] = {}
+    for row, ranks in enumerate(ranked):
+        pattern, before, waiting = 0, table.knows(0), []
+        for rank, place in enumerate(ranks, start=1):
+            pattern |= 1 << units[place]
+            after = table.knows(pattern)
+            if after is None:
+                waiting.append(pattern)
+                where.setdefault(pattern, (row, rank))
+                continue
+            for unknown in waiting:
+                weight[unknown] = weight.get(unknown, 0.0) + (1.0 if after != before else EQUAL_ENDS)
+            before, waiting = after, []
+    if not weight:
+        return None
+    return where[max(weight, key=lambda pattern: (weight[pattern], -pattern))]
