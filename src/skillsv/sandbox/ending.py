@@ -6,7 +6,6 @@ import contextlib
 import os
 import signal
 import sys
-from pathlib import Path
 
 import anyio
 import anyio.to_thread
@@ -62,33 +61,31 @@ def _running(leader: int, mark: str, known: frozenset[int]) -> frozenset[int]:
     """
     if not sys.platform.startswith("linux"):
         return frozenset()
-    wanted = f"{MARK}={mark}".encode()
+    wanted = f"{MARK}={mark}\0".encode()
     found = set()
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            state, group, session = _status(entry)
-            ours = leader in {group, session} or int(entry.name) in known or wanted in _environment(entry)
-            if state not in _ENDED and ours:
-                found.add(int(entry.name))
+    for number in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208 - once per rollout, so names will do
+        state, group, session = _status(number)
+        if state in _ENDED:
+            continue
+        if leader in {group, session} or int(number) in known or wanted in _proc(number, "environ"):
+            found.add(int(number))
     return frozenset(found)
 
 
-_ENDED = {"Z", "X", ""}
+_ENDED = {b"Z", b"X", b""}
 """States of a process that has ended: it waits to be collected, is being removed, or is not there."""
 
 
-def _status(process: Path) -> tuple[str, int, int]:
-    """State, process group and session from `/proc/PID/stat`; the name before them may hold spaces and brackets."""
-    try:
-        fields = (process / "stat").read_bytes().rpartition(b")")[2].split()
-        return fields[0].decode(), int(fields[2]), int(fields[3])
-    except (OSError, IndexError):
-        return "", 0, 0
+def _status(process: str) -> tuple[bytes, int, int]:
+    """State, process group and session of a process; its name, which stands before them, may hold anything."""
+    fields = _proc(process, "stat").rpartition(b")")[2].split(maxsplit=4)
+    return (fields[0], int(fields[2]), int(fields[3])) if len(fields) > 4 else (b"", 0, 0)
 
 
-def _environment(process: Path) -> list[bytes]:
-    """The environment a process was started with; nothing where it is gone or not ours."""
+def _proc(process: str, what: str) -> bytes:
+    """What the system says of a process; nothing where it is gone or not ours to ask."""
     try:
-        return (process / "environ").read_bytes().split(b"\0")
+        with open(f"/proc/{process}/{what}", "rb", buffering=0) as stream:  # noqa: PTH123 - as above
+            return stream.readall()
     except OSError:
-        return []
+        return b""
