@@ -52,9 +52,23 @@ class SharedLuck:
         return self.noise * repeats / self._answers**2
 
     def per_unit(self) -> npt.NDArray[np.float64]:
-        """The variance for each unit alone."""
-        alone = np.eye(self._seats.shape[1], dtype=np.bool_)
-        return np.array([self.variance(row) for row in alone], dtype=np.float64)
+        """The variance for each unit alone, in one pass over all steps."""
+        repeats = np.zeros(self._seats.shape[1])
+        if self.noise <= 0:
+            return repeats
+        meetings: dict[tuple[int, int], list[ChainRecord]] = {}
+        for record, seats, prefixes, length in zip(
+            self._records, self._seats.tolist(), self._prefixes, self._evaluated.sum(axis=1).tolist(), strict=True
+        ):
+            for place, seat in enumerate(seats[:length]):
+                # The prefix holds the unit or not, so the two sides of its step never share a key.
+                meetings.setdefault((seat, prefixes[place]), []).append(record)
+                meetings.setdefault((seat, prefixes[place + 1]), []).append(record)
+        for (seat, _), group in meetings.items():
+            if len(group) > 1:
+                repeats[seat] += _coincidences(group)
+        variance: npt.NDArray[np.float64] = self.noise * repeats / self._answers**2
+        return variance
 
     def of_anchors(self) -> float:
         """The variance for the mean score of one anchor, which every chain asks about."""
