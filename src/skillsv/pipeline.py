@@ -21,17 +21,18 @@ import numpy as np
 from skillsv import __version__
 from skillsv.agents import AgentOptions, make_agent
 from skillsv.compile import CompileOptions, compile_skill
-from skillsv.decide import verdicts
+from skillsv.decide import Goal, how_far, pruning_path, removable, verdicts
 from skillsv.errors import BudgetReached, Interrupted, RecordsError, SkillSVError, Unavailable
 from skillsv.estimate import EstimateOptions, estimate_chains
 from skillsv.model.chain import ChainPlan, ChainRecord
-from skillsv.model.coalition import Coalition, Operator
+from skillsv.model.coalition import Coalition, Operator, Rendering
+from skillsv.model.edit import PruneStep
 from skillsv.model.events import Note, RunFinished, RunStarted
 from skillsv.model.protocols import Agent, Listener, Verifier
 from skillsv.model.rollout import Usage
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.task import PanelA, PanelB
-from skillsv.model.value import Estimate, Spending, UnitReport, Valuation
+from skillsv.model.value import Action, Estimate, Spending, UnitReport, Valuation
 from skillsv.order import Sampler
 from skillsv.render import Renderer, token_counter
 from skillsv.report import page, valuation_dict
@@ -58,6 +59,7 @@ from skillsv.tasks import draw_window, load_tasks, make_verifier, split_panels
 NO_TRUNCATION = (1.0, 1.0, 1.0)
 USUAL_GAMMAS = (GAMMA_LOW, GAMMA_EXPECTED, GAMMA_HIGH)
 NOISE_TASKS = 3
+REMOVABLE = frozenset({Action.DELETE, Action.HARMFUL})
 ORDER_STREAM, WINDOW_STREAM = 0, 1
 
 
@@ -278,8 +280,9 @@ def manifest(prepared: Prepared) -> Mapping[str, Any]:
         "chains": len(prepared.plans),
         "version": __version__,
         "about": {
-            "skill": str(prepared.job.skill),
-            "tasks": str(prepared.job.tasks),
+            "skill": str(prepared.job.skill.absolute()),
+            "tasks": str(prepared.job.tasks.absolute()),
+            "folder": str(prepared.job.folder.absolute()),
             "forecast": prepared.forecast.expected.rollouts,
             "settings": {name: value for name, value in table.items() if name not in RESULT_SETTINGS},
         },
@@ -419,6 +422,65 @@ def spending_of(folder: RunFolder, found: Mapping[str, Any]) -> Spending:
     status = folder.status()
     announced = found["about"]["forecast"]
     return Spending(spent=status.rollouts, reused=status.reused, failed=status.missing, forecast=announced)
+
+
+# ---- edit: a shorter skill, from the values ----
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruned:
+    """A shorter skill: what goes, step by step, and both versions as files."""
+
+    steps: tuple[PruneStep, ...]
+    before: Rendering
+    after: Rendering
+    tokens_before: int
+    tokens_after: int
+
+    @property
+    def removed(self) -> tuple[str, ...]:
+        """All units that go."""
+        return tuple(unit for step in self.steps for unit in step.removed)
+
+
+def prune(run: Run, goal: Goal | None, actions: frozenset[Action] = REMOVABLE) -> Pruned:
+    """Shorten the skill of a run: as far as the goal asks, or by the verdicts in `actions` where there is none."""
+    renderer = make_renderer(run.compiled, run.settings)
+    values = {unit.id: unit.value.net.value for unit in run.valuation.units}
+    among = None
+    if goal is None:
+        among = removable(run.compiled, (unit.verdict for unit in run.valuation.units), actions)
+    path = pruning_path(run.compiled, values, lambda kept: tokens_of_kept(renderer, kept), among)
+    steps = path if goal is None else path[: how_far(path, goal)]
+    everything = run.compiled.everything
+    after = renderer.render(steps[-1].kept if steps else everything, Operator.DELETE)
+    return Pruned(
+        steps=steps,
+        before=renderer.render(everything, Operator.DELETE),
+        after=after,
+        tokens_before=renderer.total_tokens,
+        tokens_after=renderer.count_tokens(after),
+    )
+
+
+def original_of(folder: Path, run: Run, *, check: bool = True) -> Path:
+    """Where the skill of a run was read from; with `check`, refused where it has changed since."""
+    found = RunFolder(folder).manifest() or {}
+    place = Path(found["about"]["skill"])
+    if check:
+        now = compile_skill(place, compile_options(run.settings))
+        if now.digest != run.compiled.digest:
+            raise RecordsError(
+                "the skill has changed since it was valued.",
+                where=str(place),
+                hint="Write to another folder with -o, or value it again.",
+            )
+    return place
+
+
+def tokens_of_kept(renderer: Renderer, kept: Coalition) -> int:
+    """The tokens of what a coalition renders to by deletion."""
+    return renderer.count_tokens(renderer.render(kept, Operator.DELETE))
 
 
 def make_renderer(compiled: CompiledSkill, settings: Settings) -> Renderer:

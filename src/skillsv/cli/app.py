@@ -26,6 +26,7 @@ COMMANDS = (
     ("value", "skillsv.cli.value:value", "Value every unit of a skill with your tasks and your agent."),
     ("status", "skillsv.cli.status:status", "Say how far a run is and what it has spent."),
     ("estimate", "skillsv.cli.estimate:estimate", "Estimate again from the records of a run, at no cost."),
+    ("prune", "skillsv.cli.prune:prune", "Write a shorter skill, by the values of a run."),
     ("report", "skillsv.cli.report:report", "Write the report page of a run."),
     ("bench", "skillsv.cli.bench:bench_app", "Run benchmarks with known or published answers."),
 )

@@ -1,0 +1,161 @@
+"""`skillsv prune`: a shorter skill, by the values of a run."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from skillsv.cli.flags import Json
+from skillsv.errors import OutputError, SettingsError
+from skillsv.model.edit import PruneStep
+from skillsv.model.value import Action
+
+if TYPE_CHECKING:
+    from skillsv.pipeline import Pruned, Run
+
+
+def prune(
+    run: Annotated[Path, Parameter(help="The folder of a run.")],
+    /,
+    *,
+    to_tokens: Annotated[int | None, Parameter(help="Prune until so many tokens are left.")] = None,
+    share: Annotated[float | None, Parameter(help="Prune until this share of the tokens is gone.")] = None,
+    max_drop: Annotated[float | None, Parameter(help="Prune while the values lost add up to no more.")] = None,
+    only: Annotated[Literal["harmful", "delete"] | None, Parameter(help="Remove only units with this verdict.")] = None,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="Write the shorter skill here.")] = None,
+    in_place: Annotated[bool, Parameter(negative=(), help="Change the skill itself.")] = False,
+    force: Annotated[bool, Parameter(negative=(), help="Replace the output folder if it is there.")] = False,
+    diff: Annotated[bool, Parameter(negative=(), help="Show what changes.")] = False,
+    json: Json = False,
+) -> int:
+    """skillsv prune .skillsv/my-skill --max-drop 0.02 -o my-shorter-skill
+
+    Write a shorter skill: units go in ascending value, each with all that needs it. Without a goal, the units go whose
+    verdict is 'delete' or 'harmful'. A patch is written beside the folder. Prove it with 'skillsv confirm'.
+    """  # noqa: D403, D415 - help begins with an example
+    from skillsv.cli.printing import deliver, json_text
+    from skillsv.decide import Goal
+    from skillsv.pipeline import REMOVABLE, load_run
+    from skillsv.pipeline import prune as shorten
+
+    given = any(value is not None for value in (to_tokens, share, max_drop))
+    if only and given:
+        raise SettingsError("--only and a goal ask for two things at once.", hint="Give one of them.")
+    if in_place and output is not None:
+        raise SettingsError("--in-place and -o ask for two places at once.", hint="Give one of them.")
+    loaded = load_run(run)
+    actions = frozenset({Action(only)}) if only else REMOVABLE
+    goal = Goal(to_tokens=to_tokens, share=share, max_drop=max_drop) if given else None
+    pruned = shorten(loaded, goal, actions)
+    _write(loaded, pruned, run, output, in_place=in_place, force=force)
+    if diff:
+        _show_difference(pruned)
+    summary = _summary(loaded, pruned)
+    deliver(json_text(summary) if json else "\n".join(_sentences(loaded, pruned)) + "\n", None)
+    return 0
+
+
+def _write(run: Run, pruned: Pruned, folder: Path, output: Path | None, *, in_place: bool, force: bool) -> None:
+    from skillsv.pipeline import original_of
+    from skillsv.render.target import new_folder
+    from skillsv.report.patch import patch_lines
+    from skillsv.sandbox.workspace import write_tree
+
+    patch = "".join(patch_lines(pruned.before.contents, pruned.after.contents))
+    if in_place:
+        _change_in_place(original_of(folder, run), pruned)
+    elif output is not None:
+        with new_folder(
+            output, skill=original_of(folder, run, check=False), main=pruned.after.main, force=force
+        ) as new:
+            write_tree(pruned.after, new)
+        place = output.with_name(f"{output.name}.patch")
+        place.write_text(patch, encoding="utf-8", errors="surrogateescape", newline="")
+        print(f"Wrote {output} and {place}.", file=sys.stderr)
+
+
+def _change_in_place(skill: Path, pruned: Pruned) -> None:
+    """Write what changed, remove what is gone; everything else in the folder stays as it is."""
+    top = skill.parent if skill.is_file() else skill
+    old, new = pruned.before.contents, pruned.after.contents
+    try:
+        for path in old.keys() - new.keys():
+            (top / path).unlink()
+        for path, data in new.items():
+            if old.get(path) != data:
+                half = (top / path).with_name(f".{Path(path).name}.new")
+                half.write_bytes(data)
+                shutil.copymode(top / path, half)
+                half.replace(top / path)
+    except OSError as trouble:
+        raise OutputError(f"{trouble.strerror}.", where=str(trouble.filename or skill)) from trouble
+    print(f"Changed {skill}.", file=sys.stderr)
+
+
+def _show_difference(pruned: Pruned) -> None:
+    from skillsv.cli.printing import print_lines
+    from skillsv.cli.styles import styled_patch
+
+    print_lines(styled_patch(pruned.before.contents, pruned.after.contents))
+
+
+def _sentences(run: Run, pruned: Pruned) -> list[str]:
+    if not pruned.steps:
+        return ["Nothing to remove: no unit is shown to be worthless or harmful."]
+    before, after = pruned.tokens_before, pruned.tokens_after
+    share = after / before if before else 1.0
+    gone = f"{len(pruned.removed)} of {len(run.compiled.execution)} units go"
+    change = -100 * pruned.steps[-1].lost_value
+    return [
+        *(_sentence(run, step) for step in pruned.steps),
+        f"{gone}; {after:,} of {before:,} tokens stay ({share:.0%}).",
+        f"By the values, the score changes by {change:+.1f} points. 'skillsv confirm' proves it on tasks not used yet.",
+    ]
+
+
+def _sentences(run: Run, pruned: Pruned) -> list[str]:
+    if not pruned.steps:
+        return ["Nothing to remove: no unit is shown to be worthless or harmful."]
+    before, after = pruned.tokens_before, pruned.tokens_after
+    share = after / before if before else 1.0
+    return [
+        *(_sentence(run, step) for step in pruned.steps),
+        f"{len(pruned.removed)} of {len(run.compiled.execution)} units go; "
+        f"{after:,} of {before:,} tokens stay ({share:.0%}).",
+        f"By the values, the score changes by {-100 * pruned.steps[-1].lost_value:+.1f} points; "
+        "'skillsv confirm' proves it on tasks not used so far.",
+    ]
+
+
+def _sentence(run: Run, step: PruneStep) -> str:
+    verdict = next(unit.verdict for unit in run.valuation.units if unit.id == step.unit)
+    others = [unit for unit in step.removed if unit != step.unit]
+    along = f" Takes along {', '.join(others)}." if others else ""
+    return f"{step.unit} ({verdict.action}): {verdict.reason}{along}"
+
+
+def _summary(run: Run, pruned: Pruned) -> dict[str, Any]:
+    reasons = {unit.id: unit.verdict.reason for unit in run.valuation.units}
+    return {
+        "schema": "skillsv.pruned/1",
+        "skill": run.compiled.skill.name,
+        "tokens_before": pruned.tokens_before,
+        "tokens_after": pruned.tokens_after,
+        "removed": list(pruned.removed),
+        "kept": [unit for unit in run.compiled.execution if unit in pruned.after.coalition],
+        "path": [
+            {
+                "unit": step.unit,
+                "removed": list(step.removed),
+                "tokens_left": step.tokens_left,
+                "share_removed": step.share_removed,
+                "lost_value": step.lost_value,
+                "reason": reasons[step.unit],
+            }
+            for step in pruned.steps
+        ],
+    }
