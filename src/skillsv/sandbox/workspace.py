@@ -17,6 +17,7 @@ from skillsv.errors import RolloutError
 from skillsv.model.coalition import RenderedFile, Rendering
 from skillsv.model.rollout import FailureKind
 from skillsv.model.task import Task
+from skillsv.sandbox.spares import keep_spare, take_spare
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
 
@@ -73,8 +74,8 @@ class fresh_workspace:  # noqa: N801 - reads as a verb: `with fresh_workspace(ta
         async with fresh_workspace(task) as folder:
             outcome = await agent.run(skill, task, replicate, folder)
 
-    `parent` is where it is made (the system's temporary folder if None). The `async` form copies and removes in a
-    thread where there is anything to copy or remove.
+    `parent` is where it is made. If None, it is made in the system's temporary folder, and one that a rollout left
+    empty serves the next. The `async` form copies and removes in a thread.
     """
 
     def __init__(self, task: Task, *, parent: Path | None = None) -> None:
@@ -94,7 +95,8 @@ class fresh_workspace:  # noqa: N801 - reads as a verb: `with fresh_workspace(ta
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        self._remove()
+        if not self._kept(kind):
+            self._remove()
 
     async def __aenter__(self) -> Path:
         folder = self._make()
@@ -109,13 +111,19 @@ class fresh_workspace:  # noqa: N801 - reads as a verb: `with fresh_workspace(ta
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        await self._remove_aside()
+        if not self._kept(kind):
+            await self._remove_aside()
 
     def _make(self) -> Path:
-        parent = self._parent or Path(tempfile.gettempdir())
+        parent = _resolved(self._parent or Path(tempfile.gettempdir()))
+        spare = take_spare(parent) if self._parent is None else None
         with disk_trouble(parent):
-            self._folder = Path(tempfile.mkdtemp(prefix="skillsv-", dir=_resolved(parent)))
+            self._folder = spare or Path(tempfile.mkdtemp(prefix="skillsv-", dir=parent))
         return self._folder
+
+    def _kept(self, trouble: type[BaseException] | None) -> bool:
+        """Whether it was kept for the next; never after trouble, when a function left to itself may still write."""
+        return trouble is None and self._parent is None and self._folder is not None and keep_spare(self._folder)
 
     def _fill(self, folder: Path) -> None:
         with disk_trouble(folder):
@@ -126,9 +134,7 @@ class fresh_workspace:  # noqa: N801 - reads as a verb: `with fresh_workspace(ta
                 place.chmod(0o755 if origin.stat().st_mode & 0o111 else 0o644)  # the agent may edit its copy
 
     async def _remove_aside(self) -> None:
-        """Remove an empty folder at once, a full one in a thread; never skipped by a cancellation."""
-        if self._folder is None or _removed_empty(self._folder):
-            return
+        """Remove the folder in a thread; never skipped by a cancellation."""
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(self._remove)
 
@@ -141,14 +147,6 @@ class fresh_workspace:  # noqa: N801 - reads as a verb: `with fresh_workspace(ta
 def _resolved(folder: Path) -> Path:
     """The folder without symlinks, so that a program finds itself where its environment says it is."""
     return folder.resolve()
-
-
-def _removed_empty(folder: Path) -> bool:
-    try:
-        folder.rmdir()
-    except OSError:
-        return False
-    return True
 
 
 def _make_removable(_function: object, path: str, _error: object) -> None:

@@ -62,7 +62,7 @@ def test_the_default_serves_tasks_that_name_none(tmp_path):
         ("magic", "x", "there is no such verifier. Known: exact, contains, regex, numeric, choice, json"),
         ("regex", "(", "the regular expression '(' is broken"),
         ("regex", 3, "must be a regular expression"),
-        ("numeric", "many", "the target 'many' is not a number"),
+        ("numeric", "many", "the target many is not a number"),
         ("numeric:x", 3, "of the task `t1`"),
         ("contains", "", "not empty"),
         ("python:none.py:score", "x", "There is no such file."),

@@ -104,7 +104,7 @@ def test_a_tolerance_that_is_none_is_refused(tolerance):
         numeric(10, tolerance)
 
 
-@pytest.mark.parametrize("target", ["none", True, {"a": 1}, [[1]]])
+@pytest.mark.parametrize("target", ["none", True, {"a": 1}, [[1]], 10**400, -(10**400), float("nan")])
 def test_a_target_that_is_no_number_is_refused(target):
     with pytest.raises(ValueError):
         numeric(target)

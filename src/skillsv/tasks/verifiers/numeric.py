@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from typing import Any
 
 from skillsv.tasks.verifiers.scoring import Check
@@ -32,8 +33,9 @@ def numeric(target: Any, tolerance: str = "") -> Check:
 
 def _value(value: Any) -> float:
     number = last_number(value) if isinstance(value, str) else value
-    if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number):
-        raise ValueError(f"the target {value!r} is not a number")
+    usable = isinstance(number, (int, float)) and not isinstance(number, bool)
+    if not usable or not abs(number) <= sys.float_info.max:  # also false for NaN; a huge int would not become a float
+        raise ValueError(f"the target {str(value)[:60]} is not a number to compare with")
     return float(number)
 
 
