@@ -33,8 +33,8 @@ def numeric(target: Any, tolerance: str = "") -> Check:
 
 def _value(value: Any) -> float:
     number = last_number(value) if isinstance(value, str) else value
-    usable = isinstance(number, (int, float)) and not isinstance(number, bool)
-    if not usable or not abs(number) <= sys.float_info.max:  # also false for NaN; a huge int would not become a float
+    largest = sys.float_info.max  # NaN is not below it, and an integer above it would not become a float
+    if isinstance(number, bool) or not isinstance(number, (int, float)) or not abs(number) <= largest:
         raise ValueError(f"the target {str(value)[:60]} is not a number to compare with")
     return float(number)
 
