@@ -117,20 +117,6 @@ def _sentences(run: Run, pruned: Pruned) -> list[str]:
     ]
 
 
-def _sentences(run: Run, pruned: Pruned) -> list[str]:
-    if not pruned.steps:
-        return ["Nothing to remove: no unit is shown to be worthless or harmful."]
-    before, after = pruned.tokens_before, pruned.tokens_after
-    share = after / before if before else 1.0
-    return [
-        *(_sentence(run, step) for step in pruned.steps),
-        f"{len(pruned.removed)} of {len(run.compiled.execution)} units go; "
-        f"{after:,} of {before:,} tokens stay ({share:.0%}).",
-        f"By the values, the score changes by {-100 * pruned.steps[-1].lost_value:+.1f} points; "
-        "'skillsv confirm' proves it on tasks not used so far.",
-    ]
-
-
 def _sentence(run: Run, step: PruneStep) -> str:
     verdict = next(unit.verdict for unit in run.valuation.units if unit.id == step.unit)
     others = [unit for unit in step.removed if unit != step.unit]
