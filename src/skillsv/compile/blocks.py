@@ -30,8 +30,7 @@ class TopBlock(NamedTuple):
 _ITEM = re.compile(r"([-*+]|\d{1,9}[.)]) {1,4}(?=[^ \t])")
 _RULE = re.compile(r"([-*_])[ \t]*(?:\1[ \t]*){2,}$")
 _HEADING = re.compile(r"(#{1,6})(?:[ \t]+(.*))?$")
-_CLOSING = re.compile(r"(?:^|[ \t]+)#+$")
-_FENCE = re.compile(r" {0,3}(`{3,}(?!.*`)|~{3,})")
+_FENCE = re.compile(r" {0,3}(`{3,}+(?!.*`)|~{3,}+)")
 _FORMS = {
     "paragraph_open": "paragraph",
     "fence": "fence",
@@ -82,7 +81,10 @@ def _heading(line: str, at: int) -> TopBlock | None:
     match = _HEADING.match(line) if line[0] == "#" else None
     if match is None:
         return None
-    title = _CLOSING.sub("", (match[2] or "").strip(" \t")).strip()
+    title = (match[2] or "").strip(" \t")
+    without_marks = title.rstrip("#")
+    if without_marks != title and without_marks[-1:] in {"", " ", "\t"}:
+        title = without_marks.strip()
     return TopBlock("heading", at, at + 1, title, len(match[1]))
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from textwrap import dedent
 
-_OPEN = re.compile(r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})[ \t]*([^\s`]*)([^`]*)$")
+_OPEN = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}+|~{3,}+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,10 +29,10 @@ def split_fences(text: str) -> tuple[str, tuple[CodeBlock, ...]]:
     for number, line in enumerate(text.split("\n")):
         if not fence:
             opening = _OPEN.match(line)
-            if opening is None or (opening[1][0] == "`" and "`" in opening[3]):
+            if opening is None or (opening[1][0] == "`" and "`" in line[opening.end() :]):
                 prose.append(line)
                 continue
-            fence, language, code = opening[1], opening[2], []
+            fence, language, code = opening[1], line[opening.end() :].strip(), []
             start = number + 1
         elif _closes(line, fence):
             blocks.append(_block(language, code, start))
@@ -51,5 +51,6 @@ def _closes(line: str, fence: str) -> bool:
 
 
 def _block(language: str, code: list[str], line: int) -> CodeBlock:
-    name = language.strip("{}").lstrip(".").split(",")[0].lower()
+    words = language.replace(",", " ").replace("{", " ").replace("}", " ").split()
+    name = words[0].lstrip(".").lower() if words else ""
     return CodeBlock(language=name, code=dedent("\n".join(code)), line=line)

@@ -11,7 +11,8 @@ from urllib.parse import unquote
 from skillsv.compile.draft import Draft, DraftUnit
 from skillsv.compile.names import github_slug
 
-_CODE_SPAN = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
+_BACKTICKS = re.compile(r"`+")
+_NOT_LINE_END = re.compile(r"[^\n]")
 _INLINE = re.compile(
     r"\]\(\s*(?:<([^<>\n]*)>|((?:[^\s()<>]|\([^\s()]*\))+))(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^)]*\)))?\s*\)"
 )
@@ -32,13 +33,15 @@ def links_of(unit: DraftUnit, definitions: Mapping[str, str]) -> Iterator[Link]:
     if "[" not in unit.text:
         return
     text = without_code_spans(unit.prose)
-    for match in _INLINE.finditer(text):
-        yield Link(match[1] if match[1] is not None else match[2], unit.line(match.start(), text))
+    found = [(match.start(), match[1] if match[1] is not None else match[2]) for match in _INLINE.finditer(text)]
     if definitions:
-        for match in _REFERENCE.finditer(text):
-            destination = definitions.get(_label(match[2] or match[1]))
-            if destination is not None:
-                yield Link(destination, unit.line(match.start(), text))
+        labels = ((match.start(), _label(match[2] or match[1])) for match in _REFERENCE.finditer(text))
+        found += [(start, definitions[label]) for start, label in labels if label in definitions]
+    line, counted = unit.lines.first, 0
+    for start, destination in sorted(found):
+        line += text.count("\n", counted, start)
+        counted = start
+        yield Link(destination, line)
 
 
 def definitions_of(units: tuple[DraftUnit, ...]) -> dict[str, str]:
@@ -54,13 +57,13 @@ def definitions_of(units: tuple[DraftUnit, ...]) -> dict[str, str]:
 def anchors_of(draft: Draft) -> dict[str, int]:
     """Sections of the main file by GitHub's anchor: lower case, hyphens, `-1` and on for repeated titles."""
     found: dict[str, int] = {}
+    copies: dict[str, int] = {}
     for index, section in enumerate(draft.sections):
         if section.kind == "heading":
-            slug = github_slug(section.title)
-            candidate, copy = slug, 0
+            candidate = slug = github_slug(section.title)
             while candidate in found:
-                copy += 1
-                candidate = f"{slug}-{copy}"
+                copies[slug] = copies.get(slug, 0) + 1
+                candidate = f"{slug}-{copies[slug]}"
             found[candidate] = index
     return found
 
@@ -82,10 +85,26 @@ def local_path(destination: str, file: str) -> tuple[list[str], str]:
 
 
 def without_code_spans(text: str) -> str:
-    """The text with inline code blanked, as long as before."""
-    if "`" not in text:
-        return text
-    return _CODE_SPAN.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    """The text with inline code blanked, as long as before. A span ends at a run of as many backticks, if any."""
+    runs = [match.span() for match in _BACKTICKS.finditer(text)]
+    partner: dict[int, int] = {}
+    latest: dict[int, int] = {}
+    for index in range(len(runs) - 1, -1, -1):
+        length = runs[index][1] - runs[index][0]
+        if length in latest:
+            partner[index] = latest[length]
+        latest[length] = index
+    kept: list[str] = []
+    done = index = 0
+    while index < len(runs):
+        closing = partner.get(index)
+        if closing is None or "\n\n" in text[runs[index][1] : runs[closing][0]]:
+            index += 1
+            continue
+        start, end = runs[index][0], runs[closing][1]
+        kept += [text[done:start], _NOT_LINE_END.sub(" ", text[start:end])]
+        done, index = end, closing + 1
+    return "".join((*kept, text[done:]))
 
 
 def _label(text: str) -> str:

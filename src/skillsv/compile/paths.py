@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from skillsv.compile.draft import Draft, DraftUnit
 
-_TOKEN = re.compile(r"[A-Za-z0-9_.@+~/{}$%-]*[./][A-Za-z0-9_.@+~/{}$%-]+")
+_TOKEN = re.compile(r"[A-Za-z0-9_.@+~/{}$%-]+")
 _USUAL = re.compile(r"[A-Za-z0-9_.@+~/-]+")
 _PREFIX = re.compile(r"(?:\./|\$?\{[^{}]*\}/|\$\w+/|%\w+%/)+")
 _GENERIC_STEMS = {"index", "readme", "__init__", "__main__", "main", "changelog", "contributing", "setup", "config"}
@@ -55,6 +55,8 @@ class PathIndex:
         folder = posixpath.dirname(unit.file)
         for match in _TOKEN.finditer(text):
             written = match[0].rstrip(".-~{$%")
+            if "." not in written and "/" not in written:
+                continue
             resource = self._resolve(written, match.start(), text, folder)
             if resource is not None:
                 yield Mention(written, match.start(), resource)

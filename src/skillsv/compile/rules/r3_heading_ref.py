@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from skillsv.compile.draft import Draft, DraftUnit, edge, empty_section
@@ -23,7 +24,7 @@ class _Heading(NamedTuple):
 
 def heading_ref(draft: Draft) -> Iterator[Edge | Finding]:
     """Edges to the primary units of quoted headings: outside code, never to the unit's own or an enclosing section."""
-    headings = _by_first_word(draft)
+    headings = _by_first_words(draft)
     if not headings:
         return
     for unit in draft.body:
@@ -47,27 +48,30 @@ def _refer(draft: Draft, unit: DraftUnit, words: str, section: int) -> Iterator[
         yield edge("R3", unit, target, evidence, (line, target.lines.first))
 
 
-def _by_first_word(draft: Draft) -> dict[str, list[_Heading]]:
+def _by_first_words(draft: Draft) -> dict[tuple[str, str], list[_Heading]]:
+    """Headings by their first two words (the second empty if there is only one), the longest first."""
     sections: dict[str, list[int]] = {}
     for index, section in enumerate(draft.sections):
         if section.kind == "heading":
             sections.setdefault(" ".join(plain(section.title).split()), []).append(index)
-    found: dict[str, list[_Heading]] = {}
+    found: dict[tuple[str, str], list[_Heading]] = {}
     for words in sorted(sections, key=lambda title: (-len(title), title)):
-        first = _WORD.search(words)
-        if first and len(words.split()) >= _LEAST_WORDS and len(words) >= _LEAST_CHARACTERS:
-            found.setdefault(first[0], []).append(_Heading(words, first.start(), sections[words]))
+        if len(words.split()) >= _LEAST_WORDS and len(words) >= _LEAST_CHARACTERS and (first := _WORD.search(words)):
+            second = _WORD.search(words, first.end())
+            key = (first[0], second[0] if second else "")
+            found.setdefault(key, []).append(_Heading(words, first.start(), sections[words]))
     return found
 
 
-def _mentions(text: str, headings: dict[str, list[_Heading]]) -> Iterator[_Heading]:
+def _mentions(text: str, headings: dict[tuple[str, str], list[_Heading]]) -> Iterator[_Heading]:
     """Headings quoted in the text, the longest at each place, none inside another."""
     done = 0
-    for word in _WORD.finditer(text):
-        if word.start() < done:
+    words = [(match[0], match.start()) for match in _WORD.finditer(text)]
+    for (word, at), (following, _) in pairwise([*words, ("", 0)]):
+        if at < done:
             continue
-        for heading in headings.get(word[0], ()):
-            start = word.start() - heading.lead
+        for heading in (*headings.get((word, following), ()), *headings.get((word, ""), ())):
+            start = at - heading.lead
             if start >= 0 and text.startswith(heading.words, start) and _stands_alone(text, start, heading.words):
                 done = start + len(heading.words)
                 yield heading
@@ -76,7 +80,7 @@ def _mentions(text: str, headings: dict[str, list[_Heading]]) -> Iterator[_Headi
 
 def _stands_alone(text: str, start: int, words: str) -> bool:
     end = start + len(words)
-    if text[:start].rstrip(" ").endswith("#"):
+    if text[max(0, start - 8) : start].rstrip(" ").endswith("#"):
         return False
     before_ok = start == 0 or not (text[start - 1].isalnum() and words[0].isalnum())
     return before_ok and (end == len(text) or not (text[end].isalnum() and words[-1].isalnum()))

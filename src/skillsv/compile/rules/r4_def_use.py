@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -44,9 +45,9 @@ def def_use(draft: Draft) -> Iterator[Edge]:
     """Edges from uses in code and inline code to definitions in code blocks and code files, and for imports."""
     codes = [code for unit in draft.readable for code in _codes(unit)]
     yield from _imports(draft, codes)
-    names, variables = _tables(codes)
-    for use in _uses(draft, codes, names, variables):
-        target = _resolve(use, names, variables)
+    table = _table(codes)
+    for use in _uses(draft, codes, table):
+        target = _resolve(use, table)
         if target is not None:
             evidence = f"uses {use.name} (line {use.line}), defined in {target.unit.file}:{target.line}"
             yield edge("R4", use.unit, target.unit, evidence, (use.line, target.line))
@@ -74,56 +75,74 @@ def _imports(draft: Draft, codes: list[_Code]) -> Iterator[Edge]:
                 yield edge("R4", code.unit, target, evidence, (code.line + line, 1))
 
 
-Table = dict[tuple[str, str], list[_Definition]]
-"""Definitions in document order by language family and name."""
+class _Table:
+    """Definitions by language family, name and scope (a heading for plain variables), in document order."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str, int | None], list[_Definition]] = {}
+        self.words: set[tuple[str, str]] = set()
+
+    def add(self, family: str, name: str, scope: int | None, definition: _Definition) -> None:
+        self._found.setdefault((family, name, scope), []).append(definition)
+        self.words.add((family, name))
+
+    def of(self, family: str, name: str, scope: int | None) -> list[_Definition]:
+        return self._found.get((family, name, scope), [])
 
 
-def _tables(codes: list[_Code]) -> tuple[Table, Table]:
-    names: Table = {}
-    variables: Table = {}
+def _table(codes: list[_Code]) -> _Table:
+    table = _Table()
     for code in codes:
+        family = code.language.family
         for name, line in code.found.names.items():
             if name != _ENTRY:
-                names.setdefault((code.language.family, name), []).append(_Definition(code.unit, code.line + line))
+                table.add(family, name, None, _Definition(code.unit, code.line + line))
         if code.unit.kind is not UnitKind.RESOURCE:
             for name, line in code.found.variables.items():
-                key = (code.language.family, name)
-                variables.setdefault(key, []).append(_Definition(code.unit, code.line + line))
-    return names, variables
+                table.add(family, name, code.unit.heading, _Definition(code.unit, code.line + line))
+    return table
 
 
-def _uses(draft: Draft, codes: list[_Code], names: Table, variables: Table) -> Iterator[_Use]:
+def _uses(draft: Draft, codes: list[_Code], table: _Table) -> Iterator[_Use]:
     """Uses in the main file of names that something defines; code that mentions none of them is not parsed again."""
-    if not names and not variables:
+    if not table.words:
         return
     for code in codes:
         family = code.language.family
-        words = {word for word in _WORD.findall(code.text) if (family, word) in names or (family, word) in variables}
+        words = {word for word in _WORD.findall(code.text) if (family, word) in table.words}
         if code.unit.kind is not UnitKind.RESOURCE and words:
             free = code.language.use(code.text) & words
             for name, line in first_lines(code.text, free).items():
                 yield _Use(code.unit, name, code.line + line, (family,))
-    for unit in draft.body if names else ():
+    for unit in draft.body:
         prose = unit.prose
         for match in _INLINE.finditer(prose) if "`" in prose else ():
             yield _Use(unit, match[1].removesuffix("()"), unit.line(match.start(), prose), _FAMILIES)
 
 
-def _resolve(use: _Use, names: Table, variables: Table) -> _Definition | None:
+def _resolve(use: _Use, table: _Table) -> _Definition | None:
     """The definition that a reader would take: the nearest above, else the first below, else the only file's."""
     for family in use.families:
-        found = names.get((family, use.name), [])
-        near = variables.get((family, use.name), []) if len(use.families) == 1 else []
-        if any(one.unit.id == use.unit.id for one in (*found, *near)):
+        shared = table.of(family, use.name, None)
+        near = table.of(family, use.name, use.unit.heading) if len(use.families) == 1 else []
+        above = [one for one in (_last_before(shared, use.unit), _last_before(near, use.unit)) if one is not None]
+        if any(_defines_itself(found, use.unit) for found in (shared, near)):
             return None
-        body = [one for one in found if one.unit.kind is not UnitKind.RESOURCE]
-        same_section = [one for one in near if one.unit.heading == use.unit.heading]
-        above = [one for one in (*body, *same_section) if one.unit.place < use.unit.place]
         if above:
             return max(above, key=lambda one: (one.unit.place, one.line))
-        if body:
-            return body[0]
-        files = {one.unit.id: one for one in reversed(found)}
-        if len(files) == 1:
-            return next(iter(files.values()))
+        if shared and shared[0].unit.kind is not UnitKind.RESOURCE:
+            return shared[0]
+        if shared and shared[0].unit.id == shared[-1].unit.id:
+            return shared[0]
     return None
+
+
+def _last_before(found: list[_Definition], unit: DraftUnit) -> _Definition | None:
+    """The last definition above the unit. Files come after the whole body, so none of them is above."""
+    at = bisect_left(found, unit.place, key=lambda one: one.unit.place)
+    return found[at - 1] if at else None
+
+
+def _defines_itself(found: list[_Definition], unit: DraftUnit) -> bool:
+    at = bisect_left(found, unit.place, key=lambda one: one.unit.place)
+    return at < len(found) and found[at].unit.id == unit.id
