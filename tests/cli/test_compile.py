@@ -1,5 +1,6 @@
 import json
 import sys
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -124,7 +125,21 @@ def test_a_file_name_that_is_no_unicode_survives_every_form(tea, capsys):
         (tea / odd).write_text("x")
     except OSError:
         pytest.skip("this file system takes only Unicode names")
-    assert odd in {unit["file"] for unit in compiled(capsys, tea)["units"]}
+    assert odd in {finding["file"] for finding in compiled(capsys, tea)["findings"]}
     for arguments in ([], ["--graph", "svg"], ["--graph", "dot"]):
         assert run(["compile", str(tea), *arguments]) == 0
         capsys.readouterr().out.encode("utf-8")
+
+
+def test_folders_that_nest_too_deep_for_json_are_one_sentence(tea, capsys, monkeypatch):
+    monkeypatch.chdir(tea)
+    for _ in range(600):
+        Path("a").mkdir()
+        monkeypatch.chdir("a")
+    Path("f.txt").write_text("x")
+    monkeypatch.chdir(tea)
+    assert run(["compile", ".", "--json"]) in {0, 2}
+    assert "Traceback" not in capsys.readouterr().err
+    assert run(["compile", "."]) == 0
+    assert run(["lint", "."]) == 0
+    assert "f.txt" in capsys.readouterr().out

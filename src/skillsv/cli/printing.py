@@ -29,7 +29,11 @@ def print_lines(lines: Iterable[Line]) -> None:
 
 def json_text(value: Any) -> str:
     """JSON in plain ASCII: file names that are no valid Unicode come through every pipe, as escapes."""
-    return json.dumps(value, indent=2, ensure_ascii=True) + "\n"
+    try:
+        return json.dumps(value, indent=2, ensure_ascii=True) + "\n"
+    except RecursionError:
+        # Readers of JSON stop at such depths, too: only folders that nest hundreds deep lead here.
+        raise OutputError("The result nests too deeply for JSON.", hint="Flatten the folders of the skill.") from None
 
 
 def deliver(text: str, path: Path | None) -> None:

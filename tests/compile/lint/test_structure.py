@@ -1,7 +1,10 @@
 """Files, paths, symbols, cycles and answers: what the parts of a skill get wrong about each other."""
 
 import json
+import re
+from pathlib import Path
 
+import skillsv.compile as compile_package
 from skillsv.compile import CompileOptions
 from skillsv.compile.lint import CHECKS, finding_titles
 from skillsv.model.skill import Severity
@@ -138,6 +141,14 @@ def test_every_code_is_listed_once_with_a_title():
     codes = [check.code for check in CHECKS]
     assert len(set(codes)) == len(codes)
     assert all(finding_titles()[code] for code in codes)
+
+
+def test_what_the_compiler_finds_on_its_way_has_a_title_too():
+    source = Path(compile_package.__file__).parent
+    texts = [path.read_text() for path in source.rglob("*.py") if "lint" not in path.parts]
+    codes = {code for text in texts for code in re.findall(r"(?:code=|_left_out\(|_note\()\"([a-z0-9-]+)\"", text)}
+    assert len(codes) > 8
+    assert codes <= set(finding_titles())
 
 
 def test_messages_end_with_what_to_do(lint):

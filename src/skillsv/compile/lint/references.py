@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from posixpath import basename, dirname, normpath, splitext
 
 from skillsv.compile.lint.subject import Remark, Subject
@@ -64,52 +64,49 @@ def unreached(subject: Subject) -> Iterator[Remark]:
         yield Remark(words, unit.file)
 
 
-@dataclass(slots=True)
-class _Mentions:
-    """Names of files and folders that occur in text that the agent comes to read."""
-
-    names: set[str]
-    folders: set[str]
-
-    def add(self, data: bytes) -> None:
-        for token in set(_TOKEN.findall(data.decode("utf-8", errors="replace"))):
-            trimmed = token.rstrip("*.").strip()
-            if trimmed.endswith("/"):
-                self.folders.add(trimmed.strip("./"))
-            elif "/" in token and token.endswith("*"):
-                self.folders.add(dirname(trimmed).strip("./"))
-            else:
-                self.names.add(basename(trimmed))
-
-    def lead_to(self, path: str) -> bool:
-        """Whether the file (by a telling name, its ending may be missing), its module, or a folder above was named."""
-        stem = splitext(path)[0]
-        title = basename(stem)
-        telling = title if "-" in title or "_" in title.strip("_") else basename(path)
-        parts = path.split("/")[:-1]
-        above = {"/".join(parts[first:last]) for last in range(1, len(parts) + 1) for first in range(last)}
-        named = {basename(path), telling, stem.replace("/", ".")} & self.names
-        return bool(named) or bool(above & self.folders)
-
-
 def _reached(compiled: CompiledSkill) -> frozenset[str]:
+    """The units that the main file leads to: by the rules' edges, or by words that are weaker than a rule asks for."""
     files = {file.path: file.data or b"" for file in compiled.skill.files}
-    mentions = _Mentions(names=set(), folders=set())
-    mentions.add(files[compiled.skill.main])
-    start = {unit.id for unit in compiled.units if compiled.skill.main in _files_of(unit)}
-    reached: frozenset[str] = frozenset()
-    while start:
-        found = compiled.closure(reached | start)
-        for unit in sorted(found - reached - {compiled.trigger}):
-            for path in _files_of(compiled.unit[unit]) - {compiled.skill.main}:
-                mentions.add(files[path])
-        reached = found
-        start = {
-            unit.id
-            for unit in compiled.units
-            if unit.id not in reached and any(mentions.lead_to(path) for path in _files_of(unit))
-        }
+    ways: dict[str, list[str]] = defaultdict(list)
+    for unit in compiled.units:
+        for path in _files_of(unit) - {compiled.skill.main}:
+            for word in _words_for(path):
+                ways[word].append(unit.id)
+    reached = frozenset(unit.id for unit in compiled.units if compiled.skill.main in _files_of(unit))
+    reached = compiled.closure(reached)
+    unread = list(dict.fromkeys(path for unit in sorted(reached) for path in sorted(_files_of(compiled.unit[unit]))))
+    while unread:
+        found = {unit for word in _words_in(files[unread.pop()]) for unit in ways.get(word, ())} - reached
+        more = compiled.closure(frozenset(found)) - reached
+        reached |= more
+        unread += [path for unit in sorted(more) for path in sorted(_files_of(compiled.unit[unit]))]
     return reached
+
+
+def _words_for(path: str) -> set[str]:
+    """The words that lead to a file: its name (a telling one also without ending), its module, a folder above it."""
+    stem = splitext(path)[0]
+    title = basename(stem)
+    words = {basename(path), stem.replace("/", ".")}
+    if "-" in title or "_" in title.strip("_"):
+        words.add(title)
+    folder = dirname(path)
+    while folder:
+        words |= {f"{folder}/", f"{basename(folder)}/"}
+        folder = dirname(folder)
+    return words
+
+
+def _words_in(data: bytes) -> Iterator[str]:
+    """Names of files and folders in a text; a folder ends in a slash, as does the folder of a glob."""
+    for token in set(_TOKEN.findall(data.decode("utf-8", errors="replace"))):
+        trimmed = token.rstrip("*.")
+        if trimmed.endswith("/"):
+            yield trimmed.removeprefix("./")
+        elif "/" in token and token.endswith("*"):
+            yield f"{dirname(trimmed).removeprefix('./')}/"
+        else:
+            yield basename(trimmed)
 
 
 def _files_of(unit: Unit) -> set[str]:

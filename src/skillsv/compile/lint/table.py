@@ -75,6 +75,8 @@ CHECKS: tuple[Check, ...] = (
 COMPILER_TITLES: Mapping[str, str] = {
     "dangling-link": "A link that leads nowhere",
     "evals": "Tasks and answers inside the skill",
+    "empty-section": "A reference to a section without content",
+    "file-name": "A file name that is not UTF-8",
     "frontmatter-yaml": "Frontmatter that is not YAML",
     "main-name": "The main file is not called SKILL.md",
     "nested-skill": "A skill inside the skill",
