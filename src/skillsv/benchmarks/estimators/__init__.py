@@ -1,4 +1,4 @@
-"""How well estimators recover known values, rollout for rollout: Algorithm 1, the adaptive one, and simple baselines."""
+"""How well estimators recover known values, rollout for rollout: Algorithm 1, the adaptive one, simple baselines."""
 
 from skillsv.benchmarks.estimators.play import Player, play_adaptive, problem_of
 

@@ -14,8 +14,12 @@ from skillsv.estimate.adaptive.surrogate import fit_surrogate
 DRAWS = 60
 SURROGATE_ORDERS = 100
 
-HIDDEN, OWN, ANYWHERE = 1.0, 1.0, 1.0
-"""Deterministic branch: what an unexplained task may hide, on units that decide it, and on all others (calibrated)."""
+HIDDEN, HALVED_AFTER, QUIET = 0.2, 5.0, 0.3
+"""Steady agents: the expected squared error of one task's values right after a surprise; how many agreeing scores it
+takes to halve it; how much smaller it is on a task that no unit is known to decide. Chosen on planted games."""
+
+WIDER = 1.4
+"""Errors of a steady agent's values are rare and large, so intervals need more than a normal's width. Chosen likewise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,23 +49,34 @@ def steady_values(scored: Scored, tasks: int, place: Numbers, rng: np.random.Gen
     effects = pattern_effects(scored, tasks, place)
     values = effects.values.mean(axis=0)
     doubt = _hidden(effects)
-    error = np.sqrt((doubt**2).sum(axis=0) / tasks**2 + effects.spread**2)
+    error = np.sqrt(WIDER**2 * doubt.sum(axis=0) / tasks**2 + effects.spread**2)
     return Drawn(
         values=values,
-        draws=values + rng.standard_normal((DRAWS, len(values))) * error,
-        tasks=np.sqrt((doubt**2).sum(axis=1)),
+        draws=values + _standard_normal((DRAWS, len(values)), rng) * error,
+        tasks=np.sqrt(doubt.sum(axis=1)),
     )
 
 
-def _hidden(effects: Effects) -> Floats:
-    """How far phi of each unit on each task may be off [tasks, units].
+def _standard_normal(shape: tuple[int, int], rng: np.random.Generator) -> Floats:
+    """Normal draws whose columns have mean zero and variance one exactly, so that luck does not widen an interval."""
+    luck = rng.standard_normal(shape)
+    luck -= luck.mean(axis=0)
+    scaled: Floats = luck / luck.std(axis=0)
+    return scaled
 
-    Patterns filled in, and units still hidden, which c agreeing scores in a row leave a chance of about 1/(c + 2).
+
+def _hidden(effects: Effects) -> Floats:
+    """The expected squared error of each unit's value on each task [tasks, units].
+
+    Units still hidden, and patterns filled in. Half of an error falls on the units that decide the task, the other
+    half on the rest, most often on units that decide other tasks.
     """
-    open_share = effects.unknown / 2 + HIDDEN / (effects.clean + 2.0)
-    often = effects.deciding.mean(axis=0) + 0.5 / effects.deciding.size
-    scale = np.sqrt(OWN * effects.deciding + ANYWHERE * often)
-    doubt: Floats = open_share[:, None] * scale
+    deciding = effects.deciding.astype(np.float64)
+    count = deciding.sum(axis=1)
+    surprise = np.where(count > 0, 1.0, QUIET) * HIDDEN / (1.0 + (effects.clean / HALVED_AFTER) ** 2)
+    elsewhere = deciding.sum(axis=0) + 1.0
+    share = deciding / np.maximum(count, 1.0)[:, None] + elsewhere / elsewhere.sum()
+    doubt: Floats = (surprise + effects.unknown**2)[:, None] * share / 2.0
     return doubt
 
 

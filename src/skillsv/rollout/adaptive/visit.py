@@ -14,6 +14,9 @@ from skillsv.rollout.adaptive.noise import Monitor
 EQUAL_ENDS = 0.25
 """How much an unknown pattern between two equal scores counts, against one between two different scores."""
 
+DECIDES_HERE, ANY_UNIT = 2.0, 0.5
+"""Weights of looking where a unit enters: one that decides this task, any one; against 1 for deciding elsewhere."""
+
 ORDERS_LOOKED_AT = 32
 MOST_UNITS = 40
 """Patterns are only told apart by this many deciding units when choosing what to ask; more are noise or chaos."""
@@ -48,10 +51,15 @@ class Pool:
         return sum(1 << unit for unit in self.orders[number, :length].tolist())
 
 
-def visit(table: TaskTable, pool: Pool, rng: np.random.Generator, monitor: Monitor) -> Visit:
-    """Settle what conflicts, score one coalition where most is open, and settle again."""
+def visit(
+    table: TaskTable, pool: Pool, rng: np.random.Generator, monitor: Monitor, elsewhere: npt.NDArray[np.float64]
+) -> Visit:
+    """Settle what conflicts, score one coalition where most is open, and settle again.
+
+    `elsewhere` says for each unit on how many other tasks it is known to decide.
+    """
     yield from _settle(table, pool, rng, monitor)
-    mask, why = choose_probe(table, pool, rng)
+    mask, why = choose_probe(table, pool, rng, elsewhere)
     if mask not in table.seen:
         yield from _score(table, mask, why)
         yield from _settle(table, pool, rng, monitor)
@@ -113,21 +121,34 @@ def _check(table: TaskTable, path: Sequence[Mask], low: int, rng: np.random.Gene
         table.add(path[there], score)
 
 
-def choose_probe(table: TaskTable, pool: Pool, rng: np.random.Generator) -> tuple[Mask, str]:
+def choose_probe(
+    table: TaskTable, pool: Pool, rng: np.random.Generator, elsewhere: npt.NDArray[np.float64]
+) -> tuple[Mask, str]:
     """The next coalition to score, always a prefix of a feasible order: an unknown pattern, or a forecast to verify.
 
     Among the unknown patterns along some orders, the one with most weight: it counts fully between known patterns of
-    different scores. With none unknown, a random prefix verifies the forecast. Where exactly the prefix ends among the
-    units that decide nothing (so far) is random, so that every probe also looks for units still hidden.
+    different scores. With none unknown, a forecast is verified where a unit enters, because the scores on both sides
+    of that step are its marginal: most often a unit that decides this task, else one that decides others.
     """
     numbers = rng.integers(len(pool.orders), size=ORDERS_LOOKED_AT)
     best = _open_pattern(table, pool, numbers) if table.units else None
     if best is None:
-        return pool.prefix(int(numbers[0]), int(rng.integers(1, max(pool.size, 2)))), "verify"
+        unit = int(rng.choice(pool.size, p=_suspicion(table, elsewhere)))
+        number = int(numbers[0])
+        return pool.prefix(number, int(pool.place[number, unit]) + int(rng.integers(2))), "verify"
     number, rank = int(numbers[best[0]]), best[1]
     places = np.sort(pool.place[number, table.units[:MOST_UNITS]])
     last = int(places[rank]) if rank < len(places) else pool.size
     return pool.prefix(number, int(rng.integers(int(places[rank - 1]) + 1, last + 1))), "pattern"
+
+
+def _suspicion(table: TaskTable, elsewhere: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """How likely each unit's step is worth a look: it decides here, it decides elsewhere, or it is any unit at all."""
+    chance = ANY_UNIT / len(elsewhere) + elsewhere / max(elsewhere.sum(), 1.0)
+    if table.units:
+        chance[table.units] += DECIDES_HERE / len(table.units)
+    chance /= chance.sum()
+    return chance
 
 
 def _open_pattern(table: TaskTable, pool: Pool, numbers: npt.NDArray[np.int64]) -> tuple[int, int] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from skillsv.model.chain import Observation
 from skillsv.model.coalition import Coalition, Operator
@@ -101,8 +102,10 @@ class _Run:
         before, count = len(self.observations), min(self.options.visits, len(self.problem.tasks))
         tasks = share_visits(self.tables, self.rounds, self.weights(), count, self.rng)
         live: list[tuple[int, Visit, Ask]] = []
+        elsewhere = self.decided()
         for task in tasks:
-            going = visit(self.tables[task], self.pool, np.random.default_rng(self.rng.integers(2**63)), self.monitor)
+            luck = np.random.default_rng(self.rng.integers(2**63))
+            going = visit(self.tables[task], self.pool, luck, self.monitor, elsewhere)
             self.rounds[task] += 1
             _advance(live, task, going, None)
         while live and not self.ended:
@@ -124,7 +127,12 @@ class _Run:
         batch = [(task, Ask(mask=draw_closed(self.needed, self.rng), why="closed-set")) for task in tasks.tolist()]
         yield from self.ask(batch)
 
-    def weights(self) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
+    def decided(self) -> npt.NDArray[np.float64]:
+        """On how many tasks each unit is known to decide."""
+        units = [unit for table in self.tables for unit in table.units]
+        return np.bincount(np.array(units, dtype=np.int64), minlength=self.pool.size).astype(np.float64)
+
+    def weights(self) -> npt.NDArray[np.float64] | None:
         """What the judge says about where verdicts are open, task by task."""
         if not self.standing.tasks:
             return None
