@@ -217,3 +217,29 @@ def test_a_name_that_is_not_utf8_is_left_out_with_a_warning(folder):
 def test_the_files_come_in_one_order(folder):
     _write(folder, **{"b.md": "x", "a/z.md": "x", "a.md": "x"})
     assert list(_roles(folder)) == ["SKILL.md", "a.md", "a/z.md", "b.md"]
+
+
+def test_a_main_file_among_others_says_that_it_is_read_alone(folder):
+    _write(folder, **{"a.md": "x"})
+    skill, findings = read_skill(folder / "SKILL.md")
+    assert [file.path for file in skill.files] == ["SKILL.md"]
+    assert [finding.code for finding in findings] == ["single-file"]
+
+
+def test_links_of_a_single_file_may_lead_to_its_neighbours(tmp_path):
+    (tmp_path / "AGENTS.md").write_text("See [docs](docs/x.md) and [gone](#gone).\n")
+    findings = compile_skill(tmp_path / "AGENTS.md").findings
+    assert [finding.message.split()[3] for finding in findings if finding.code == "dangling-link"] == ["#gone"]
+
+
+def test_together_the_files_in_memory_are_bounded(folder, monkeypatch):
+    monkeypatch.setattr(module, "LARGEST_TOGETHER", 10)
+    _write(folder, **{"a.md": "x" * 6, "b.md": "x" * 6, "c.md": "x" * 4})
+    skill, _ = read_skill(folder)
+    assert [file.path for file in skill.files if file.data is None] == ["b.md"]
+
+
+def test_a_main_file_that_nobody_can_read_is_no_skill(folder, monkeypatch):
+    monkeypatch.setattr(module, "LARGEST_MAIN", 3)
+    with pytest.raises(SkillError, match="more than any agent can read"):
+        read_skill(folder)

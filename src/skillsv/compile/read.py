@@ -18,6 +18,12 @@ from skillsv.model.skill import FileRole, Finding, Severity, Skill, SkillFile
 LARGEST_IN_MEMORY = 4 * 1024 * 1024
 """A resource beyond this size stays on disk: digested in slices, copied when rendered, read by no rule."""
 
+LARGEST_TOGETHER = 256 * 1024 * 1024
+"""Once so much is held, further resources stay on disk, too."""
+
+LARGEST_MAIN = 64 * 1024 * 1024
+"""No agent could read a main file beyond this size."""
+
 _MARKDOWN = {".md", ".markdown", ".mdown", ".mkd", ".mdx", ".mdc"}
 _LEGAL = re.compile(r"(LICEN[SC]E|NOTICE|COPYING)([-._][\w.-]*)?", re.IGNORECASE)
 _LEGAL_SUFFIXES = {"", ".txt", ".md", ".rst", ".html"}
@@ -41,23 +47,33 @@ def read_skill(path: Path, options: CompileOptions | None = None) -> tuple[Skill
             hint="Give a skill folder, or a file that ends in .md.",
         )
     main = _read_main(path, path.name, follow=True)
-    return Skill(name=path.stem, root=path.parent, main=path.name, files=(main,), single_file=True), ()
+    findings = (_alone(path),) if path.name == MAIN and len(list(path.parent.iterdir())) > 1 else ()
+    return Skill(name=path.stem, root=path.parent, main=path.name, files=(main,), single_file=True), findings
 
 
 def _read_folder(root: Path, options: CompileOptions) -> tuple[Skill, tuple[Finding, ...]]:
     main, findings = _main_name(root)
     files = [_read_main(root / main, main, follow=False)]
+    room = LARGEST_TOGETHER
     for found in walk(root, main):
         if isinstance(found, Finding):
             findings.append(found)
             continue
+        role = FileRole.CARRIED if found.nested else _role(found.path, options)
         try:
-            files.append(_read_file(root, found.path, FileRole.CARRIED if found.nested else _role(found.path, options)))
+            files.append(_read_file(root, found.path, role, min(room, LARGEST_IN_MEMORY)))
         except OSError as error:
             findings.append(unreadable(found.path, error))
+        else:
+            room -= 0 if files[-1].data is None else files[-1].size
     name = root.resolve().name or "skill"
     ordered = sorted(files, key=lambda file: (file.path != main, file.path))
     return Skill(name=name, root=root, main=main, files=tuple(ordered)), tuple(findings)
+
+
+def _alone(path: Path) -> Finding:
+    message = f"Only this file is read. Give the folder {path.parent.resolve().name} to include the files beside it."
+    return Finding(code="single-file", severity=Severity.NOTE, message=message, file=path.name)
 
 
 def _main_name(root: Path) -> tuple[str, list[Finding]]:
@@ -88,6 +104,12 @@ def _read_main(path: Path, name: str, *, follow: bool) -> SkillFile:
         info = path.stat()
         if not stat.S_ISREG(info.st_mode):
             raise SkillError("The main file is not a regular file.", where=name, hint="Give a folder with a real file.")
+        if info.st_size > LARGEST_MAIN:
+            raise SkillError(
+                f"The main file has {info.st_size} bytes, more than any agent can read.",
+                where=name,
+                hint="Give the skill's own SKILL.md.",
+            )
         data = path.read_bytes()
     except OSError as error:
         raise SkillError(
@@ -112,12 +134,12 @@ def _matches(path: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern.rstrip('/')}/*") for pattern in patterns)
 
 
-def _read_file(root: Path, path: str, role: FileRole) -> SkillFile:
-    """One file, opened without following a link that may have appeared since the folder was listed."""
+def _read_file(root: Path, path: str, role: FileRole, limit: int) -> SkillFile:
+    """One file, opened without following a link that may have appeared; beyond `limit` bytes it stays on disk."""
     origin = root / path
     with os.fdopen(os.open(origin, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
         info = os.fstat(file.fileno())
-        if info.st_size <= LARGEST_IN_MEMORY:
+        if info.st_size <= limit:
             return _held(path, role, file.read(), info, origin)
         digest = hashlib.sha256()
         while part := file.read(_SLICE):

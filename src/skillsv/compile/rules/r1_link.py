@@ -38,7 +38,8 @@ def _follow(
         yield from _edge(unit, resource, found)
         return
     if paths and draft.skill.main not in paths:
-        if not any(path in known or path.startswith("..") for path in paths):
+        outside = draft.skill.single_file or any(path in known or path.startswith("..") for path in paths)
+        if not outside:
             yield _dangling(found, unit)
         return
     in_main = bool(paths) or unit.kind is not UnitKind.RESOURCE

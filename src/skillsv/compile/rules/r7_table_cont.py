@@ -25,8 +25,11 @@ def table_cont(draft: Draft) -> Iterator[Edge]:
         if "|" not in unit.text:
             continue
         headers, loose = _rows(unit)
+        own = {row.columns: row.line for row in reversed(headers)}
         seen: set[str] = set()
         for row in loose:
+            if own.get(row.columns, row.line) < row.line:
+                continue  # its header stands above it in the same unit
             table = latest.get(row.columns)
             if table is not None and table[0].id not in seen:
                 seen.add(table[0].id)
