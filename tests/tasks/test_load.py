@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from skillsv.errors import TaskError
-from skillsv.tasks import load_tasks
+from skillsv.tasks import load_tasks, make_verifier, tasks_folder
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "\ufeff"])
@@ -23,3 +23,22 @@ def test_a_missing_file_is_named(tmp_path):
 def test_a_folder_without_tasks_is_refused(tmp_path):
     with pytest.raises(TaskError, match="holds no tasks"):
         load_tasks(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("given", "folder"),
+    [("t.jsonl", "."), ("skill", "skill/evals"), ("skill/evals/evals.json", "skill/evals"), ("harbor", "harbor")],
+)
+def test_verifiers_are_found_beside_the_tasks_in_every_format(tmp_path, given, folder):
+    (tmp_path / "skill" / "evals").mkdir(parents=True)
+    (tmp_path / "harbor" / "one").mkdir(parents=True)
+    (tmp_path / "harbor" / "one" / "instruction.md").write_text("Do it.")
+    (tmp_path / "t.jsonl").write_text('{"id": "a", "input": "x"}')
+    (tmp_path / "skill" / "evals" / "evals.json").write_text('{"evals": [{"id": 1, "prompt": "x"}]}')
+    assert tasks_folder(tmp_path / given) == tmp_path / folder
+    spec = "python:check.py:score"
+    plain = load_tasks(tmp_path / given, verifier=spec)
+    (tmp_path / folder / "check.py").write_text("def score(task, answer): return 1\n")
+    found = load_tasks(tmp_path / given, verifier=spec)
+    assert found[0].digest != plain[0].digest
+    make_verifier(found, folder=tasks_folder(tmp_path / given), default=None)

@@ -22,7 +22,7 @@ def harbor_folders(path: Path) -> list[Path]:
     return sorted(folder for folder in path.iterdir() if (folder / "instruction.md").is_file())
 
 
-def read_harbor(folder: Path, verifier: str | None) -> Task:
+def read_harbor(folder: Path, verifier: str | None, digester: Digester) -> Task:
     """One Harbor task. No container is built: the files of `environment/` are put into the working folder as they are.
 
     `verifier` replaces the folder's own tests only where there are none.
@@ -40,7 +40,7 @@ def read_harbor(folder: Path, verifier: str | None) -> Task:
         verifier=f"harbor:{folder.resolve()}" if folder / "tests" / "test.sh" in tests else verifier or "",
         metadata={"timeout_sec": _table(settings, "verifier").get("timeout_sec"), **metadata},
     )
-    return Digester(folder)(task, tests)
+    return digester(task, tests)
 
 
 def _instruction(path: Path) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from skillsv.errors import TaskError
 from skillsv.model.task import Task
+from skillsv.tasks.digest import Digester
 from skillsv.tasks.evals import read_evals
 from skillsv.tasks.harbor import harbor_folders, read_harbor
 from skillsv.tasks.jsonl import read_jsonl
@@ -36,10 +37,22 @@ def _read(path: Path, verifier: str | None) -> Iterable[Task]:
     return read_evals(path, verifier) if path.suffix == ".json" else read_jsonl(path, verifier)
 
 
+def tasks_folder(path: Path) -> Path:
+    """The folder that names in these tasks (files, verifiers) are relative to; `make_verifier` wants it, too."""
+    if not path.is_dir():
+        return path.parent
+    evals = _evals_file(path)
+    return path if evals is None else evals.parent
+
+
+def _evals_file(folder: Path) -> Path | None:
+    return next((file for file in (folder / "evals" / "evals.json", folder / "evals.json") if file.is_file()), None)
+
+
 def _read_folder(path: Path, verifier: str | None) -> Iterable[Task]:
-    for evals in (path / "evals" / "evals.json", path / "evals.json"):
-        if evals.is_file():
-            return read_evals(evals, verifier)
+    evals = _evals_file(path)
+    if evals is not None:
+        return read_evals(evals, verifier)
     folders = harbor_folders(path)
     if not folders:
         raise TaskError(
@@ -47,7 +60,8 @@ def _read_folder(path: Path, verifier: str | None) -> Iterable[Task]:
             where=str(path),
             hint="Expected evals/evals.json, or Harbor tasks (folders with instruction.md and tests/test.sh).",
         )
-    return [read_harbor(folder, verifier) for folder in folders]
+    digester = Digester(path)
+    return [read_harbor(folder, verifier, digester) for folder in folders]
 
 
 def _refuse_duplicates(tasks: tuple[Task, ...], path: Path) -> None:
