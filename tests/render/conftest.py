@@ -50,7 +50,7 @@ def cut(pieces, *, needs=(), resources=None, carried=None, parents=(None, 0), me
             extents.setdefault(name, []).append(Extent(file="SKILL.md", span=span, lines=Lines(1, 1)))
         place += len(text)
     for path, content in resources.items():
-        extents[path] = [Extent(file=path, span=Span(0, len(content)), lines=Lines(1, 1))]
+        extents[path] = [Extent(file=path, span=Span(0, len(content or b"")), lines=Lines(1, 1))]
     trigger = next(iter(extents))
     units = tuple(
         Unit(id=name, kind=UnitKind.BLOCK, form="paragraph", extents=tuple(spans), members=members.get(name, ()))

@@ -9,7 +9,8 @@ from skillsv.render.parts import Part
 def deleted(document: Document, kept: int) -> list[Part]:
     """The slices that survive with the units whose bits are in `kept`, with the gaps between them.
 
-    The blank lines at the very top stay only in front of the slice they stood before; those at the end stay.
+    Where nothing is absent this is the original. Else the blank lines at the very top stay only in front of the slice
+    they stood before, and those at the very end stay as long as anything does.
     """
     parts: list[Part] = []
     gap, skipped = b"", False
@@ -24,6 +25,8 @@ def deleted(document: Document, kept: int) -> list[Part]:
             gap = b""
         else:
             skipped = True
+    if not skipped:
+        return [(None if piece.gap else index, piece.data) for index, piece in enumerate(document.slices)]
     if parts and document.slices[-1].gap:
         parts.append((None, document.slices[-1].data))
     return parts

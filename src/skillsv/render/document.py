@@ -46,6 +46,7 @@ def main_document(compiled: CompiledSkill, bits: Mapping[str, int]) -> Document:
             unit=piece.unit,
         )
         for piece in pieces
+        if len(piece.span)  # a virtual trigger has no bytes: it is nowhere
     )
     return Document(path=path, data=data, slices=slices)
 

@@ -11,12 +11,11 @@ from skillsv.render.coalitions import Coalitions
 from skillsv.render.delete import deleted
 from skillsv.render.document import main_document
 from skillsv.render.fillers import filler_named
-from skillsv.render.pad import Fill, fill_for, padded
+from skillsv.render.pad import Padder
 from skillsv.render.parts import Part, joined
 from skillsv.render.reparse import KindWatch
 from skillsv.render.resources import Resources, is_text, unchanged
 from skillsv.render.selfcheck import BLANK, filler_pattern, verify
-from skillsv.render.shapes import markdown_shape
 from skillsv.render.tokens import token_counter
 from skillsv.render.tree import file_digest, tree_digest
 
@@ -41,9 +40,9 @@ class Renderer:
         self._coalitions = Coalitions(compiled)
         self._document = main_document(compiled, self._coalitions.bits)
         self._main_file = unchanged(compiled.skill.file(compiled.skill.main))
-        self._resources = Resources(compiled, self._coalitions.bits, self.filler, self._count)
+        self._padder = Padder(self.filler, self._count)
+        self._resources = Resources(compiled, self._coalitions.bits, self._padder)
         self._between = {Operator.DELETE: BLANK, Operator.PAD: filler_pattern(self.filler)}
-        self._starting_fills: dict[int, Fill] = {}
 
     def render(self, coalition: Coalition, operator: Operator) -> Rendering:
         """rho(S): the tree of files. No unit, or no byte of any unit, is the bare agent: no files, no flags.
@@ -83,7 +82,7 @@ class Renderer:
     def _parts(self, kept: int, operator: Operator) -> tuple[list[Part], int | None]:
         if operator is Operator.DELETE:
             return deleted(self._document, kept), None
-        parts, off = padded(self._document, kept, self._fill, self.main_tokens, self._count)
+        parts, off = self._padder.document(self._document, kept, self.main_tokens)
         return parts, self.main_tokens - off
 
     def _rendered_main(self, data: bytes) -> RenderedFile:
@@ -91,14 +90,6 @@ class Renderer:
         if data == original.data:
             return original
         return RenderedFile(path=original.path, data=data, digest=file_digest(data), executable=original.executable)
-
-    def _fill(self, index: int) -> Fill:
-        """Filler for one absent slice of the main file, before it is fitted."""
-        if index not in self._starting_fills:
-            data = self._document.slices[index].data
-            self._starting_fills[index] = fill_for(data, self._count(data), self.filler, markdown_shape(data))
-        start = self._starting_fills[index]
-        return Fill(start.filler, start.shape, list(start.words))
 
     @cached_property
     def _watch(self) -> KindWatch:

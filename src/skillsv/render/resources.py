@@ -7,8 +7,7 @@ from typing import TypeGuard
 
 from skillsv.model.coalition import Operator, RenderedFile
 from skillsv.model.skill import CompiledSkill, FileRole, SkillFile
-from skillsv.render.fillers import Filler
-from skillsv.render.pad import Count, padded_file
+from skillsv.render.pad import Padder
 from skillsv.render.shapes import shape_of
 from skillsv.render.tree import file_digest
 
@@ -16,9 +15,8 @@ from skillsv.render.tree import file_digest
 class Resources:
     """Renders auxiliary files. A file either stays byte for byte or is absent, so each has two forms at most."""
 
-    def __init__(self, compiled: CompiledSkill, bits: Mapping[str, int], filler: Filler, count: Count) -> None:
-        self._count = count
-        self._filler = filler
+    def __init__(self, compiled: CompiledSkill, bits: Mapping[str, int], padder: Padder) -> None:
+        self._padder = padder
         self._files = [file for file in compiled.skill.files if file.role is not FileRole.MAIN]
         self._owner = _owners(compiled)
         self._bit = {path: bits[unit] for path, unit in self._owner.items()}
@@ -56,7 +54,7 @@ class Resources:
     def _padded(self, file: SkillFile) -> RenderedFile | None:
         if not is_text(file.data):
             return None
-        data = padded_file(file.data, self._filler, shape_of(file.path, file.data), self._count)
+        data = self._padder.file(file.data, shape_of(file.path, file.data))
         if data is None:
             return None
         return RenderedFile(path=file.path, data=data, digest=file_digest(data), executable=file.executable)

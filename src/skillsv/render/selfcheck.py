@@ -7,6 +7,7 @@ import re
 from skillsv.errors import SkillSVError
 from skillsv.render.document import Document
 from skillsv.render.fillers import Filler
+from skillsv.render.fit import CRUMBS
 from skillsv.render.parts import Part
 from skillsv.render.shapes import MARKER
 
@@ -14,9 +15,12 @@ BLANK = re.compile(rb"\s*")
 
 
 def filler_pattern(filler: Filler) -> re.Pattern[bytes]:
-    """What may stand between survivors under padding: words of the filler, line ends, the marker of a list item."""
-    words = b"|".join(re.escape(word.encode()) for word in (*filler.words, filler.last) if word)
-    return re.compile(rb"(?:" + MARKER + rb")?(?:" + words + rb"|\s)*")
+    """What may stand between survivors under padding: filler, crumbs, line ends, the marker of a list item.
+
+    Possessive, so that a failure is found at once and not after every way to split it.
+    """
+    words = b"|".join(re.escape(word.encode()) for word in (*filler.words, filler.last, *CRUMBS) if word)
+    return re.compile(rb"(?:" + MARKER + rb")?(?:" + words + rb"|\s)*+")
 
 
 def verify(document: Document, kept: int, parts: list[Part], data: bytes, between: re.Pattern[bytes]) -> None:

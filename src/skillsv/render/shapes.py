@@ -65,10 +65,10 @@ def shape_of(path: str, data: bytes) -> Shape:
     return PLAIN
 
 
-MARKER = rb" {0,3}(?:[-*+]|\d{1,9}[.)])(?=[ \t\r\n]|\Z)"
+MARKER = rb" {0,3}(?:[-*+]|\d{1,9}[.)])"
 """The marker of a list item: a padded item stays an item, else its filler would run into the item before it."""
 
-_MARKER = re.compile(MARKER)
+_MARKER = re.compile(MARKER + rb"(?=[ \t\r\n]|\Z)")
 _LINE_END = re.compile(rb"(?:\r\n|\n|\r)\Z")
 
 

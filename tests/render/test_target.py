@@ -1,0 +1,104 @@
+"""The folder of a rendering: there in one piece, or not at all."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from skillsv.errors import OutputError
+from skillsv.render.target import new_folder
+
+
+@pytest.fixture
+def skill(tmp_path):
+    folder = tmp_path / "skill"
+    folder.mkdir()
+    (folder / "SKILL.md").write_text("text")
+    return folder
+
+
+def write(target, skill, text="new", **options):
+    with new_folder(target, skill=skill, main="SKILL.md", **options) as folder:
+        (folder / "SKILL.md").write_text(text)
+
+
+def leftovers(folder):
+    return [path.name for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def test_a_new_folder_with_its_parents(skill, tmp_path):
+    target = tmp_path / "out" / "deep"
+    write(target, skill)
+    assert (target / "SKILL.md").read_text() == "new"
+    assert not leftovers(target.parent)
+    assert target.stat().st_mode & 0o777 == 0o777 & ~_umask()
+
+
+def _umask():
+    current = os.umask(0)
+    os.umask(current)
+    return current
+
+
+def test_what_exists_is_kept_unless_forced(skill, tmp_path):
+    target = tmp_path / "out"
+    write(target, skill, "old")
+    with pytest.raises(OutputError, match="exists already"):
+        write(target, skill)
+    assert (target / "SKILL.md").read_text() == "old"
+    write(target, skill, force=True)
+    assert (target / "SKILL.md").read_text() == "new"
+    assert not leftovers(tmp_path)
+
+
+def test_force_replaces_renderings_only(skill, tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "diary.txt").write_text("dear diary")
+    file = tmp_path / "file"
+    file.write_text("x")
+    link = tmp_path / "link"
+    link.symlink_to(skill)
+    for target in (home, file, link):
+        with pytest.raises(OutputError):
+            write(target, skill, force=True)
+    assert (home / "diary.txt").read_text() == "dear diary"
+    assert file.read_text() == "x"
+    assert link.is_symlink()
+
+
+@pytest.mark.parametrize("inside", [".", "sub", "sub/../other", ".."])
+@pytest.mark.parametrize("force", [False, True])
+def test_never_in_the_skill_nor_over_it(skill, inside, force):
+    with pytest.raises(OutputError, match=r"inside the skill|holds the skill"):
+        write(skill / inside, skill, force=force)
+    assert (skill / "SKILL.md").read_text() == "text"
+    assert [path.name for path in skill.iterdir()] == ["SKILL.md"]
+
+
+def test_beside_a_skill_of_one_file_is_fine_but_not_over_it(skill, tmp_path):
+    write(skill / "out", skill / "SKILL.md")
+    with pytest.raises(OutputError):
+        write(skill / "SKILL.md", skill / "SKILL.md", force=True)
+
+
+def test_trouble_while_writing_leaves_nothing(skill, tmp_path):
+    target = tmp_path / "out"
+    write(target, skill, "old")
+    for error in (OSError(28, "No space left on device"), KeyboardInterrupt()):
+        with (  # noqa: PT012 - the fault is inside the block
+            pytest.raises((OutputError, KeyboardInterrupt)),
+            new_folder(target, skill=skill, main="SKILL.md", force=True) as folder,
+        ):
+            (folder / "SKILL.md").write_text("half")
+            raise error
+    assert (target / "SKILL.md").read_text() == "old"
+    assert not leftovers(tmp_path)
+
+
+def test_a_place_that_cannot_be_written_is_one_sentence(skill, tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(OutputError, match="Choose another folder") as caught:
+        write(tmp_path / "file" / "out", skill)
+    assert caught.value.exit_code == 2
