@@ -85,3 +85,14 @@ def test_text_that_is_not_json_is_said(tmp_path):
     (tmp_path / "evals.json").write_text("{")
     with pytest.raises(TaskError, match=r"evals\.json: This is not JSON"):
         load_tasks(tmp_path / "evals.json")
+
+
+def test_the_digest_follows_the_judge(tmp_path):
+    folder = skill_with(tmp_path, {"evals": [{"prompt": "x", "expectations": ["y"]}]})
+    (tmp_path / "evals" / "judge.py").write_text("def run(skill, task, replicate): return '1: yes'\n")
+    tasks = [load_tasks(folder)[0]]
+    tasks += [load_tasks(folder, judge=judge)[0] for judge in ("model:x:one", "model:x:two", "python:judge.py:run")]
+    assert [task.verifier for task in tasks[:2]] == ["judge", "judge:model:x:one"]
+    (tmp_path / "evals" / "judge.py").write_text("def run(skill, task, replicate): return '1: no'\n")
+    tasks += load_tasks(folder, judge="python:judge.py:run")
+    assert len({task.digest for task in tasks}) == 5

@@ -186,7 +186,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.dictionaries(
         st.sampled_from(["id", "input", "target", "stratum", "files", "verifier", "metadata", "else"]), json_values

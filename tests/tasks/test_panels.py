@@ -28,7 +28,7 @@ def ids(panel) -> list[str]:
     return [task.id for task in panel.tasks]
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.integers(1, 60), st.integers(0, 60), st.integers(0, 60), st.integers(0, 2**32))
 def test_panels_share_no_task_and_have_the_sizes_asked_for(count, a, b, seed):
     everything = tasks(count)
@@ -124,7 +124,7 @@ def test_every_task_is_drawn_equally_often_over_twenty_thousand_windows(strata, 
         assert abs(per_stratum[f"s{stratum}"] - rounds * members * chance) < 5 * spread
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=6), st.data())
 def test_a_window_has_its_size_no_task_twice_and_its_share_of_each_stratum(strata, data):
     panel = PanelA(tasks=tasks(*strata))

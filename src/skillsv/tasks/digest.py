@@ -14,10 +14,14 @@ from skillsv.tasks.verifiers.specs import verifier_sources
 
 
 class Digester:
-    """Gives tasks their digests. Files behind a verifier are read once for all the tasks that it checks."""
+    """Gives tasks their digests. Files behind a verifier are read once for all the tasks that it checks.
 
-    def __init__(self, folder: Path) -> None:
+    `judge` is written into the verifier of tasks that leave their judge open: another judge may score otherwise.
+    """
+
+    def __init__(self, folder: Path, judge: str | None = None) -> None:
         self._folder = folder
+        self._judge = judge
         self._verifiers: dict[str, str] = {}
 
     def __call__(self, task: Task, extra: Sequence[Path] = ()) -> Task:
@@ -25,6 +29,8 @@ class Digester:
 
         Where files lie does not matter, only their names and bytes. `extra` are further files that the verifier reads.
         """
+        if task.verifier == "judge" and self._judge:
+            task = dataclasses.replace(task, verifier=f"judge:{self._judge}")
         spec = task.verifier if not task.verifier.startswith("harbor:") else "harbor"
         fields = (task.id, task.input, task.target, task.stratum, sorted(task.files), spec, dict(task.metadata))
         words = [msgspec.json.encode(fields, order="sorted").decode(), self._verifier(task.verifier)]

@@ -15,7 +15,7 @@ _USED = {"id", "prompt", "input", "expected_output", "files", "expectations", "a
 _TEXT_KEYS = ("text", "assertion", "expectation", "description", "value", "name")
 
 
-def read_evals(path: Path, verifier: str | None) -> Iterator[Task]:
+def read_evals(path: Path, verifier: str | None, digester: Digester) -> Iterator[Task]:
     """One task per entry of `evals`: `prompt` is asked, and what is expected is graded.
 
     Prose (`expectations`, `assertions`, else `expected_output`) needs a judge model, so the verifier is `judge`;
@@ -29,7 +29,7 @@ def read_evals(path: Path, verifier: str | None) -> Iterator[Task]:
             "There is no list `evals`.", where=str(path), hint='Expected {"evals": [{"id", "prompt", ...}]}.'
         )
     skill = path.parent.parent if path.parent.name == "evals" else path.parent
-    source = Source(files=skill, verifier=verifier, digester=Digester(path.parent))
+    source = Source(files=skill, verifier=verifier, digester=digester)
     for number, entry in enumerate(entries, start=1):
         yield _read_entry(entry, source, number, f"{path}: evals[{number - 1}]")
 

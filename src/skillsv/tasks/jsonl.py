@@ -19,9 +19,9 @@ KEYS = ("id", "input", "target", "stratum", "files", "verifier", "metadata")
 _BOM = b"\xef\xbb\xbf"
 
 
-def read_jsonl(path: Path, verifier: str | None) -> Iterator[Task]:
+def read_jsonl(path: Path, verifier: str | None, digester: Digester) -> Iterator[Task]:
     """One task per line that is not blank. A broken line is a TaskError that names `file:line`."""
-    source = Source(files=path.parent, verifier=verifier, digester=Digester(path.parent))
+    source = Source(files=path.parent, verifier=verifier, digester=digester)
     first_line: dict[str, int] = {}
     with path.open("rb") as stream:
         for number, line in enumerate(stream, start=1):

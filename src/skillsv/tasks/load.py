@@ -13,14 +13,14 @@ from skillsv.tasks.harbor import harbor_folders, read_harbor
 from skillsv.tasks.jsonl import read_jsonl
 
 
-def load_tasks(path: Path, *, verifier: str | None = None) -> tuple[Task, ...]:
+def load_tasks(path: Path, *, verifier: str | None = None, judge: str | None = None) -> tuple[Task, ...]:
     """All tasks at `path`, in the order they stand there.
 
     A file is JSONL (one object a line) or, if it ends in .json, an `evals.json`. A folder is a Harbor task, a folder of
-    Harbor tasks, or a skill with `evals/evals.json`. `verifier` serves the tasks that name none. Raises TaskError with
-    the place and what is wrong there.
+    Harbor tasks, or a skill with `evals/evals.json`. `verifier` serves the tasks that name none, `judge` (an agent)
+    those that are graded by a judge and do not say by whom. Raises TaskError with the place and what is wrong there.
     """
-    tasks = tuple(_read(path, verifier))
+    tasks = tuple(_read(path, verifier, Digester(tasks_folder(path), judge)))
     if not tasks:
         raise TaskError(
             "There are no tasks here.", where=str(path), hint="One JSON object a line with `id` and `input`."
@@ -29,12 +29,13 @@ def load_tasks(path: Path, *, verifier: str | None = None) -> tuple[Task, ...]:
     return tasks
 
 
-def _read(path: Path, verifier: str | None) -> Iterable[Task]:
+def _read(path: Path, verifier: str | None, digester: Digester) -> Iterable[Task]:
     if path.is_dir():
-        return _read_folder(path, verifier)
+        return _read_folder(path, verifier, digester)
     if not path.is_file():
         raise TaskError("There is no such file or folder.", where=str(path), hint="Give --tasks an existing file.")
-    return read_evals(path, verifier) if path.suffix == ".json" else read_jsonl(path, verifier)
+    read = read_evals if path.suffix == ".json" else read_jsonl
+    return read(path, verifier, digester)
 
 
 def tasks_folder(path: Path) -> Path:
@@ -49,10 +50,10 @@ def _evals_file(folder: Path) -> Path | None:
     return next((file for file in (folder / "evals" / "evals.json", folder / "evals.json") if file.is_file()), None)
 
 
-def _read_folder(path: Path, verifier: str | None) -> Iterable[Task]:
+def _read_folder(path: Path, verifier: str | None, digester: Digester) -> Iterable[Task]:
     evals = _evals_file(path)
     if evals is not None:
-        return read_evals(evals, verifier)
+        return read_evals(evals, verifier, digester)
     folders = harbor_folders(path)
     if not folders:
         raise TaskError(
@@ -60,7 +61,6 @@ def _read_folder(path: Path, verifier: str | None) -> Iterable[Task]:
             where=str(path),
             hint="Expected evals/evals.json, or Harbor tasks (folders with instruction.md and tests/test.sh).",
         )
-    digester = Digester(path)
     return [read_harbor(folder, verifier, digester) for folder in folders]
 
 

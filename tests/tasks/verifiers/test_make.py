@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import textwrap
 from pathlib import Path
@@ -226,7 +227,9 @@ def test_a_judge_gives_the_share_of_expectations_met(tmp_path, reply, share):
     judge = Judge(reply)
     one = task("judge:model:x", ["Has axes", "Is polite"], metadata={"hint": "secret"})
     specs: list[str] = []
-    assert score(one, "the answer", tmp_path, judge=lambda spec: specs.append(spec) or judge) == share
+    other = dataclasses.replace(one, id="t2")
+    verifier = make_verifier([one, other], folder=tmp_path, judge=lambda spec: specs.append(spec) or judge)
+    assert anyio.run(verifier.score, one, Outcome(answer="the answer"), tmp_path) == share
     assert specs == ["model:x"]
     ((skill, question, _),) = judge.seen
     assert skill is None

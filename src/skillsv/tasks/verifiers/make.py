@@ -34,7 +34,7 @@ def make_verifier(
     names the task. Files are looked up in `folder` (where the tasks lie), then in the current folder. `judge` makes the
     agent that grades prose; without it such tasks are refused.
     """
-    verifier = _ByTask(folder=folder, default=default or "", judge=judge, ready={}, shared={})
+    verifier = _ByTask(folder=folder, default=default or "", judge=judge, ready={}, shared={}, judges={})
     for task in tasks:
         verifier.scorer(task)
     return verifier
@@ -49,6 +49,7 @@ class _ByTask:
     judge: JudgeMaker | None
     ready: dict[tuple[str, str], Scorer]
     shared: dict[str, Scorer]
+    judges: dict[str, Agent]
 
     async def score(self, task: Task, outcome: Outcome, workspace: Path) -> float:
         """The score of this outcome, checked to be one."""
@@ -105,7 +106,9 @@ class _ByTask:
                 f"The task `{task.id}` is graded by a judge model, and none was given.",
                 hint="Name one, for instance --judge model:PROVIDER:NAME, or give --verifier.",
             )
-        return self.judge(rest)
+        if rest not in self.judges:
+            self.judges[rest] = self.judge(rest)
+        return self.judges[rest]
 
 
 def _said(error: ValueError | SettingsError) -> str:

@@ -46,6 +46,8 @@ def command_folder(text: str, folder: Path) -> Path:
 def verifier_sources(spec: str, folder: Path) -> Sequence[Path]:
     """The files whose bytes decide what this verifier says; none where they cannot be found (making it will say so)."""
     scheme, rest = split_spec(spec)
+    if scheme == "judge":
+        return verifier_sources(rest, folder)
     if scheme == "python":
         name = rest.rpartition(":")[0]
         file = base_folder(name, folder) / name
