@@ -38,6 +38,11 @@ def _check(target: Path, skill: Path, main: str, *, force: bool) -> None:
         raise OutputError("This is inside the skill.", where=str(target), hint="Choose a folder outside it with -o.")
     if source.is_relative_to(place):
         raise OutputError("This holds the skill itself.", where=str(target), hint="Choose another folder with -o.")
+    ground = next(above for above in place.parents if above.exists())
+    if not ground.is_dir():
+        raise OutputError(
+            f"{ground} is a file, not a folder.", where=str(target), hint="Choose another folder with -o."
+        )
     if not _exists(target):
         return
     if not force:
