@@ -33,11 +33,10 @@ def missing(subject: Subject) -> Iterator[Remark]:
 
 def not_yaml(subject: Subject) -> Iterator[Remark]:
     """Frontmatter that a YAML parser refuses: agents will not load the skill."""
-    main = subject.main
-    manifest = subject.draft.manifest
-    if main.body_start and manifest.problem:
+    manifest = subject.manifest
+    if manifest.problem:
         words = f"The frontmatter cannot be read: {manifest.problem}. Put values with colons or quotes into quotes."
-        yield Remark(words, main.path, manifest.line)
+        yield Remark(words, subject.main.path, manifest.line)
 
 
 def name_missing(subject: Subject) -> Iterator[Remark]:

@@ -12,7 +12,7 @@ import yaml
 
 from skillsv.compile.blocks import TopBlock, top_blocks
 from skillsv.compile.draft import Draft
-from skillsv.compile.frontmatter import frontmatter_end
+from skillsv.compile.frontmatter import Manifest, frontmatter_end, read_manifest
 from skillsv.compile.lines import LineTable, cut_lines
 from skillsv.compile.options import CompileOptions
 from skillsv.compile.units import unitize
@@ -147,13 +147,19 @@ class Subject:
         return _document(self.compiled.skill.file(self.compiled.skill.main))
 
     @cached_property
+    def manifest(self) -> Manifest:
+        """The frontmatter as the compiler reads it."""
+        end = self.main.body_start
+        return read_manifest(self.main.lines[1 : end - 1]) if end else Manifest()
+
+    @cached_property
     def entries(self) -> tuple[Entry, ...] | None:
         """The keys of the frontmatter; None where it is missing, cannot be read, or binds nobody (a single file).
 
         Composed, never constructed: no tag acts, no alias grows.
         """
         skill, end = self.compiled.skill, self.main.body_start
-        if skill.single_file or not end or self.draft.manifest.problem:
+        if skill.single_file or not end or self.manifest.problem:
             return None
         node = yaml.compose(
             "\n".join(self.main.lines[1 : end - 1]), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
