@@ -1,0 +1,64 @@
+"""`skillsv bench planted` as a user runs it."""
+
+import json
+
+import pytest
+
+from skillsv.cli.app import run
+
+
+def printed(capsys, *words):
+    assert run(["bench", "planted", *words]) == 0
+    return capsys.readouterr().out
+
+
+def test_it_prints_true_beside_recovered_values_for_all_methods(capsys):
+    text = printed(capsys, "--repetitions", "2", "--orders", "24")
+    lines = text.splitlines()
+    assert lines[0] == "mechanism: 7 units, 32 tasks"
+    assert all(name in lines[1] for name in ("true", "skillsv-chain", "closure-loo", "random", "evidence"))
+    assert sum(" or " in line for line in lines) == 2
+    assert any(line.split()[0] == "closure-loo" for line in lines if line.strip())
+
+
+def test_json_holds_the_same_rows(capsys):
+    answer = json.loads(printed(capsys, "--json", "--repetitions", "2", "--games", "mechanism,livemath", "-k", "12"))
+    assert answer["schema"] == "skillsv.bench.planted/1"
+    assert [game["game"] for game in answer["games"]] == ["mechanism", "livemath"]
+    rows = answer["games"][0]["rows"]
+    assert [row["true"] for row in rows] == pytest.approx([0.125] * 4 + [0.25, -0.25, 0.0], abs=1e-12)
+    assert {row["method"] for row in answer["games"][0]["methods"]} == {"skillsv-chain", "closure-loo", "random"}
+
+
+@pytest.mark.parametrize(
+    ("study", "columns"),
+    [
+        ("coverage", {"chains", "honest", "plain"}),
+        ("variance", {"window", "paired", "unpaired"}),
+        ("calibration", {"window", "tolerance", "rmse_over_sd", "rollouts"}),
+    ],
+)
+def test_each_study_gives_its_rows(capsys, study, columns):
+    answer = json.loads(printed(capsys, "--json", "--study", study, "--repetitions", "2", "-k", "12"))
+    assert columns <= set(answer["games"][0]["rows"][0])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--games", "chess"],
+        ["--agent", "clever"],
+        ["--tolerance", "much"],
+        ["--repetitions", "1"],
+        ["--window", "99"],
+        ["--orders", "1"],
+        ["--seed", "-1"],
+        ["--study", "nothing"],
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(capsys, words):
+    assert run(["bench", "planted", *words]) == 2
+    trouble = capsys.readouterr()
+    assert trouble.out == ""
+    assert trouble.err.strip()
+    assert "Traceback" not in trouble.err
