@@ -1,7 +1,6 @@
 import base64
 import hashlib
 import html
-import json
 import re
 from dataclasses import replace
 
@@ -9,7 +8,7 @@ import pytest
 
 from skillsv.model.edit import Confirmation, CurvePoint, EditPlan, PruneStep, PruningCurve
 from skillsv.model.value import Interval
-from skillsv.report import page, valuation_dict
+from skillsv.report import page
 from skillsv.report.units import tint
 from skillsv.report.words import execution
 
@@ -44,15 +43,6 @@ def test_nothing_points_outside(text):
 
 def test_no_style_or_handler_hides_in_an_attribute(text):
     assert not re.search(r"<[^>]*\s(style|on\w+)=", text)
-
-
-def test_the_embedded_json_is_the_valuation(case, text):
-    (data,) = re.findall(r'<script type="application/json" id="valuation">(.*?)</script>', text)
-    embedded, whole = json.loads(data), valuation_dict(case.valuation)
-    assert [
-        unit | {"text": full["text"]} for unit, full in zip(embedded["units"], whole["units"], strict=True)
-    ] == whole["units"]
-    assert {**embedded, "units": None} == {**whole, "units": None}
 
 
 def test_every_unit_is_there_once_with_its_anchor(case, text):

@@ -14,7 +14,7 @@ from skillsv.report.transcripts import Shelf
 from skillsv.report.units import UnitView
 from skillsv.report.visible import visible
 
-_NAME = 36
+_NAME = 26
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

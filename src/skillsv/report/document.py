@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
@@ -19,7 +18,6 @@ from skillsv.model.rollout import Rollout
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import Action, Interval, Valuation
 from skillsv.report import words
-from skillsv.report.as_json import valuation_dict
 from skillsv.report.badges import badges
 from skillsv.report.chain_views import chain_views
 from skillsv.report.edits import revision_hunks, verdict_hunks
@@ -33,6 +31,7 @@ from skillsv.report.figures import (
     value_chart,
     value_tree,
 )
+from skillsv.report.figures.svg import STANDALONE
 from skillsv.report.graph import graph_svg
 from skillsv.report.marginals import marginals_by_unit
 from skillsv.report.source import file_views
@@ -94,7 +93,6 @@ def _head(valuation: Valuation, records: Sequence[ChainRecord]) -> dict[str, Any
         "script": Markup(script),  # noqa: S704  (our own file)
         "policy": _policy(style, script),
         "valuation": valuation,
-        "data": _script_json(_without_texts(valuation_dict(valuation))),
         "title": visible(str(valuation.skill.get("name", "skill"))),
         "badges": badges(valuation, records),
         "counts": {
@@ -153,16 +151,9 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _without_texts(answer: dict[str, Any]) -> dict[str, Any]:
-    """The page shows every unit's text already; its copy of the JSON leaves it out."""
-    units = [{name: value for name, value in unit.items() if name != "text"} for unit in answer["units"]]
-    return {**answer, "units": units}
-
-
-def _script_json(value: object) -> Markup:
-    """JSON that cannot end the element it stands in."""
-    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))  # noqa: S704
+def _inline(svg: str) -> Markup:
+    """A drawing inside the page: what every saved drawing needs, and the page's style says once, is left out."""
+    return Markup(str(svg).replace(STANDALONE, "", 1))  # noqa: S704  (already markup, only shortened)
 
 
 @cache
@@ -182,5 +173,5 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals.update(words=words)
-    environment.filters.update(points=words.points, interval=words.with_bounds, visible=visible)
+    environment.filters.update(points=words.points, interval=words.with_bounds, visible=visible, inline=_inline)
     return environment

@@ -11,7 +11,7 @@ from skillsv.model.value import Action, UnitReport, Valuation
 from skillsv.report.visible import clip, clip_lines, visible
 from skillsv.report.words import execution, where
 
-_CONTEXT = 2
+_CONTEXT = 1
 _SHOWN_LINES = 60
 _SHOWN_WIDTH = 600
 
@@ -56,13 +56,13 @@ def _unit_hunk(unit: UnitReport, mark: str, lines: Sequence[str]) -> Hunk:
     first, last = unit.lines.first - 1, unit.lines.last
     changed = lines[first:last] or visible(unit.text).split("\n")
     body = clip_lines("\n".join(changed), width=_SHOWN_WIDTH, lines=_SHOWN_LINES).split("\n")
-    before = [DiffLine(mark=" ", text=clip(line, 200)) for line in lines[max(0, first - _CONTEXT) : first]]
-    after = [DiffLine(mark=" ", text=clip(line, 200)) for line in lines[last : last + _CONTEXT]]
+    context = [line for line in lines[max(0, first - _CONTEXT) : first] if line.strip()]
+    before = [DiffLine(mark=" ", text=clip(line, 200)) for line in context]
     return Hunk(
         place=where(unit),
         action=str(unit.verdict.action),
         reasons=(unit.verdict.reason,),
-        lines=(*before, *(DiffLine(mark=mark, text=line) for line in body), *after),
+        lines=(*before, *(DiffLine(mark=mark, text=line) for line in body)),
         unit=unit.id,
     )
 

@@ -13,6 +13,7 @@ Place = tuple[str, str]
 """A rollout as the chains name it: digest of the rendered tree, task id."""
 
 _LONGEST = 8_000
+_FRAME = 300  # what a transcript costs besides its text: its frame, and the links that lead to it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +60,7 @@ def shelf(rollouts: Sequence[Rollout], wanted: Iterable[Place], limit: int) -> S
     used = 0
     for place in order:
         transcript = _transcript(known[place], len(kept) + 1)
-        used += len(transcript.text)
+        used += len(transcript.text) + _FRAME
         if used > limit:
             break
         kept[place] = transcript

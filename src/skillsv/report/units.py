@@ -14,11 +14,12 @@ from skillsv.model.value import Action, Interval, UnitReport, Valuation
 from skillsv.report.figures import Figure, margin_bar, marginal_dots
 from skillsv.report.marginals import Marginal, Moment, moments
 from skillsv.report.visible import clip, visible
-from skillsv.report.words import MARK, drawn, execution, label, points, where, with_bounds
+from skillsv.report.words import drawn, execution, label, points, where, with_bounds
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_DIGEST = re.compile(r"-([0-9a-f]{6,})$")
 _TINTS = 6
-_MOMENTS = 3
+_MOMENTS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,11 +40,10 @@ class UnitView:
     anchor: str
     label: str
     where: str
-    mark: str
     tint: str
     bar: Markup
     net: str
-    rows: tuple[tuple[str, str, str], ...]
+    rows: tuple[tuple[str, str], ...]
     dots: Figure | None
     needs: tuple[Neighbour, ...]
     needed_by: tuple[Neighbour, ...]
@@ -52,13 +52,19 @@ class UnitView:
 
 
 def anchors(valuation: Valuation) -> dict[str, str]:
-    """A name for each unit that is safe in an address and as an element's id, the same for the same skill."""
+    """A short name for each unit that is safe in an address and as an element's id, the same for the same skill.
+
+    Unit ids end in a hash of their text, which is enough; a resource is named by its path.
+    """
     taken: dict[str, str] = {}
+    used: set[str] = set()
     for unit in execution(valuation):
-        base = f"unit-{_UNSAFE.sub('-', unit.id).strip('-')[:80]}"
+        digest = _DIGEST.search(unit.id)
+        base = f"u-{digest[1] if digest else _UNSAFE.sub('-', unit.id).strip('-')[:60]}"
         name, number = base, 2
-        while name in taken.values():
+        while name in used:
             name, number = f"{base}-{number}", number + 1
+        used.add(name)
         taken[unit.id] = name
     return taken
 
@@ -87,7 +93,6 @@ def unit_views(
             anchor=names[unit.id],
             label=labels[unit.id],
             where=where(unit),
-            mark=MARK[action],
             tint=tint(net, strongest, unresolved=action is Action.UNRESOLVED),
             bar=margin_bar(net, span, action),
             net=points(unit.value.net.value),
@@ -112,17 +117,16 @@ def tint(net: Interval, strongest: float, *, unresolved: bool) -> str:
     return f"{'plus' if net.value > 0 else 'minus'}-{level}" if level else "none"
 
 
-def _value_rows(unit: UnitReport) -> tuple[tuple[str, str, str], ...]:
-    """The three values of the paper, with what each of them says."""
+def _value_rows(unit: UnitReport) -> tuple[tuple[str, str], ...]:
+    """The three values of the paper, and the plain interval beside the honest one."""
     value = unit.value
-    rows = [("net effect", value.net, "score change when it comes in and the text grows with it")]
-    if value.content is not None:
-        rows.append(("content value", value.content, "the same with the length held fixed"))
-    if value.cost is not None:
-        rows.append(("context cost", value.cost, "content − net: what its room in the context costs"))
-    if value.plain is not None:
-        rows.append(("plain bootstrap", value.plain, "the net effect's percentile interval, for comparison"))
-    return tuple((name, with_bounds(interval), meaning) for name, interval, meaning in rows)
+    rows = (
+        ("net effect", value.net),
+        ("content value", value.content),
+        ("context cost", value.cost),
+        ("plain bootstrap", value.plain),
+    )
+    return tuple((name, with_bounds(interval)) for name, interval in rows if interval is not None)
 
 
 Neighbours = dict[str, tuple[Neighbour, ...]]

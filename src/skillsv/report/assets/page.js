@@ -144,11 +144,19 @@
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   };
+  const standalone = (svg) => {
+    const copy = svg.cloneNode(true);
+    for (const [name, value] of [["font-family", "system-ui, sans-serif"], ["font-size", "12"], ["fill", "currentColor"]]) {
+      if (!copy.hasAttribute(name) && copy.classList.contains("figure")) copy.setAttribute(name, value);
+    }
+    return new XMLSerializer().serializeToString(copy);
+  };
   const rowsOf = (figure) => {
     const tables = all("table[data-export]", figure);
-    const columns = all("thead th", tables[0]).map((cell) => cell.textContent);
-    const rows = tables.flatMap((table) => all("tbody tr", table)).map((row) => all("td", row).map((cell) => cell.textContent));
-    return { columns, rows };
+    const chain = (table) => (table.dataset.chain ? [table.dataset.chain] : []);
+    const columns = [...(tables[0].dataset.chain ? ["chain"] : []), ...all("thead th", tables[0]).map((cell) => cell.textContent)];
+    const cells = (row) => all("td", row).map((cell) => cell.textContent.trim());
+    return { columns, rows: tables.flatMap((table) => all("tbody tr", table).map((row) => [...chain(table), ...cells(row)])) };
   };
   // A cell that begins like a formula gets an apostrophe: spreadsheets would run it.
   const field = (text) => `"${(/^[=+\-@\t]/.test(text) && isNaN(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
@@ -157,14 +165,13 @@
     button.addEventListener("click", () => {
       const figure = button.closest("figure");
       const name = figure.dataset.name;
-      if (button.dataset.save === "svg") { save(`${name}.svg`, "image/svg+xml", new XMLSerializer().serializeToString(one("svg", figure))); return; }
+      if (button.dataset.save === "svg") { save(`${name}.svg`, "image/svg+xml", standalone(one("svg", figure))); return; }
       const { columns, rows } = rowsOf(figure);
       if (button.dataset.save === "csv") { save(`${name}.csv`, "text/csv", [columns, ...rows].map((row) => row.map(field).join(",")).join("\r\n")); return; }
       const number = (text) => (text !== "" && !isNaN(text) ? Number(text) : text);
       save(`${name}.json`, "application/json", JSON.stringify(rows.map((row) => Object.fromEntries(columns.map((column, i) => [column, number(row[i])])))));
     });
   }
-  one("#save-all").addEventListener("click", () => save("valuation.json", "application/json", one("#valuation").textContent));
 
   const links = new Map(all("nav li a").map((link) => [link.getAttribute("href").slice(1), link]));
   const watch = new IntersectionObserver((entries) => {

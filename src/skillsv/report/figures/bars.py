@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
 
 from skillsv.model.value import Action, Interval, UnitReport, Valuation
 from skillsv.report.figures.axis import Scale, horizontal_axis, padded
 from skillsv.report.figures.figure import Figure
-from skillsv.report.figures.palette import MUTED, VERDICT, marker
+from skillsv.report.figures.palette import MUTED, VERDICT, arms, marker
 from skillsv.report.figures.svg import drawing, element, link
-from skillsv.report.words import drawn, execution, label, points, with_bounds
+from skillsv.report.words import drawn, execution, label, points
 
 Target = Callable[[str], str | None]
 """From a unit id to where a click on it leads; None: nowhere."""
@@ -21,23 +21,17 @@ def nowhere(_unit: str) -> None:
     """No links: for a drawing that stands alone."""
 
 
-def margin_bar(
-    interval: Interval, span: tuple[float, float], action: Action, width: int = 96, height: int = 16
-) -> Markup:
+def margin_bar(interval: Interval, span: tuple[float, float], action: Action) -> Markup:
     """One value beside its line: bar from zero, whisker for the interval. All bars of a page share one `span`."""
-    at = Scale(*span, 2, width - 2)
-    shown, middle = drawn(interval), height / 2
-    zero, value, low, high = at(0.0), at(shown.value), at(shown.low), at(shown.high)
-    bar = (
-        f"M{min(zero, value):.1f} 4h{max(abs(value - zero), 0.8):.1f}v{height - 8}h{-max(abs(value - zero), 0.8):.1f}z"
-    )
-    whisker = f"M{low:.1f} {middle:.0f}H{high:.1f}M{low:.1f} {middle - 3:.0f}v6M{high:.1f} {middle - 3:.0f}v6"
+    at = Scale(*span, 4, 188)
+    shown = drawn(interval)
+    zero, value, low, high = (round(at(place)) for place in (0.0, shown.value, shown.low, shown.high))
     return element(
         "svg",
-        element("path", d=f"M{zero:.1f} 0v{height}", class_="zero"),
-        element("path", d=bar, class_=f"v-{action}"),
-        element("path", d=whisker, class_="whisker"),
-        viewBox=f"0 0 {width} {height}",
+        element("path", d=f"M{zero} 0v32"),
+        element("path", d=f"M{zero} 8H{value}v16H{zero}z", class_=f"v-{action}"),
+        element("path", d=f"M{low} 16H{high}M{low} 10v12M{high} 10v12"),
+        viewBox="0 0 192 32",
         class_="bar",
         aria_hidden="true",
     )
@@ -51,10 +45,8 @@ def value_chart(valuation: Valuation, *, target: Target = nowhere, most: int = 6
     height = top + row * (len(shown) + bool(gap)) + 44
     ends = [end for unit in shown for end in (drawn(unit.value.net).low, drawn(unit.value.net).high)]
     scale = Scale(*padded(ends, include=(0.0,)), left, right)
-    parts = [horizontal_axis(scale, top, height - 44)]
-    for index, unit in enumerate(shown):
-        skipped = bool(gap) and index >= gap
-        parts.append(_row(unit, scale, top + row * (index + skipped) + row / 2, target))
+    places = [top + row * (index + (bool(gap) and index >= gap)) + row / 2 for index in range(len(shown))]
+    parts = [horizontal_axis(scale, top, height - 44), *_columns(shown, places, scale, target)]
     if gap:
         missing = f"… {len(ranked) - len(shown)} units between, all in the table below …"
         parts.append(element("text", missing, x=left, y=top + row * gap + 15, fill=MUTED, class_="soft"))
@@ -82,22 +74,29 @@ def _ends_of(ranked: list[UnitReport], most: int) -> tuple[list[UnitReport], int
     return [*ranked[:half], *ranked[-half:]], half
 
 
-def _row(unit: UnitReport, scale: Scale, y: float, target: Target) -> Markup:
-    net, action = drawn(unit.value.net), unit.verdict.action
-    colour = VERDICT[action]
-    whisker = element(
-        "line", x1=scale(net.low), x2=scale(net.high), y1=y, y2=y, stroke=colour, stroke_width=2, class_=f"v-{action}"
-    )
-    name = element("text", label(unit, 54), x=360, y=y + 4, text_anchor="end", class_="name")
-    number = element("text", points(unit.value.net.value), x=814, y=y + 4, text_anchor="end", class_="number")
-    chip = element("text", str(action), x=830, y=y + 4, fill=colour, class_=f"word v-{action}")
-    spoken = f"{label(unit)}: {with_bounds(unit.value.net)} points, {action}"
-    return link(target(unit.id), name, whisker, marker(action, scale(net.value), y), number, chip, label=spoken)
+def _columns(units: Sequence[UnitReport], places: Sequence[float], scale: Scale, target: Target) -> list[Markup]:
+    """Names, points with whiskers, numbers and verdicts, each as one group that shares its attributes."""
+    whiskers: dict[Action, str] = {}
+    names, marks, numbers, verdicts = [], [], [], []
+    for unit, y in zip(units, places, strict=True):
+        net, action = drawn(unit.value.net), unit.verdict.action
+        whiskers[action] = whiskers.get(action, "") + f"M{scale(net.low):.1f} {y:.0f}H{scale(net.high):.1f}"
+        names.append(link(target(unit.id), element("text", label(unit, 54), x=360, y=y + 4)))
+        marks.append(marker(action, scale(net.value), y))
+        numbers.append(element("text", points(unit.value.net.value), x=814, y=y + 4))
+        verdicts.append(element("text", str(action), x=830, y=y + 4, fill=VERDICT[action], class_=f"v-{action}"))
+    return [
+        element("g", *names, text_anchor="end", class_="names"),
+        *(arms(action, strokes, stroke_width=2) for action, strokes in whiskers.items()),
+        *marks,
+        element("g", *numbers, text_anchor="end", class_="number"),
+        *verdicts,
+    ]
 
 
 def _cells(unit: UnitReport) -> tuple[str | int | float, ...]:
     net = unit.value.net
-    return label(unit), unit.id, net.value, net.low, net.high, unit.tokens, str(unit.verdict.action)
+    return label(unit, 40), unit.id, net.value, net.low, net.high, unit.tokens, str(unit.verdict.action)
 
 
 def anchor_chart(valuation: Valuation) -> Figure:

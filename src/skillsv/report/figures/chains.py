@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from skillsv.model.chain import ChainRecord
+from skillsv.model.chain import ChainRecord, Scores
 from skillsv.model.coalition import Operator
 from skillsv.report.figures.axis import Scale
 from skillsv.report.figures.figure import Cell, Figure
@@ -19,8 +19,7 @@ from skillsv.report.words import plural, points
 
 _LEFT, _RIGHT, _TOP, _ROW = 72.0, 1096.0, 22.0, 17.0
 _SMALL: dict[str, Number | str | None] = {"font_size": 10, "fill": MUTED}
-_COUNT: dict[str, Number | str | None] = {"font_size": 10, "fill": "#fff"}
-_NAME: dict[str, Number | str | None] = {"text_anchor": "end", "font_size": 11, "fill": MUTED}
+_COUNT: dict[str, Number | str | None] = {"font_size": 10, "fill": "#fff", "text_anchor": "middle"}
 
 
 def chain_grid(records: Sequence[ChainRecord]) -> Figure:
@@ -28,23 +27,40 @@ def chain_grid(records: Sequence[ChainRecord]) -> Figure:
     longest = max((len(record.plan.order) for record in records), default=1)
     across = Scale(0, longest, _LEFT, _RIGHT)
     lanes = [(record, operator) for record in records for operator in record.plan.operators]
-    parts = [_heading(longest, across)]
-    rows: list[tuple[Cell, ...]] = []
+    levels: dict[int | None, str] = {}
+    names, stops = [], []
     for index, (record, operator) in enumerate(lanes):
-        parts.append(_lane(record, operator, _TOP + index * _ROW, across))
-        rows += _cells(record, operator)
-    height = _TOP + len(lanes) * _ROW + 6
-    spoken = f"{plural(len(records), 'chain')}, {plural(len(rows), 'scored prefix')}".replace("prefixs", "prefixes")
-    columns = ("chain", "operator", "units in", "added", "score", "scores by task")
+        y = _TOP + index * _ROW
+        names.append(element("text", f"{record.plan.index + 1} {operator}", x=_LEFT - 8, y=y + 11))
+        stops += _stop(record, y, across)
+        for position, scores in _prefixes(record, operator):
+            score = mean(scores)
+            level = None if score is None else round(10 * score)
+            levels[level] = levels.get(level, "") + _dash(across, position, y)
+    cells = [_filled(level, dashes) for level, dashes in levels.items()]
+    named = element("g", *names, text_anchor="end", font_size=11, fill=MUTED)
+    rows = [row for record, operator in lanes for row in _cells(record, operator)]
     return Figure(
         name="chains",
         title="Scored prefixes",
-        svg=drawing(1100, height, "Scored prefixes", spoken, *parts, class_="chains wide"),
-        columns=columns,
+        svg=drawing(
+            1100,
+            _TOP + len(lanes) * _ROW + 6,
+            "Scored prefixes",
+            f"{plural(len(records), 'chain')}, {len(rows)} scored prefixes",
+            *(_heading(longest, across), named, *cells, *stops),
+            class_="chains wide",
+        ),
+        columns=("chain", "operator", "units in", "added", "score", "scores by task"),
         rows=rows,
         note="Left to right one unit more; a stronger colour is a higher score on the chain's window. A bar marks "
         "truncation: the prefix already scored like the whole skill, so the rest counts as zero.",
     )
+
+
+def _prefixes(record: ChainRecord, operator: Operator) -> list[tuple[int, Scores]]:
+    trigger = record.trigger[record.plan.operators.index(operator)]
+    return [(0, trigger), *((step.position, step.scores) for step in steps_of(record, operator))]
 
 
 def _heading(longest: int, across: Scale) -> Markup:
@@ -53,27 +69,18 @@ def _heading(longest: int, across: Scale) -> Markup:
     return element("g", first, last, class_="soft")
 
 
-def _lane(record: ChainRecord, operator: Operator, y: float, across: Scale) -> Markup:
-    trigger = record.trigger[record.plan.operators.index(operator)]
-    name = element("text", f"{record.plan.index + 1} {operator}", x=_LEFT - 8, y=y + 11, **_NAME)
-    levels: dict[int | None, str] = {}
-    for position, scores in [(0, trigger), *((step.position, step.scores) for step in steps_of(record, operator))]:
-        score = mean(scores)
-        level = None if score is None else round(10 * score)
-        levels[level] = levels.get(level, "") + _box(across, position, y)
-    return element("g", name, *(_filled(level, boxes) for level, boxes in levels.items()), *_stop(record, y, across))
+def _dash(across: Scale, position: int, y: float) -> str:
+    """A cell as a piece of a thick line: a dozen characters, where a rectangle takes eighty."""
+    return f"M{across(position):.0f} {y + 7:.0f}h{max(across(position + 1) - across(position) - 1, 0.8):.1f}"
 
 
-def _box(across: Scale, position: int, y: float) -> str:
-    width = max(across(position + 1) - across(position) - 1, 0.8)
-    return f"M{across(position):.1f} {y:.0f}h{width:.1f}v14h{-width:.1f}z"
-
-
-def _filled(level: int | None, boxes: str) -> Markup:
-    """All cells of a lane with the same score, to a tenth, as one path: thousands of cells stay light."""
+def _filled(level: int | None, cells: str) -> Markup:
+    """All cells with the same score, to a tenth, as one path: thousands of cells stay light."""
     if level is None:
-        return element("path", d=boxes, fill="none", stroke=MUTED, stroke_dasharray="2 2", class_="missing")
-    return element("path", d=boxes, fill=POSITIVE, fill_opacity=0.06 + 0.084 * level, class_="cell")
+        return element("path", d=cells, stroke=MUTED, stroke_width=1, class_="missing")
+    return element(
+        "path", d=cells, stroke=POSITIVE, stroke_width=14, stroke_opacity=0.06 + 0.084 * level, class_="cell"
+    )
 
 
 def _stop(record: ChainRecord, y: float, across: Scale) -> list[Markup]:
@@ -99,34 +106,48 @@ def score_marks(scores: Sequence[float | None]) -> str:
 
 
 def marginal_dots(marginals: Sequence[Marginal], reach: float) -> Figure | None:
-    """One unit's difference in every chain as dots, deletion above padding; zeros of truncated chains are counted."""
+    """One unit's difference in every chain: deletion above padding, a dot's area is how often it was seen.
+
+    Zeros of truncated chains are counted below the dots: nothing was measured there.
+    """
     known = [item for item in marginals if item.value is not None]
     if not known:
         return None
     operators = [operator for operator in Operator if any(item.operator is operator for item in known)]
-    at = Scale(-reach, reach, 60, 352)
-    height = 34 * len(operators) + 18
-    parts = [element("line", x1=at(0), x2=at(0), y1=2, y2=height - 18, stroke=MUTED, class_="zero")]
-    for lane, operator in enumerate(operators):
-        parts += _dots([item for item in known if item.operator is operator], str(operator), at, 15 + 34 * lane)
-    for end, anchor in ((-reach, "start"), (reach, "end")):
-        parts.append(element("text", points(end), x=at(end), y=height - 4, text_anchor=anchor, **_SMALL))
-    columns = ("chain", "operator", "units before", "difference", "truncated")
-    rows = [(i.chain + 1, str(i.operator), i.position, i.value, "yes" if i.truncated else "no") for i in known]
-    svg = drawing(360, height, "Difference in each chain", plural(len(known), "difference"), *parts, class_="dots")
-    return Figure(name="marginals", title="Difference in each chain", svg=svg, columns=columns, rows=rows)
+    at, height = Scale(-reach, reach, 60, 352), 30 * len(operators) + 18
+    dots, counts = _dots(known, operators, at)
+    parts = [
+        element("path", d=f"M{at(0):.0f} 2V{height - 18}", stroke=MUTED, class_="zero"),
+        element("g", *dots, fill=POSITIVE, fill_opacity=0.75, class_="dot"),
+        *([element("g", *counts, **_COUNT, class_="count")] if counts else []),
+        element("g", *_dot_words(known, operators, reach, height), **_SMALL, class_="axis"),
+    ]
+    return Figure(
+        name="marginals",
+        title="Difference in each chain",
+        svg=drawing(360, height, "Difference in each chain", "", *parts, class_="dots"),
+        columns=("chain", "operator", "units before", "difference", "truncated"),
+        rows=[(i.chain + 1, str(i.operator), i.position, i.value, "yes" if i.truncated else "no") for i in known],
+    )
 
 
-def _dots(items: Sequence[Marginal], name: str, at: Scale, y: float) -> list[Markup]:
-    """One lane. Equal differences are one dot, its area their number, so that none hides another."""
-    counts = Counter(round(at(item.value or 0.0)) for item in items if not item.truncated)
-    lane = [element("text", name, x=0, y=y + 4, fill=MUTED, font_size=11, class_="soft")]
-    for x, count in sorted(counts.items()):
+def _dots(items: Sequence[Marginal], operators: Sequence[Operator], at: Scale) -> tuple[list[Markup], list[Markup]]:
+    seen = Counter((item.operator, item.value) for item in items if not item.truncated)
+    dots, counts = [], []
+    for (operator, difference), count in seen.items():
+        x, y = round(at(difference or 0.0)), 14 + 30 * operators.index(operator)
         radius = min(2.6 * math.sqrt(count), 12.0)
-        lane.append(element("circle", cx=x, cy=y, r=radius, fill=POSITIVE, fill_opacity=0.75, class_="dot"))
-        if radius > 6:
-            lane.append(element("text", str(count), x=x, y=y + 3.5, text_anchor="middle", **_COUNT, class_="count"))
-    cut = sum(item.truncated for item in items)
-    if cut:
-        lane.append(element("text", f"+{cut} truncated", x=at(0) + 14, y=y + 15, **_SMALL, class_="soft"))
-    return lane
+        dots.append(element("circle", cx=x, cy=y, r=round(radius, 1)))
+        counts += [element("text", str(count), x=x, y=y + 4)] if radius > 6 else []
+    return dots, counts
+
+
+def _dot_words(items: Sequence[Marginal], operators: Sequence[Operator], reach: float, height: int) -> list[Markup]:
+    names = [element("text", str(operator), x=0, y=18 + 30 * index) for index, operator in enumerate(operators)]
+    cut = len({item.chain for item in items if item.truncated})
+    ends = [
+        element("text", points(-reach), x=60, y=height - 4),
+        element("text", points(reach), x=352, y=height - 4, text_anchor="end"),
+    ]
+    note = f"{plural(cut, 'chain')} stopped before it"
+    return [*names, *ends, *([element("text", note, x=206, y=height - 4, text_anchor="middle")] if cut else [])]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from markupsafe import Markup
 
-from skillsv.model.value import Interval, UnitReport, Valuation
+from skillsv.model.value import Action, Interval, UnitReport, Valuation
 from skillsv.report.figures.axis import Scale, horizontal_axis, padded, vertical_axis
 from skillsv.report.figures.bars import Target, nowhere
 from skillsv.report.figures.figure import Figure
-from skillsv.report.figures.palette import FAINT, MUTED, VERDICT, marker
+from skillsv.report.figures.palette import FAINT, MUTED, arms, marker
 from skillsv.report.figures.svg import drawing, element, link, path
 from skillsv.report.words import drawn, execution, label, with_bounds
 
@@ -34,11 +36,11 @@ def decision_map(valuation: Valuation, *, target: Target = nowhere) -> Figure | 
     across = Scale(*padded(costs, include=(-least, least)), _LEFT, _RIGHT)
     up = Scale(*padded(gains, include=(0.0,)), _BOTTOM, _TOP)
     parts = [horizontal_axis(across, _TOP, _BOTTOM), vertical_axis(up, _LEFT, _RIGHT), _diagonal(across, up), _titles()]
-    parts += [_cross(unit, gain, cost, (across, up), target) for unit, gain, cost in split]
+    parts += [_arms(action, split, across, up) for action in Action]
+    parts += [_point(unit, gain, cost, (across, up), target) for unit, gain, cost in split]
     spoken = "Content value upwards, context cost to the right, one cross per unit"
     columns = (
         "unit",
-        "id",
         "content",
         "content low",
         "content high",
@@ -58,13 +60,25 @@ def decision_map(valuation: Valuation, *, target: Target = nowhere) -> Figure | 
     )
 
 
-def _cross(unit: UnitReport, gain: Interval, cost: Interval, plane: tuple[Scale, Scale], target: Target) -> Markup:
+_Split = tuple[UnitReport, Interval, Interval]
+
+
+def _arms(action: Action, split: Sequence[_Split], across: Scale, up: Scale) -> Markup:
+    """The crosses of all units with one verdict, as one path."""
+    strokes = "".join(
+        f"M{across(cost.low):.0f} {up(gain.value):.0f}H{across(cost.high):.0f}"
+        f"M{across(cost.value):.0f} {up(gain.low):.0f}V{up(gain.high):.0f}"
+        for unit, gain, cost in split
+        if unit.verdict.action is action
+    )
+    return arms(action, strokes, opacity=0.45)
+
+
+def _point(unit: UnitReport, gain: Interval, cost: Interval, plane: tuple[Scale, Scale], target: Target) -> Markup:
     across, up = plane
-    x, y, action = across(cost.value), up(gain.value), unit.verdict.action
-    arms = f"M{across(cost.low):.1f} {y:.1f}H{across(cost.high):.1f}M{x:.1f} {up(gain.low):.1f}V{up(gain.high):.1f}"
-    cross = element("path", d=arms, stroke=VERDICT[action], opacity=0.45, fill="none", class_=f"arms v-{action}")
-    spoken = f"{label(unit)}: content {with_bounds(gain)}, cost {with_bounds(cost)}, {action}"
-    return link(target(unit.id), cross, marker(action, x, y, 5.5), label=spoken)
+    action = unit.verdict.action
+    spoken = f"{label(unit, 40)}: content {with_bounds(gain)}, cost {with_bounds(cost)}, {action}"
+    return link(target(unit.id), marker(action, across(cost.value), up(gain.value), 5.5), label=spoken)
 
 
 def _diagonal(across: Scale, up: Scale) -> Markup:
@@ -89,4 +103,4 @@ def _titles() -> Markup:
 
 def _cells(unit: UnitReport, gain: Interval, cost: Interval) -> tuple[str | float, ...]:
     ends = (gain.value, gain.low, gain.high, cost.value, cost.low, cost.high)
-    return label(unit), unit.id, *ends, unit.value.net.value, str(unit.verdict.action)
+    return unit.id, *ends, unit.value.net.value, str(unit.verdict.action)

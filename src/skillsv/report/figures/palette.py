@@ -9,7 +9,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from skillsv.model.value import Action
-from skillsv.report.figures.svg import element
+from skillsv.report.figures.svg import Number, element
 
 MUTED = "#5c6670"
 FAINT = "#e3e7eb"
@@ -48,3 +48,8 @@ def marker(action: Action, x: float, y: float, size: float = 5.0) -> Markup:
         half = f"M{x:.1f} {y - size + 2:.1f}a{size - 2:.1f} {size - 2:.1f} 0 0 1 0 {2 * size - 4:.1f}z"
         return element("g", disc, element("path", d=half, fill="#fff", class_="hole"))
     return disc
+
+
+def arms(action: Action, strokes: str, **attributes: Number | str | None) -> Markup:
+    """The intervals of all units with one verdict as one path."""
+    return element("path", d=strokes, stroke=VERDICT[action], fill="none", class_=f"arms v-{action}", **attributes)

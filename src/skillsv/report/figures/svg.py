@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from markupsafe import Markup, escape
 
@@ -11,11 +12,20 @@ Number = float | int
 
 def element(tag: str, *children: str, **attributes: Number | str | None) -> Markup:
     """One element. `class_` is `class`, `stroke_width` is `stroke-width`; an attribute that is None is left out."""
-    written = Markup("").join(
-        Markup(' {}="{}"').format(_name(name), _value(value)) for name, value in attributes.items() if value is not None
+    written = "".join(
+        f' {_name(name)}="{escape(value) if isinstance(value, str) else _value(value)}"'
+        for name, value in attributes.items()
+        if value is not None
     )
-    inner = Markup("").join(escape(child) for child in children)
-    return Markup("<{0}{1}>{2}</{0}>").format(tag, written, inner)
+    inner = "".join(map(escape, children))
+    text = f"<{tag}{written}>{inner}</{tag}>" if inner else f"<{tag}{written}/>"
+    return Markup(text)  # noqa: S704  (all that is not a literal of this package was escaped above)
+
+
+STANDALONE = (
+    ' xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif" font-size="12" fill="currentColor"'
+)
+"""What a drawing needs outside the page."""
 
 
 def drawing(width: Number, height: Number, title: str, description: str, *children: str, class_: str = "") -> Markup:
@@ -23,21 +33,18 @@ def drawing(width: Number, height: Number, title: str, description: str, *childr
 
     A drawing without links is read as one image; one with links as a group, so that they can be reached.
     """
-    return element(
+    inner = element(
         "svg",
         element("title", title),
-        element("desc", description),
+        *([element("desc", description)] if description else []),
         *children,
-        xmlns="http://www.w3.org/2000/svg",
         viewBox=f"0 0 {_value(width)} {_value(height)}",
         width=width,
         height=height,
         role="group" if any("<a " in child for child in children) else "img",
         class_=f"figure {class_}".strip(),
-        font_family="system-ui, sans-serif",
-        font_size=12,
-        fill="currentColor",
     )
+    return Markup(str(inner).replace("<svg", f"<svg{STANDALONE}", 1))  # noqa: S704  (already markup)
 
 
 def link(target: str | None, *children: str, label: str | None = None) -> Markup:
@@ -45,7 +52,7 @@ def link(target: str | None, *children: str, label: str | None = None) -> Markup
     named = (element("title", label), *children) if label else children
     if target is None:
         return element("g", *named)
-    return element("a", *named, href=target, aria_label=label)
+    return element("a", *named, href=target)
 
 
 def path(points: Sequence[tuple[float, float]], *, closed: bool = False) -> str:
@@ -53,6 +60,7 @@ def path(points: Sequence[tuple[float, float]], *, closed: bool = False) -> str:
     return "M" + "L".join(f"{_value(x)} {_value(y)}" for x, y in points) + ("Z" if closed else "")
 
 
+@cache
 def _name(name: str) -> str:
     return name if name == "viewBox" else name.rstrip("_").replace("_", "-")
 
