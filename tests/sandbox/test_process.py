@@ -66,46 +66,34 @@ def test_a_missing_program_raises_at_once(tmp_path):
         anyio.run(partial(run_program, [str(tmp_path / "none")], cwd=tmp_path, env={}, limits=QUICK))
 
 
+def shell(script: str, folder: Path, *, limits: Limits) -> Completed:
+    """Run a shell script; `fifo` in its folder is something to wait on for ever. A shell is up in a millisecond."""
+    os.mkfifo(folder / "fifo")
+    env = {"PATH": os.environ["PATH"]}
+    return anyio.run(partial(run_program, ["/bin/sh", "-c", script], cwd=folder, env=env, limits=limits))
+
+
 def test_a_program_that_hangs_is_ended(tmp_path):
-    done = run(
-        "import os, signal; print(os.getpid(), flush=True); signal.pause()",
-        tmp_path,
-        limits=Limits(seconds=0.5, grace=5.0),
-    )
+    done = shell("echo $$; exec cat fifo", tmp_path, limits=Limits(seconds=1.0, grace=10.0))
     assert done.timed_out
     assert done.code == -signal.SIGTERM
     assert gone(int(done.stdout))
 
 
 def test_a_program_that_ignores_sigterm_is_killed(tmp_path):
-    code = """
-import os, signal
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
-print(os.getpid(), flush=True)
-while True:
-    signal.pause()
-"""
-    done = run(code, tmp_path, limits=Limits(seconds=0.7, grace=0.1))
+    done = shell("trap '' TERM; echo $$; exec cat fifo", tmp_path, limits=Limits(seconds=1.0, grace=0.1))
     assert done.timed_out
     assert done.code == -signal.SIGKILL
     assert gone(int(done.stdout))
 
 
 def test_children_are_asked_to_stop_before_they_are_killed(tmp_path):
-    code = """
-import os, signal
-child = os.fork()
-def stop(*_):
-    if child:
-        os.waitpid(child, 0)
-    else:
-        print("child was asked", flush=True)
-    os._exit(0)
-signal.signal(signal.SIGTERM, stop)
-while True:
-    signal.pause()
+    script = """
+trap 'wait; exit 0' TERM
+(trap 'echo child was asked; exit 0' TERM; cat fifo & wait) &
+wait
 """
-    done = run(code, tmp_path, limits=Limits(seconds=0.7, grace=10.0))
+    done = shell(script, tmp_path, limits=Limits(seconds=1.0, grace=10.0))
     assert (done.timed_out, done.code, done.stdout) == (True, 0, b"child was asked\n")
 
 
