@@ -173,10 +173,10 @@ def test_a_migration_that_fails_leaves_the_older_file_intact(path, monkeypatch):
         assert ledger.lookup([key()])
 
 
-@pytest.mark.parametrize("damage", ["garbage", "text", "truncated", "page", "foreign", "no-table"])
+@pytest.mark.parametrize("damage", ["garbage", "text", "truncated", "pages", "one-page", "foreign", "no-table"])
 def test_a_damaged_ledger_is_refused_by_name_and_never_overwritten(path, damage):
     with Ledger.open(path) as ledger:
-        ledger.record(*(scored(number, answer="x" * 50) for number in range(500)))
+        ledger.record(*(scored(number, answer="x" * 50) for number in range(2000)))
     data = bytearray(path.read_bytes())
     match damage:
         case "garbage":
@@ -185,7 +185,11 @@ def test_a_damaged_ledger_is_refused_by_name_and_never_overwritten(path, damage)
             path.write_text("my notes, not a database\n" * 50)
         case "truncated":
             path.write_bytes(data[: len(data) // 2])
-        case "page":
+        case "one-page":
+            middle = len(data) // 4096 // 2 * 4096
+            data[middle : middle + 4096] = os.urandom(4096)
+            path.write_bytes(data)
+        case "pages":
             data[3 * 4096 : 6 * 4096] = os.urandom(3 * 4096)
             path.write_bytes(data)
         case "foreign" | "no-table":

@@ -9,7 +9,7 @@ from itertools import cycle, pairwise
 
 import anyio
 import pytest
-from worlds import TRIGGER, FakeTime, ToyAgent, World, plan, tasks, units
+from worlds import TRIGGER, FakeTime, ToyAgent, ToyVerifier, World, plan, tasks, units
 
 from skillsv.errors import (
     AgentFailure,
@@ -157,7 +157,8 @@ def test_a_task_that_always_fails_is_missing_and_never_zero(tmp_path, expected):
         if task == "t2":
             raise AgentFailure("down", kind="crash")
 
-    world = World(tmp_path, agent=ToyAgent(trouble=trouble), options=RunnerOptions(attempts=3, max_missing=1.0))
+    one_by_one = RunnerOptions(jobs=1, attempts=3, max_missing=1.0)
+    world = World(tmp_path, agent=ToyAgent(trouble=trouble), options=one_by_one)
     records = world.run(chains())
     for record, whole in zip(records, expected, strict=True):
         assert record.full[2] is None
@@ -335,6 +336,28 @@ def test_the_second_interrupt_cancels_what_runs_and_saves_what_finished(tmp_path
     rest = World(tmp_path)
     assert rest.run(chains()) == expected
     assert sum(rest.agent.calls.values()) + saved == len(set(rest.agent.calls) | set(world.agent.calls))
+
+
+def test_cancelled_from_outside_it_still_saves_what_had_finished(tmp_path):
+    world = World(tmp_path, options=RunnerOptions(jobs=1))
+
+    class Cancelling(ToyVerifier):
+        async def score(self, task, outcome, workspace):
+            if sum(world.agent.calls.values()) == 10:
+                scope.cancel()
+            return await super().score(task, outcome, workspace)
+
+    world.verifier = Cancelling()
+
+    async def go():
+        nonlocal scope
+        with Ledger.open(tmp_path / "ledger.sqlite") as ledger, anyio.CancelScope() as scope:
+            await world.runner(ledger).run_policies(chains())
+
+    scope = None
+    anyio.run(go)
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        assert ledger.summary().scored == sum(world.agent.calls.values()) == 10
 
 
 def test_stopped_before_it_began_it_still_gives_what_the_ledger_has(tmp_path, expected):
