@@ -6,7 +6,8 @@ import anyio
 import pytest
 
 from skillsv.errors import BudgetReached, RecordsError, TaskError
-from skillsv.pipeline import Job, Run, appraise, load_run, plan_chains, prepare, publish, roll_out
+from skillsv.pipeline import Run, ValuationJob, appraise, load_run, prepare, publish, roll_out
+from skillsv.pipeline.prepare import plan_chains
 from skillsv.rollout import RunFolder, Stop
 from skillsv.settings import load_settings
 
@@ -52,8 +53,8 @@ def place(tmp_path):
 
 
 def job(place, **flags):
-    settings = load_settings(place / "tiny", {"orders": 4, "window": 4, "panel_b": 2, **flags})
-    return Job(
+    settings = load_settings(place / "tiny", {"orders": 4, "window": 4, "panel_b": 2, "method": "chain", **flags})
+    return ValuationJob(
         skill=place / "tiny",
         tasks=place / "tasks.jsonl",
         agent="python:agent.py:answer",
@@ -130,7 +131,14 @@ def test_a_run_is_read_again_without_the_skill_tasks_or_agent(place):
     valuation = appraise(prepared.compiled, prepared.job.settings, "python:agent.py:answer", rolled)
     loaded_page = publish(
         folder,
-        Run(compiled=prepared.compiled, settings=prepared.job.settings, records=rolled.records, valuation=valuation),
+        Run(
+            compiled=prepared.compiled,
+            settings=prepared.job.settings,
+            records=rolled.records,
+            observations=(),
+            valuation=valuation,
+            manifest={},
+        ),
     )
     for name in ("tiny/SKILL.md", "tasks.jsonl", "agent.py"):
         (place / name).unlink()

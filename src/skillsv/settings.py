@@ -29,7 +29,7 @@ class Settings:
     window: Count = 8
     tolerance: Share | None = 0.05
     operators: tuple[Operator, ...] = (Operator.DELETE, Operator.PAD)
-    method: Literal["chain"] = "chain"
+    method: Literal["auto", "chain"] = "auto"
     panel_a: int | float | None = None
     panel_b: int | float | None = None
     seed: Annotated[int, Meta(ge=0)] = 42
@@ -62,6 +62,8 @@ class Settings:
     max_tokens: Count | None = None
     max_seconds: Positive | None = None
     budget_usd: Positive | None = None
+    until_width: Positive | None = None
+    until_resolved: Share | None = None
 
 
 SETTING_NAMES = tuple(field.name for field in fields(Settings))
@@ -71,7 +73,7 @@ RESULT_SETTINGS = tuple(
     for name in SETTING_NAMES
     if name
     not in {"jobs", "engine", "attempts", "max_missing", "speculate", "timeout"}
-    | {"max_rollouts", "max_tokens", "max_seconds", "budget_usd"}
+    | {"max_rollouts", "max_tokens", "max_seconds", "budget_usd", "until_width", "until_resolved"}
 )
 """The settings that decide what is estimated. The others decide only how fast, and how far, a run gets."""
 

@@ -18,7 +18,7 @@ def place(tmp_path_factory):
     shutil.copytree(example_folder(), skill)
     code = run(
         ["value", str(skill), "--tasks", str(skill / "evals/tasks.jsonl"), "--run-dir", str(folder / "run"), "--quiet",
-         "--agent", f"python:{skill}/evals/agent.py:answer", "--operators", "delete", "-k", "24", "-b", "12", "--yes"]
+         "--agent", f"python:{skill}/evals/agent.py:answer", "--operators", "delete", "--method", "chain", "-k", "24", "-b", "12", "--yes"]
     )  # fmt: skip
     assert code == 0
     return folder

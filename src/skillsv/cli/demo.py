@@ -11,8 +11,9 @@ from skillsv.cli.flags import BudgetFlags, CompileFlags, EstimatorFlags, Json, R
 from skillsv.errors import SkillError
 
 EXAMPLE = "support-desk"
-DEMO_SETTINGS = {"orders": 32, "window": 12, "panel_b": 0.5}
-"""More orders than usual: the example's agent costs nothing, so the demo can afford narrow intervals."""
+DEMO_SETTINGS = {"panel_b": 0.5, "orders": 32, "window": 12}
+DEMO_ROLLOUTS = 4800
+"""More than usual: the example's agent costs nothing, so the demo can afford narrow intervals."""
 
 
 def demo(
@@ -29,13 +30,16 @@ def demo(
     no model: its agent obeys exactly the rules that it finds in the skill it is shown.
     """  # noqa: D403, D415 - help begins with an example
     from skillsv.cli.running import run_valuation
-    from skillsv.pipeline import Job
+    from skillsv.pipeline import ValuationJob
     from skillsv.settings import load_settings
 
     skill = example_folder()
     settings = load_settings(skill, {**DEMO_SETTINGS, **given(estimator, budget, compiler)})
+    if settings.method == "auto" and settings.max_rollouts is None:
+        settings = replace(settings, max_rollouts=DEMO_ROLLOUTS)
     evals = skill / "evals"
-    job = Job(skill=skill, tasks=evals / "tasks.jsonl", agent="python:agent.py:answer", settings=settings, folder=evals)
+    agent = "python:agent.py:answer"
+    job = ValuationJob(skill=skill, tasks=evals / "tasks.jsonl", agent=agent, settings=settings, folder=evals)
     flags = replace(run or RunFlags(), yes=True)  # nothing is paid for: there is nothing to agree to
     return run_valuation(job, flags, json=json, out=sys.stdout)
 

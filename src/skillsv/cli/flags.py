@@ -65,7 +65,10 @@ class EstimatorFlags:
     window: Annotated[int | None, Parameter(name=["--window", "-b"], help="Tasks shared by one order, b [8].")] = None
     tolerance: Annotated[str | None, Parameter(help="Truncation tolerance tau, or 'off' [0.05].")] = None
     operators: Annotated[str | None, Parameter(help="'delete', or 'delete,pad' [delete,pad].")] = None
-    method: Annotated[Literal["chain"] | None, Parameter(help="The paper's Algorithm 1 [chain].")] = None
+    method: Annotated[
+        Literal["auto", "chain"] | None,
+        Parameter(help="'auto' spends where it matters, 'chain' is the paper's Algorithm 1 [auto]."),
+    ] = None
     panel_a: Annotated[
         int | float | None, Parameter(help="Tasks to estimate on: a number, or a share such as 0.5.")
     ] = None
@@ -107,6 +110,10 @@ class BudgetFlags:
     max_tokens: Annotated[int | None, Parameter(help="Stop after this many tokens.")] = None
     max_seconds: Annotated[float | None, Parameter(help="Stop after this many seconds.")] = None
     budget_usd: Annotated[float | None, Parameter(help="Stop after spending this much.")] = None
+    until_width: Annotated[float | None, Parameter(help="Stop when every interval is at most this wide (auto).")] = None
+    until_resolved: Annotated[
+        float | None, Parameter(help="Stop when this share of the units has a verdict (auto).")
+    ] = None
     attempts: Annotated[int | None, Parameter(help="Attempts before a rollout counts as missing [5].")] = None
     max_missing: Annotated[float | None, Parameter(help="Share of missing rollouts that stops the run [0.2].")] = None
     speculate: Annotated[int | None, Parameter(help="Prefixes to run ahead of the truncation test [0].")] = None

@@ -10,11 +10,15 @@ from cyclopts import Parameter
 
 from skillsv.cli.flags import BudgetFlags, CompileFlags, EstimatorFlags, Json, given
 
+USUAL_TASKS = 60
+"""The panel that a plan without tasks assumes: the smallest in the paper."""
+
 
 def plan(
     skill: Annotated[Path, Parameter(help="A skill folder, or one Markdown file.")],
     /,
     *,
+    tasks: Annotated[Path | None, Parameter(help="The tasks, for the size of the panel [60 tasks].")] = None,
     json: Json = False,
     estimator: EstimatorFlags | None = None,
     budget: BudgetFlags | None = None,
@@ -22,17 +26,23 @@ def plan(
 ) -> int:
     """skillsv plan my-skill --orders 24 --window 8
 
-    Say what a valuation would cost, by the paper's formula, before anything is spent.
+    Say what a valuation would cost before anything is spent.
     """  # noqa: D403, D415 - help begins with an example
     from skillsv.cli.printing import deliver, json_text
     from skillsv.cli.running import forecast_lines
     from skillsv.compile import compile_skill
     from skillsv.pipeline import compile_options, forecast_of
     from skillsv.settings import load_settings
+    from skillsv.tasks import load_tasks, split_panels
 
     settings = load_settings(skill, given(estimator, budget, compiler))
     compiled = compile_skill(skill, compile_options(settings))
-    forecast = forecast_of(compiled, settings)
+    panel = (
+        split_panels(load_tasks(tasks), a=settings.panel_a, b=settings.panel_b, seed=settings.seed)[0]
+        if tasks
+        else None
+    )
+    forecast = forecast_of(compiled, settings, len(panel.tasks) if panel else USUAL_TASKS)
     if json:
         deliver(json_text({"schema": "skillsv.plan/1", "units": len(compiled.units), **asdict(forecast)}), None)
     else:

@@ -51,7 +51,7 @@ def prune(
     actions = frozenset({Action(only)}) if only else REMOVABLE
     goal = Goal(to_tokens=to_tokens, share=share, max_drop=max_drop) if given else None
     pruned = shorten(loaded, goal, actions)
-    _write(loaded, pruned, run, output, in_place=in_place, force=force)
+    _write(loaded, pruned, output, in_place=in_place, force=force)
     if diff:
         _show_difference(pruned)
     summary = _summary(loaded, pruned)
@@ -59,7 +59,7 @@ def prune(
     return 0
 
 
-def _write(run: Run, pruned: Pruned, folder: Path, output: Path | None, *, in_place: bool, force: bool) -> None:
+def _write(run: Run, pruned: Pruned, output: Path | None, *, in_place: bool, force: bool) -> None:
     from skillsv.pipeline import original_of
     from skillsv.render.target import new_folder
     from skillsv.report.patch import patch_lines
@@ -67,11 +67,9 @@ def _write(run: Run, pruned: Pruned, folder: Path, output: Path | None, *, in_pl
 
     patch = "".join(patch_lines(pruned.before.contents, pruned.after.contents))
     if in_place:
-        _change_in_place(original_of(folder, run), pruned)
+        _change_in_place(original_of(run), pruned)
     elif output is not None:
-        with new_folder(
-            output, skill=original_of(folder, run, check=False), main=pruned.after.main, force=force
-        ) as new:
+        with new_folder(output, skill=original_of(run, check=False), main=pruned.after.main, force=force) as new:
             write_tree(pruned.after, new)
         place = output.with_name(f"{output.name}.patch")
         place.write_text(patch, encoding="utf-8", errors="surrogateescape", newline="")

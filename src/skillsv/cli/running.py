@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
@@ -11,27 +12,36 @@ import anyio
 from skillsv.cli.flags import RunFlags
 from skillsv.cli.printing import json_text
 from skillsv.cli.progress import progress
+from skillsv.compile import compile_skill
 from skillsv.errors import SettingsError
 from skillsv.model.value import Valuation
-from skillsv.pipeline import Job, Prepared, Rolled, Run, appraise, prepare, publish, roll_out
+from skillsv.pipeline import Prepared, Rolled, Run, ValuationJob, appraise, compile_options, prepare, publish, roll_out
 from skillsv.report.as_json import valuation_dict
 from skillsv.report.text import terminal_table
 from skillsv.rollout import Forecast, RunFolder, Stop
+from skillsv.rollout.adaptive import advise
 from skillsv.settings import Settings
 
 
-def run_valuation(job: Job, flags: RunFlags, *, json: bool, out: TextIO) -> int:
+def run_valuation(job: ValuationJob, flags: RunFlags, *, json: bool, out: TextIO) -> int:
     """The main job from forecast to report; the exit code says whether it came to its end."""
     prepared = prepare(job)
     ask_consent(prepared, yes=flags.yes)
     folder = RunFolder(flags.run_dir or default_folder(prepared.compiled.skill.name))
     rolled = anyio.run(_rolled, prepared, folder, flags)
     if rolled.trouble is not None:
-        if not rolled.records:
+        if rolled.nothing:
             raise rolled.trouble
         print(f"skillsv: {rolled.trouble}", file=sys.stderr)
     valuation = appraise(prepared.compiled, job.settings, job.agent, rolled)
-    run = Run(compiled=prepared.compiled, settings=job.settings, records=rolled.records, valuation=valuation)
+    run = Run(
+        compiled=prepared.compiled,
+        settings=job.settings,
+        records=rolled.records,
+        observations=rolled.observations,
+        valuation=valuation,
+        manifest=folder.manifest() or {},
+    )
     page = publish(folder, run)
     show(valuation, page, json=json, out=out)
     return rolled.trouble.exit_code if rolled.trouble else 0
@@ -50,7 +60,7 @@ def default_folder(name: str) -> Path:
 
 def ask_consent(prepared: Prepared, *, yes: bool) -> None:
     """Say what it will cost, on stderr, and go on only with a yes or a limit."""
-    for line in forecast_lines(prepared.forecast):
+    for line in (*forecast_lines(prepared.forecast), *advice_lines(prepared)):
         print(line, file=sys.stderr)
     if yes or has_limit(prepared.job.settings):
         return
@@ -61,6 +71,22 @@ def ask_consent(prepared: Prepared, *, yes: bool) -> None:
     print("Go on? [y/N] ", end="", file=sys.stderr, flush=True)
     if input().strip().lower() not in {"y", "yes"}:
         raise SettingsError("nothing was spent.", hint="Answer y to go on, or give --yes.")
+
+
+def advice_lines(prepared: Prepared) -> list[str]:
+    """What to know about a budget that is too small to say much."""
+    settings = prepared.job.settings
+    if settings.method != "auto" or settings.max_rollouts is None:
+        return []
+    coarse = compile_skill(prepared.job.skill, replace(compile_options(settings), granularity="section"))
+    advice = advise(
+        settings.max_rollouts,
+        tasks=len(prepared.panel_a.tasks),
+        units=len(prepared.compiled.execution),
+        sections=len(coarse.execution),
+        operators=len(settings.operators),
+    )
+    return [] if advice is None else [f"{advice.message} {advice.hint}"]
 
 
 def has_limit(settings: Settings) -> bool:

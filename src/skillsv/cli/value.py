@@ -30,9 +30,9 @@ def value(
     The same command again resumes: nothing that was paid for is paid twice.
     """  # noqa: D403, D415 - help begins with an example
     from skillsv.cli.running import run_valuation
-    from skillsv.pipeline import Job
+    from skillsv.pipeline import ValuationJob
     from skillsv.settings import load_settings
 
     settings = load_settings(skill, given(estimator, budget, how, compiler))
-    job = Job(skill=skill, tasks=tasks, agent=agent, settings=settings, folder=Path.cwd())
+    job = ValuationJob(skill=skill, tasks=tasks, agent=agent, settings=settings, folder=Path.cwd())
     return run_valuation(job, run or RunFlags(), json=json, out=sys.stdout)

@@ -1,0 +1,140 @@
+"""What is known before anything is spent: the compiled skill, the panels, the chains, the forecast."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from skillsv.agents import AgentOptions, make_agent
+from skillsv.compile import CompileOptions, compile_skill
+from skillsv.model.chain import ChainPlan
+from skillsv.model.protocols import Agent, Verifier
+from skillsv.model.skill import CompiledSkill
+from skillsv.model.task import PanelA, PanelB
+from skillsv.order import Sampler
+from skillsv.render import Renderer, token_counter
+from skillsv.rollout import Forecast, forecast
+from skillsv.rollout.adaptive import forecast_adaptive
+from skillsv.rollout.forecast import GAMMA_EXPECTED, GAMMA_HIGH, GAMMA_LOW
+from skillsv.settings import Settings
+from skillsv.tasks import draw_window, load_tasks, make_verifier, split_panels
+
+NO_TRUNCATION = (1.0, 1.0, 1.0)
+USUAL_GAMMAS = (GAMMA_LOW, GAMMA_EXPECTED, GAMMA_HIGH)
+ORDER_STREAM, WINDOW_STREAM = 0, 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValuationJob:
+    """What the user asked for: this skill, these tasks, this agent. `folder` is where relative names start."""
+
+    skill: Path
+    tasks: Path
+    agent: str
+    settings: Settings
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """Everything that is known before a single rollout is paid for."""
+
+    job: ValuationJob
+    compiled: CompiledSkill
+    panel_a: PanelA
+    panel_b: PanelB
+    agent: Agent
+    verifier: Verifier
+    plans: tuple[ChainPlan, ...]
+    forecast: Forecast
+
+
+def prepare(job: ValuationJob) -> Prepared:
+    """Compile, read the tasks, draw the chains, forecast. Nothing is run and nothing is written."""
+    settings = job.settings
+    compiled = compile_skill(job.skill, compile_options(settings))
+    tasks = load_tasks(job.tasks, verifier=settings.verifier)
+    panel_a, panel_b = split_panels(tasks, a=settings.panel_a, b=settings.panel_b, seed=settings.seed)
+    agent = make_agent(job.agent, agent_options(job))
+    verifier = make_verifier(tasks, folder=job.tasks.parent, default=settings.verifier, judge=judge_maker(job))
+    return Prepared(
+        job=job,
+        compiled=compiled,
+        panel_a=panel_a,
+        panel_b=panel_b,
+        agent=agent,
+        verifier=verifier,
+        plans=plan_chains(compiled, panel_a, settings),
+        forecast=forecast_of(compiled, settings, len(panel_a.tasks)),
+    )
+
+
+def plan_chains(compiled: CompiledSkill, panel: PanelA, settings: Settings) -> tuple[ChainPlan, ...]:
+    """K orders with a window each. Each chain has its own streams, so more orders leave the first ones as they are."""
+    sampler = Sampler(compiled)
+    return tuple(
+        ChainPlan(
+            index=index,
+            order=sampler.sample(np.random.default_rng([settings.seed, index, ORDER_STREAM])),
+            window=draw_window(panel, settings.window, np.random.default_rng([settings.seed, index, WINDOW_STREAM])),
+            operators=settings.operators,
+            tolerance=settings.tolerance,
+        )
+        for index in range(settings.orders)
+    )
+
+
+def forecast_of(compiled: CompiledSkill, settings: Settings, tasks: int) -> Forecast:
+    """The cost of these settings on a panel of so many tasks, as far as it is known."""
+    if settings.method == "auto":
+        operators, most = len(settings.operators), settings.max_rollouts
+        return forecast_adaptive(tasks, budget=most, operators=operators, jobs=settings.jobs)
+    return forecast(
+        len(compiled.units),
+        settings.window,
+        settings.orders,
+        settings.operators,
+        gammas=NO_TRUNCATION if settings.tolerance is None else USUAL_GAMMAS,
+        jobs=settings.jobs,
+    )
+
+
+def compile_options(settings: Settings) -> CompileOptions:
+    """The compiler's part of the settings."""
+    standard = CompileOptions()
+    return CompileOptions(
+        granularity=settings.granularity,
+        regions=settings.regions,
+        without=frozenset(rule.upper() for rule in settings.without),
+        include=settings.include,
+        exclude=settings.exclude,
+        markers=settings.markers or standard.markers,
+    )
+
+
+def judge_maker(job: ValuationJob) -> Callable[[str], Agent] | None:
+    """What makes the agent that grades prose: the one a task names, or the one of the settings."""
+    standard = job.settings.judge
+    if standard is None:
+        return None
+    return lambda named: make_agent(named or standard, agent_options(job))
+
+
+def agent_options(job: ValuationJob) -> AgentOptions:
+    """The agent's part of the settings."""
+    settings = job.settings
+    return AgentOptions(
+        timeout=settings.timeout,
+        skill_dir=settings.skill_dir,
+        forward_env=settings.forward_env,
+        hide_target=settings.hide_target,
+        folder=job.folder,
+    )
+
+
+def make_renderer(compiled: CompiledSkill, settings: Settings) -> Renderer:
+    """The renderer for these settings."""
+    return Renderer(compiled, counter=token_counter(settings.tokenizer), filler=settings.filler)

@@ -1,0 +1,268 @@
+"""The only stage that spends. Every rollout goes to the ledger and every finished piece to the records, as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import anyio
+
+from skillsv import __version__
+from skillsv.errors import BudgetReached, Interrupted, SkillSVError, Unavailable
+from skillsv.estimate.adaptive import assemble, value_all
+from skillsv.model.chain import ChainPlan, ChainRecord, Observation
+from skillsv.model.coalition import Operator
+from skillsv.model.events import Note, RunFinished, RunStarted
+from skillsv.model.protocols import Listener
+from skillsv.model.rollout import Usage
+from skillsv.model.value import Evidence, Spending
+from skillsv.order import Sampler
+from skillsv.pipeline.appraise import averaging_orders, estimate_options
+from skillsv.pipeline.prepare import Prepared, make_renderer
+from skillsv.rollout import (
+    Ledger,
+    LocalEngine,
+    RunFolder,
+    Runner,
+    RunnerOptions,
+    Stop,
+    budget,
+    chain_walk,
+    check_activation,
+    check_noise,
+    stop_on_signals,
+    with_replicates,
+)
+from skillsv.rollout.adaptive import (
+    AdaptiveOptions,
+    AdaptiveProblem,
+    AdaptiveRecord,
+    Budget,
+    Standing,
+    StopRule,
+    UntilResolved,
+    UntilWidth,
+    adaptive_walk,
+)
+from skillsv.settings import RESULT_SETTINGS, Settings, settings_dict
+
+NOISE_TASKS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rolled:
+    """What the rollouts gave: chains or observations, by method. `trouble` is why they ended early, if they did."""
+
+    records: tuple[ChainRecord, ...] = ()
+    observations: tuple[Observation, ...] = ()
+    spending: Spending
+    usage: Usage
+    notes: tuple[str, ...] = ()
+    trouble: SkillSVError | None = None
+
+    @property
+    def nothing(self) -> bool:
+        """Whether there is nothing to estimate from."""
+        return not (self.records or self.observations)
+
+
+async def roll_out(
+    prepared: Prepared, folder: RunFolder, listener: Listener, stop: Stop, *, fresh: bool = False
+) -> Rolled:
+    """Run everything, or as much as the budget allows. What finished is kept, whatever happens."""
+    expected = prepared.forecast.expected.rollouts
+    listener(RunStarted(run=folder.path.name, chains=len(prepared.plans), expected_rollouts=expected))
+    if fresh:
+        folder.start_fresh()
+    async with AsyncExitStack() as stack:
+        ledger = stack.enter_context(Ledger.open(folder.ledger))
+        folder.begin(manifest(prepared), prepared.compiled.skill)
+        engine = await stack.enter_async_context(LocalEngine(prepared.agent, prepared.verifier))
+        signals = await stack.enter_async_context(anyio.create_task_group())
+        signals.start_soon(stop_on_signals, stop)
+        options = runner_options(prepared.job.settings, folder.run_id)
+        render = make_renderer(prepared.compiled, prepared.job.settings).render
+        tasks = {task.id: task for task in prepared.panel_a.tasks}
+        runner = Runner(engine, ledger, render, tasks, prepared.agent.fingerprint, options, listener, stop=stop)
+        rolled = await _Spending(prepared, runner, folder, listener).all()
+        signals.cancel_scope.cancel()
+    listener(RunFinished(reason="done" if rolled.trouble is None else rolled.trouble.what))
+    return rolled
+
+
+def runner_options(settings: Settings, run: str) -> RunnerOptions:
+    """The runner's part of the settings."""
+    limits = budget(
+        rollouts=settings.max_rollouts,
+        tokens=settings.max_tokens,
+        usd=settings.budget_usd,
+        seconds=settings.max_seconds,
+    )
+    return RunnerOptions(
+        jobs=settings.jobs,
+        attempts=settings.attempts,
+        timeout=settings.timeout,
+        max_missing=settings.max_missing,
+        seed=settings.seed,
+        run=run,
+        budget=limits,
+    )
+
+
+@dataclass(slots=True)
+class _Spending:
+    """One session of rollouts: gathers what comes back, so that an end before the end loses nothing."""
+
+    prepared: Prepared
+    runner: Runner
+    folder: RunFolder
+    listener: Listener
+    notes: list[str] = field(default_factory=list)
+    records: dict[int, ChainRecord] = field(default_factory=dict)
+    observations: tuple[Observation, ...] = ()
+
+    async def all(self) -> Rolled:
+        """Checks first, then the method's rollouts."""
+        trouble: SkillSVError | None = None
+        try:
+            await self.check_activation()
+            if self.prepared.job.settings.method == "chain":
+                await self.run_chains()
+            else:
+                await self.run_adaptive()
+        except (BudgetReached, Interrupted, Unavailable) as early:
+            trouble = early
+        return Rolled(
+            records=tuple(self.records[index] for index in sorted(self.records)),
+            observations=self.observations,
+            spending=replace(self.runner.spending, forecast=self.prepared.forecast.expected.rollouts),
+            usage=self.runner.usage,
+            notes=tuple(self.notes),
+            trouble=trouble,
+        )
+
+    def note(self, sentence: str | None) -> None:
+        """Say it now, and again beside the answer."""
+        if sentence:
+            self.notes.append(sentence)
+            self.listener(Note(message=sentence))
+
+    @property
+    def first_window(self) -> tuple[str, ...]:
+        """The tasks that the checks look at: the chains will want them anyway."""
+        return self.prepared.plans[0].window.tasks
+
+    async def check_activation(self) -> None:
+        """Does the skill change anything? Says so before the budget is spent."""
+        everything = self.prepared.compiled.everything
+        same = self.runner.tree(frozenset(), Operator.DELETE) == self.runner.tree(everything, Operator.DELETE)
+        check = check_activation(self.first_window, everything, same_tree=same)
+        (activation,) = await self.runner.run_policies([check])
+        self.note(activation.sentence())
+
+    async def run_chains(self) -> None:
+        """The paper's Algorithm 1 along every planned order."""
+        plans = await self.plans_for_this_agent()
+        trigger, speculate = self.prepared.compiled.trigger, self.prepared.job.settings.speculate
+        walks = (chain_walk(plan, trigger, speculate=speculate, tree_of=self.runner.tree) for plan in plans)
+        await self.runner.run_policies(walks, on_result=self.keep_chain)
+
+    async def plans_for_this_agent(self) -> Sequence[ChainPlan]:
+        """An agent that does not repeat itself gets fresh replicates in every chain."""
+        check = check_noise(self.first_window[:NOISE_TASKS], self.prepared.compiled.everything)
+        (noise,) = await self.runner.run_policies([check])
+        self.note(noise.sentence())
+        return with_replicates(self.prepared.plans, noise)
+
+    def keep_chain(self, _: int, record: ChainRecord) -> None:
+        """A finished chain."""
+        self.records[record.plan.index] = record
+        self.folder.append(record)
+
+    async def run_adaptive(self) -> None:
+        """The adaptive policy; where no limit was given, a noisy agent gets a larger budget once it is known as one."""
+        # The check of the activation was paid for, too: with it the run stays within what was agreed.
+        checked = 2 * len(self.first_window)
+        usual, most = (
+            cost.rollouts - checked for cost in (self.prepared.forecast.expected, self.prepared.forecast.high)
+        )
+        record = await self.walk_adaptively(max(usual, 1))
+        if record.noisy and most > usual:
+            # The path does not depend on the budget: what was run is answered by the ledger.
+            record = await self.walk_adaptively(most)
+        kind = "noisy: values come from a model of its answers" if record.noisy else "deterministic"
+        self.note(
+            f"The agent is {kind} ({record.reverts} of {record.checks} checks reverted). Ended by: {record.ended}."
+        )
+
+    async def walk_adaptively(self, most: int) -> AdaptiveRecord:
+        """One walk to its end, keeping every answer."""
+        problem = AdaptiveProblem(
+            units=self.prepared.compiled.execution,
+            trigger=self.prepared.compiled.trigger,
+            needs=self.prepared.compiled.needs,
+            tasks=tuple(task.id for task in self.prepared.panel_a.tasks),
+            sample_order=Sampler(self.prepared.compiled).sample,
+            operators=self.prepared.job.settings.operators,
+        )
+        self.observations = ()
+        options = AdaptiveOptions(stop=self.stop_rule(most), judge=self.judge())
+        policy = adaptive_walk(problem, options, self.prepared.job.settings.seed, on_observed=self.keep_observations)
+        (record,) = await self.runner.run_policies([policy])
+        return record
+
+    def stop_rule(self, most: int) -> StopRule:
+        """The budget, or whatever was asked for if that comes first."""
+        settings = self.prepared.job.settings
+        rule: StopRule = Budget(most)
+        if settings.until_width is not None:
+            rule = Budget(most) | UntilWidth(settings.until_width)
+        if settings.until_resolved is not None:
+            rule = UntilResolved(settings.until_resolved) | rule
+        return rule
+
+    def judge(self) -> Any:
+        """How the values stand, from what is known: sends rollouts to units whose verdict is open."""
+        compiled, settings = self.prepared.compiled, self.prepared.job.settings
+        orders, options = averaging_orders(compiled, settings), estimate_options(compiled, settings)
+
+        def standing(observations: Sequence[Observation]) -> Standing:
+            valued = value_all(compiled, observations, orders, options)
+            units = assemble(compiled, valued, options).units
+            return Standing(
+                width=max(unit.net.high - unit.net.low for unit in units),
+                resolved=sum(unit.evidence is not Evidence.UNRESOLVED for unit in units) / len(units),
+                tasks=valued.open_tasks,
+            )
+
+        return standing
+
+    def keep_observations(self, observations: Sequence[Observation]) -> None:
+        """The answers of one round."""
+        self.observations += tuple(observations)
+        self.folder.append(*observations)
+
+
+def manifest(prepared: Prepared) -> Mapping[str, Any]:
+    """What makes this run this run: the same one resumes, another starts anew and still reuses the ledger."""
+    skill = prepared.compiled.skill
+    table = settings_dict(prepared.job.settings)
+    return {
+        "schema": "skillsv.run/1",
+        "skill": {"name": skill.name, "main": skill.main, "single_file": skill.single_file},
+        "digest": prepared.compiled.digest,
+        "agent": {"spec": prepared.job.agent, "fingerprint": prepared.agent.fingerprint},
+        "settings": {name: table[name] for name in RESULT_SETTINGS},
+        "panel_a": {task.id: task.digest for task in prepared.panel_a.tasks},
+        "panel_b": {task.id: task.digest for task in prepared.panel_b.tasks},
+        "version": __version__,
+        "about": {
+            "skill": str(prepared.job.skill.absolute()),
+            "tasks": str(prepared.job.tasks.absolute()),
+            "folder": str(prepared.job.folder.absolute()),
+            "forecast": prepared.forecast.expected.rollouts,
+            "settings": {name: value for name, value in table.items() if name not in RESULT_SETTINGS},
+        },
+    }

@@ -1,0 +1,89 @@
+"""A run on disk: publish its answer, and read it again at any moment, also while it runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from skillsv.compile import compile_skill
+from skillsv.errors import RecordsError
+from skillsv.model.chain import ChainRecord, Observation
+from skillsv.model.skill import CompiledSkill
+from skillsv.model.value import Spending, Valuation
+from skillsv.pipeline.appraise import appraise
+from skillsv.pipeline.prepare import compile_options
+from skillsv.pipeline.roll_out import Rolled
+from skillsv.report import page, valuation_dict
+from skillsv.rollout import RunFolder
+from skillsv.settings import Settings, settings_from
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A run, finished or not: everything that estimating, drawing and editing need."""
+
+    compiled: CompiledSkill
+    settings: Settings
+    records: tuple[ChainRecord, ...]
+    observations: tuple[Observation, ...]
+    valuation: Valuation
+    manifest: Mapping[str, Any]
+
+
+def publish(folder: RunFolder, run: Run) -> Path:
+    """Write the answer and its page into the run folder; returns the page's path."""
+    text = json.dumps(valuation_dict(run.valuation), indent=2)
+    folder.write(folder.valuation.name, text.encode())
+    html = page(run.valuation, run.compiled, run.records)
+    return folder.write(folder.report.name, html.encode("utf-8", errors="replace"))
+
+
+def load_run(path: Path, changes: Mapping[str, Any] | None = None) -> Run:
+    """Read a run folder and estimate from its records. `changes` are settings of the estimate, such as the level."""
+    folder = RunFolder(path)
+    found = manifest_of(folder)
+    settings = settings_from({**found["settings"], **found["about"]["settings"], **(changes or {})})
+    compiled = snapshot(folder, found["skill"], settings)
+    rolled = Rolled(
+        records=tuple(folder.chains().values()),
+        observations=tuple(folder.observations()),
+        spending=spending_of(folder, found),
+        usage=folder.status().usage,
+    )
+    valuation = appraise(compiled, settings, found["agent"]["spec"], rolled)
+    unfinished = settings.method == "chain" and len(rolled.records) < settings.orders
+    return Run(
+        compiled=compiled,
+        settings=settings,
+        records=rolled.records,
+        observations=rolled.observations,
+        valuation=replace(valuation, provisional=unfinished),
+        manifest=found,
+    )
+
+
+def manifest_of(folder: RunFolder) -> Mapping[str, Any]:
+    """What the run in this folder is."""
+    found = folder.manifest()
+    if found is None:
+        raise RecordsError(
+            "there is no run in this folder.", where=str(folder.path), hint="Begin one with 'skillsv value'."
+        )
+    return found
+
+
+def snapshot(folder: RunFolder, described: Mapping[str, Any], settings: Settings) -> CompiledSkill:
+    """The skill as it was valued, compiled from the copy in the run folder."""
+    place = folder.skill / described["main"] if described["single_file"] else folder.skill
+    compiled = compile_skill(place, compile_options(settings))
+    return replace(compiled, skill=replace(compiled.skill, name=described["name"]))
+
+
+def spending_of(folder: RunFolder, found: Mapping[str, Any]) -> Spending:
+    """What the run has spent so far, all sessions together."""
+    status = folder.status()
+    announced = found["about"]["forecast"]
+    return Spending(spent=status.rollouts, reused=status.reused, failed=status.missing, forecast=announced)
