@@ -22,9 +22,9 @@ RIDGE, INTERCEPT_RIDGE, NEWTON_STEPS = 0.3, 0.05, 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskTable:
-    """One task: deciding units (columns), the score of every pattern, which patterns were scored, later agreement.
+    """One task: deciding units (columns), the score of every pattern, which patterns are known, later agreement.
 
-    `clean` counts the scores that came after the last deciding unit was found, all of which the table explains.
+    A pattern is known if it was scored and all its scores agree. `clean` counts the scores that came after the last deciding unit was found, all of which the table explains.
     """
 
     deciding: tuple[int, ...]
@@ -58,8 +58,6 @@ def pattern_effects(scored: Scored, tasks: int, place: Numbers) -> Effects:
         rows = scored.task == task
         table = task_table(scored.present[rows], scored.score[rows])
         clean[task] = table.clean
-        if not table.deciding:
-            continue
         columns = list(table.deciding)
         deciding[task, columns] = True
         along, unknown[task] = _marginals(table, place)
@@ -108,16 +106,18 @@ def _fill(seen: Mapping[int, float], deciding: tuple[int, ...]) -> tuple[Floats,
     """The score of every pattern: the mean of its coalitions, or the logistic fit where none was scored."""
     size = 1 << len(deciding)
     total, count = np.zeros(size), np.zeros(size)
+    least, most = np.full(size, np.inf), np.full(size, -np.inf)
     for mask, value in seen.items():
         pattern = sum(1 << place for place, unit in enumerate(deciding) if mask >> unit & 1)
         total[pattern] += value
         count[pattern] += 1
+        least[pattern], most[pattern] = min(least[pattern], value), max(most[pattern], value)
     known = count > 0
     signs = ((np.arange(size)[:, None] >> np.arange(len(deciding))) & 1) * 2.0 - 1.0
     design = np.hstack([np.ones((size, 1)), signs])
     means = np.divide(total, count, out=np.zeros(size), where=known)
     filled = 1.0 / (1.0 + np.exp(-design @ _logistic(design[known], means[known])))
-    return np.where(known, means, filled), known
+    return np.where(known, means, filled), known & (least == most)
 
 
 def _logistic(design: Floats, score: Floats) -> Floats:

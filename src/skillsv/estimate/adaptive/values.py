@@ -19,7 +19,12 @@ HIDDEN, HALVED_AFTER, QUIET = 0.2, 5.0, 0.3
 takes to halve it; how much smaller it is on a task that no unit is known to decide. Chosen on planted games."""
 
 WIDER = 1.4
-"""Errors of a steady agent's values are rare and large, so intervals need more than a normal's width. Chosen likewise."""
+"""Errors of a steady agent's values are rare and large: intervals need more than a normal's width. Chosen likewise."""
+
+
+NARROWEST, EXTRA_ROLLOUTS, WIDEST = 0.72, 8.0, 2.0
+"""Noisy agents: the fit's own spread times NARROWEST + EXTRA_ROLLOUTS / (rollouts a task). Chosen likewise: with few
+rollouts a task the fit is surer than it should be, with many it allows for more than is there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +91,8 @@ def noisy_values(scored: Scored, tasks: int, place: Numbers, rng: np.random.Gene
     ladder = OrderLadder(place[:SURROGATE_ORDERS])
     values = ladder.effects(fit.weights)
     draws = np.array([ladder.effects(weights) for weights in fit.draws(DRAWS, rng)])
-    draws += values - draws.mean(axis=0)
+    factor = min(NARROWEST + EXTRA_ROLLOUTS * tasks / len(scored.score), WIDEST)
+    draws = values + factor * (draws - draws.mean(axis=0))
     rate = np.bincount(scored.task, weights=scored.score, minlength=tasks) + 1.0
     count = np.bincount(scored.task, minlength=tasks) + 2.0
     rate /= count

@@ -11,9 +11,9 @@ DEFAULT_STEADY, DEFAULT_NOISY = 1200, 4800
 
 
 def least_budget(tasks: int, *, noisy: bool, operators: int = 1) -> int:
-    """The fewest rollouts that say anything about units: anchors and a look at each task, or a fit that holds."""
+    """The fewest rollouts that say much about units: anchors and a few looks at each task, or a fit that holds."""
     anchors = tasks * (2 + operators)
-    steady = anchors + operators * (tasks + STEADY_EXTRA)
+    steady = anchors + operators * (3 * tasks + STEADY_EXTRA)
     return max(steady, operators * NOISY_LEAST) if noisy else steady
 
 

@@ -15,7 +15,7 @@ FLOOR = 0.15
 """The share of rollouts that goes to all tasks alike, whatever seems to be settled."""
 
 ROTATIONS = 2
-"""Every task is visited this often before any is preferred."""
+"""Every task is visited this often before any is preferred; in a rotation, tasks with something to trace go first."""
 
 
 def share_visits(
@@ -27,7 +27,8 @@ def share_visits(
 ) -> list[int]:
     """Different tasks for one round of visits: many deciding units and few agreeing scores since the last surprise."""
     if rounds.min() < ROTATIONS:
-        return [int(task) for task in np.lexsort((rng.random(len(tables)), rounds))[:count]]
+        settled = np.array([table.conflict is None for table in tables])
+        return [int(task) for task in np.lexsort((rng.random(len(tables)), settled, rounds))[:count]]
     openness = np.array([(len(table.units) + 0.3) / (1.0 + table.clean) for table in tables])
     chance = _mixed(openness, weights)
     return [int(task) for task in rng.choice(len(tables), size=count, replace=False, p=chance)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +12,16 @@ import numpy.typing as npt
 from skillsv.rollout.adaptive.deciding import Mask, Score, TaskTable, path_between
 from skillsv.rollout.adaptive.noise import Monitor
 
+Floats = npt.NDArray[np.float64]
+
 EQUAL_ENDS = 0.25
 """How much an unknown pattern between two equal scores counts, against one between two different scores."""
 
 DECIDES_HERE, ANY_UNIT = 2.0, 0.5
 """Weights of looking where a unit enters: one that decides this task, any one; against 1 for deciding elsewhere."""
+
+UNKNOWN_UNIT = 0.5
+"""In a bisection: the suspicion of a unit that decides no task so far, in units of the average unit's."""
 
 ORDERS_LOOKED_AT = 32
 MOST_UNITS = 40
@@ -51,18 +57,16 @@ class Pool:
         return sum(1 << unit for unit in self.orders[number, :length].tolist())
 
 
-def visit(
-    table: TaskTable, pool: Pool, rng: np.random.Generator, monitor: Monitor, elsewhere: npt.NDArray[np.float64]
-) -> Visit:
+def visit(table: TaskTable, pool: Pool, rng: np.random.Generator, monitor: Monitor, elsewhere: Floats) -> Visit:
     """Settle what conflicts, score one coalition where most is open, and settle again.
 
     `elsewhere` says for each unit on how many other tasks it is known to decide.
     """
-    yield from _settle(table, pool, rng, monitor)
+    yield from _settle(table, pool, rng, monitor, elsewhere)
     mask, why = choose_probe(table, pool, rng, elsewhere)
     if mask not in table.seen:
         yield from _score(table, mask, why)
-        yield from _settle(table, pool, rng, monitor)
+        yield from _settle(table, pool, rng, monitor, elsewhere)
 
 
 def _score(table: TaskTable, mask: Mask, why: str) -> Visit:
@@ -71,7 +75,7 @@ def _score(table: TaskTable, mask: Mask, why: str) -> Visit:
         table.add(mask, score)
 
 
-def _settle(table: TaskTable, pool: Pool, rng: np.random.Generator, monitor: Monitor) -> Visit:
+def _settle(table: TaskTable, pool: Pool, rng: np.random.Generator, monitor: Monitor, elsewhere: Floats) -> Visit:
     """Trace conflicts to units until all scores agree with their patterns, or a score stays missing."""
     while table.conflict is not None and not monitor.noisy:
         surprise = table.conflict[0]
@@ -83,19 +87,24 @@ def _settle(table: TaskTable, pool: Pool, rng: np.random.Generator, monitor: Mon
                     table.forget(surprise)
                     continue
         known = len(table.units)
-        yield from _trace(table, pool, rng, monitor)
+        order = pool.orders[int(rng.integers(len(pool.orders)))].tolist()
+        yield from _trace(table, path_between(*table.conflict, order), rng, monitor, elsewhere)
         if len(table.units) == known:
             return
 
 
-def _trace(table: TaskTable, pool: Pool, rng: np.random.Generator, monitor: Monitor) -> Visit:
-    """Bisect between two conflicting coalitions down to one unit; then check that the new score stays."""
-    assert table.conflict is not None
-    order = pool.orders[int(rng.integers(len(pool.orders)))].tolist()
-    path = path_between(*table.conflict, order)
+def _trace(
+    table: TaskTable, path: Sequence[Mask], rng: np.random.Generator, monitor: Monitor, elsewhere: Floats
+) -> Visit:
+    """Bisect between two conflicting coalitions down to one unit; then check that the new score stays.
+
+    The cut halves the suspicion, not the length: units that decide other tasks are likelier to decide this one.
+    """
+    units = [(before ^ after).bit_length() - 1 for before, after in pairwise(path)]
+    reached = np.cumsum(elsewhere[units] + UNKNOWN_UNIT * max(float(elsewhere.mean()), 1.0 / len(elsewhere)))
     low, high = 0, len(path) - 1
     while high - low > 1:
-        middle = (low + high) // 2
+        middle = _halfway(reached, low, high)
         if path[middle] not in table.seen:
             yield from _score(table, path[middle], "bisect")
         if path[middle] not in table.seen:
@@ -106,6 +115,16 @@ def _trace(table: TaskTable, pool: Pool, rng: np.random.Generator, monitor: Moni
             high = middle
     table.learn((path[low] ^ path[high]).bit_length() - 1)
     yield from _check(table, path, low, rng, monitor)
+
+
+def _halfway(reached: Floats, low: int, high: int) -> int:
+    """A place strictly between two places of a path, with half of the suspicion between them on either side.
+
+    Step k of the path leads from place k to place k + 1, and `reached[k]` is the suspicion up to and with it.
+    """
+    before = float(reached[low - 1]) if low else 0.0
+    middle = int(np.searchsorted(reached, (before + float(reached[high - 1])) / 2.0)) + 1
+    return min(max(middle, low + 1), high - 1)
 
 
 def _check(table: TaskTable, path: Sequence[Mask], low: int, rng: np.random.Generator, monitor: Monitor) -> Visit:
@@ -121,9 +140,7 @@ def _check(table: TaskTable, path: Sequence[Mask], low: int, rng: np.random.Gene
         table.add(path[there], score)
 
 
-def choose_probe(
-    table: TaskTable, pool: Pool, rng: np.random.Generator, elsewhere: npt.NDArray[np.float64]
-) -> tuple[Mask, str]:
+def choose_probe(table: TaskTable, pool: Pool, rng: np.random.Generator, elsewhere: Floats) -> tuple[Mask, str]:
     """The next coalition to score, always a prefix of a feasible order: an unknown pattern, or a forecast to verify.
 
     Among the unknown patterns along some orders, the one with most weight: it counts fully between known patterns of
@@ -142,9 +159,9 @@ def choose_probe(
     return pool.prefix(number, int(rng.integers(int(places[rank - 1]) + 1, last + 1))), "pattern"
 
 
-def _suspicion(table: TaskTable, elsewhere: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _suspicion(table: TaskTable, elsewhere: Floats) -> Floats:
     """How likely each unit's step is worth a look: it decides here, it decides elsewhere, or it is any unit at all."""
-    chance = ANY_UNIT / len(elsewhere) + elsewhere / max(elsewhere.sum(), 1.0)
+    chance: Floats = ANY_UNIT / len(elsewhere) + elsewhere / max(elsewhere.sum(), 1.0)
     if table.units:
         chance[table.units] += DECIDES_HERE / len(table.units)
     chance /= chance.sum()

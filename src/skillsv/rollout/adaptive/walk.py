@@ -49,7 +49,9 @@ def adaptive_walk(
     run = _Run(problem, options, np.random.default_rng(seed), on_observed)
     yield from run.anchors()
     while not run.ended:
-        if run.noisy:
+        if run.bare_is_due:
+            yield from run.bare()
+        elif run.noisy:
             yield from run.closed_sets()
         else:
             yield from run.visits()
@@ -85,17 +87,29 @@ class _Run:
         self.standing, self.next_look = Standing(), 4 * len(problem.tasks)
         self.noisy = options.agent == "noisy"
         self.idle = 0
-        self.ended = "" if problem.units else "there are no units to value"
+        self.bare_asked = False
+        self.ended = ""
 
     def anchors(self) -> Generator[tuple[Request, ...], Answers, None]:
-        """{m} and N on every task, then the bare agent, which only the trigger value needs."""
-        tasks = self.rng.permutation(len(self.problem.tasks)).tolist()
+        """{m} and N on every task."""
+        tasks = range(len(self.problem.tasks))
         for mask, why in ((0, "anchor:trigger"), (self.full, "anchor:full")):
             batch = [(task, Ask(mask=mask, why=why)) for task in tasks]
             for (task, ask), score in zip(batch, (yield from self.ask(batch)), strict=True):
                 if score is not None:
                     self.tables[task].add(ask.mask, score)
-        yield from self.ask([(task, Ask(mask=BARE, why="anchor:empty")) for task in tasks])
+
+    @property
+    def bare_is_due(self) -> bool:
+        """Only the trigger value needs the bare agent, so it waits until every task was visited once."""
+        return not self.bare_asked and (self.noisy or self.rounds.min() > 0 or not self.problem.units)
+
+    def bare(self) -> Generator[tuple[Request, ...], Answers, None]:
+        """The bare agent on every task."""
+        self.bare_asked = True
+        yield from self.ask([(task, Ask(mask=BARE, why="anchor:empty")) for task in range(len(self.problem.tasks))])
+        if not self.problem.units:
+            self.ended = self.ended or "there are no units to value"
 
     def visits(self) -> Generator[tuple[Request, ...], Answers, None]:
         """One round of visits to different tasks, all advancing together."""
