@@ -76,6 +76,13 @@ def test_different_keys_never_meet(tmp_path_factory, parts):
         }
 
 
+def test_a_commit_waits_for_the_disk(path, monkeypatch):
+    monkeypatch.undo()
+    with Ledger.open(path) as ledger:
+        assert ledger._writer.execute("PRAGMA synchronous").fetchone() == (2,), "FULL: a power cut loses nothing"
+        assert ledger._writer.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
 def test_a_missing_rollout_is_counted_but_never_an_answer(path):
     with Ledger.open(path) as ledger:
         ledger.record(failed(attempts=3, usage=Usage(usd=0.5)))

@@ -15,6 +15,9 @@ from skillsv.rollout.schema import MIGRATIONS, TABLES, is_ours, migrate, version
 WHOLE_CHECK_LIMIT = 16 * 2**20
 """Ledgers up to this many bytes are checked whole when opened; larger ones as their pages are read."""
 
+SYNCHRONOUS = "FULL"
+"""Every commit reaches the disk before it counts. Only tests that do not cut the power relax this."""
+
 _SENTENCES = {
     sqlite3.SQLITE_FULL: ("the disk is full.", "Free some space and run the same command again: it resumes."),
     sqlite3.SQLITE_IOERR: (
@@ -90,7 +93,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
         try:
             check(connection, path)
             connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
             migrate(connection, MIGRATIONS)
         except BaseException:
             connection.close()
