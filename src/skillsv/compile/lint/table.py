@@ -84,6 +84,7 @@ COMPILER_TITLES: Mapping[str, str] = {
     "not-utf8": "Bytes that are not UTF-8",
     "nul": "A NUL character",
     "orphan-marker": "A marker without its partner",
+    "single-file": "One file of a folder that holds more",
     "special-file": "A file that is not a regular file",
     "symlink": "A symbolic link",
     "unreadable": "A file that cannot be read",
