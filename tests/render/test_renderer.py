@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -43,6 +44,11 @@ def test_the_trigger_alone_is_the_frontmatter(renderer):
     rendering = renderer.render(frozenset({"m"}), DELETE)
     assert rendering.text == "---\nname: toy\ndescription: A toy.\n---\n"
     assert set(rendering.contents) == {"SKILL.md", "LICENSE"}
+
+
+def test_the_trigger_keeps_no_scaffold_wherever_its_frontmatter_lies(make):
+    compiled = make([("m", 1, b"---\nname: x\n---\n"), ("=", 1, b"***\n"), ("a", 1, b"Text.\n")])
+    assert Renderer(compiled).render(frozenset({"m"}), DELETE).text == "---\nname: x\n---\n"
 
 
 def test_headings_and_rules_survive_with_a_unit_below_them(renderer):
@@ -154,15 +160,17 @@ def test_members_of_a_composite_go_together(make):
 
 
 def test_run_bits_are_kept_and_part_of_the_identity(make):
-    pieces = [("m", 0, b"---\nname: x\n---\n")]
-    run, plain = (make(pieces, resources={name: b"echo hi\n"}) for name in ("go.sh", "go.txt"))
-    (file,) = (file for file in Renderer(run).render(run.everything, DELETE).files if file.path == "go.sh")
-    assert file.executable
-    padded = Renderer(run).render(frozenset({"m"}), PAD)
-    assert next(file for file in padded.files if file.path == "go.sh").executable
-    assert (
-        Renderer(run).render(run.everything, DELETE).digest != Renderer(plain).render(plain.everything, DELETE).digest
-    )
+    runs = make([("m", 0, b"---\nname: x\n---\n")], resources={"go.sh": b"echo hi\n"})
+    files = tuple(replace(file, executable=False) for file in runs.skill.files)
+    lies = replace(runs, skill=replace(runs.skill, files=files))
+    digests = set()
+    for compiled, bit in ((runs, True), (lies, False)):
+        whole = Renderer(compiled).render(compiled.everything, DELETE)
+        padded = Renderer(compiled).render(frozenset({"m"}), PAD)
+        for rendering in (whole, padded):
+            assert [file.executable for file in rendering.files if file.path == "go.sh"] == [bit]
+        digests.add(whole.digest)
+    assert len(digests) == 2
 
 
 def test_unknown_units_are_named(renderer):
