@@ -10,6 +10,7 @@ import numpy as np
 
 from skillsv.agents import AgentOptions, make_agent
 from skillsv.compile import CompileOptions, compile_skill
+from skillsv.errors import SettingsError
 from skillsv.model.chain import ChainPlan
 from skillsv.model.protocols import Agent, Verifier
 from skillsv.model.skill import CompiledSkill
@@ -20,7 +21,7 @@ from skillsv.rollout import Forecast, forecast
 from skillsv.rollout.adaptive import forecast_adaptive
 from skillsv.rollout.forecast import GAMMA_EXPECTED, GAMMA_HIGH, GAMMA_LOW
 from skillsv.settings import Settings
-from skillsv.tasks import draw_window, load_tasks, make_verifier, split_panels
+from skillsv.tasks import draw_window, load_tasks, make_verifier, split_panels, tasks_folder
 
 NO_TRUNCATION = (1.0, 1.0, 1.0)
 USUAL_GAMMAS = (GAMMA_LOW, GAMMA_EXPECTED, GAMMA_HIGH)
@@ -56,10 +57,11 @@ def prepare(job: ValuationJob) -> Prepared:
     """Compile, read the tasks, draw the chains, forecast. Nothing is run and nothing is written."""
     settings = job.settings
     compiled = compile_skill(job.skill, compile_options(settings))
-    tasks = load_tasks(job.tasks, verifier=settings.verifier)
+    tasks = load_tasks(job.tasks, verifier=settings.verifier, judge=settings.judge)
     panel_a, panel_b = split_panels(tasks, a=settings.panel_a, b=settings.panel_b, seed=settings.seed)
     agent = make_agent(job.agent, agent_options(job))
-    verifier = make_verifier(tasks, folder=job.tasks.parent, default=settings.verifier, judge=judge_maker(job))
+    folder = tasks_folder(job.tasks)
+    verifier = make_verifier(tasks, folder=folder, default=settings.verifier, judge=judge_maker(job))
     return Prepared(
         job=job,
         compiled=compiled,
@@ -115,12 +117,16 @@ def compile_options(settings: Settings) -> CompileOptions:
     )
 
 
-def judge_maker(job: ValuationJob) -> Callable[[str], Agent] | None:
+def judge_maker(job: ValuationJob) -> Callable[[str], Agent]:
     """What makes the agent that grades prose: the one a task names, or the one of the settings."""
-    standard = job.settings.judge
-    if standard is None:
-        return None
-    return lambda named: make_agent(named or standard, agent_options(job))
+
+    def make_judge(named: str) -> Agent:
+        spec = named or job.settings.judge
+        if not spec:
+            raise SettingsError("some tasks can only be graded by a judge.", hint="Name an agent with --judge.")
+        return make_agent(spec, agent_options(job))
+
+    return make_judge
 
 
 def agent_options(job: ValuationJob) -> AgentOptions:
