@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from skillsv.compile import CompileOptions
 from skillsv.errors import SettingsError
 from skillsv.model.coalition import Operator
 
@@ -95,6 +96,19 @@ def settings_dict(settings: Settings) -> dict[str, Any]:
     """Settings as plain JSON values."""
     table: dict[str, Any] = msgspec.to_builtins(settings)
     return table
+
+
+def compile_options(settings: Settings) -> CompileOptions:
+    """The compiler's part of the settings."""
+    standard = CompileOptions()
+    return CompileOptions(
+        granularity=settings.granularity,
+        regions=settings.regions,
+        without=frozenset(rule.upper() for rule in settings.without),
+        include=settings.include,
+        exclude=settings.exclude,
+        markers=settings.markers or standard.markers,
+    )
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

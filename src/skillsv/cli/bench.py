@@ -48,7 +48,7 @@ def planted(
     Value skills whose true values are known, and print what SkillSV, Closure-LOO and chance recover of them.
     `--study coverage` measures how often the intervals hold the true value, `variance` what sharing task windows
     saves, `calibration` how window size and tolerance trade error against rollouts.
-    """  # noqa: D403, D415 - help begins with an example
+    """
     setting = _setting(agent, orders, window, tolerance)
     if repetitions < 2:
         raise SettingsError(f"--repetitions {repetitions} cannot show any spread.", hint="Give at least 2.")

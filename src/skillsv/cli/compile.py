@@ -25,12 +25,12 @@ def compile_(
     """skillsv compile my-skill --graph svg -o my-skill.svg
 
     Map a skill: its units, what each needs and why, and the tree they stand in. No model, no cost.
-    """  # noqa: D403, D415 - help begins with an example
+    """
     from skillsv.compile import compile_skill
 
     if json and graph:
         raise SettingsError("--json and --graph ask for two results at once.", hint="Give one of them.")
-    compiled = compile_skill(skill, (flags or CompileFlags()).options())
+    compiled = compile_skill(skill, (flags or CompileFlags()).options(skill))
     if json or graph or output:
         deliver(_document(compiled, json=json, graph=graph), output)
     else:

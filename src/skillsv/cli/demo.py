@@ -28,7 +28,7 @@ def demo(
 
     See what each line of the example skill is worth. Takes the same settings as `value`; needs no key, no network and
     no model: its agent obeys exactly the rules that it finds in the skill it is shown.
-    """  # noqa: D403, D415 - help begins with an example
+    """
     from skillsv.cli.running import run_valuation
     from skillsv.pipeline import ValuationJob
     from skillsv.settings import load_settings

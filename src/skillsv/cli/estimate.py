@@ -22,7 +22,7 @@ def estimate(
     """skillsv estimate .skillsv/my-skill --level 0.9
 
     Estimate again from the records of a run, finished or not. Costs nothing.
-    """  # noqa: D403, D415 - help begins with an example
+    """
     from skillsv.cli.running import show
     from skillsv.pipeline import load_run, publish
     from skillsv.rollout import RunFolder

@@ -10,6 +10,7 @@ from cyclopts import Group, Parameter
 
 from skillsv.compile import CompileOptions
 from skillsv.errors import SettingsError
+from skillsv.settings import compile_options, load_settings
 
 COMPILER = Group("Compiler")
 ESTIMATOR = Group("Estimator")
@@ -43,17 +44,9 @@ class CompileFlags:
         table = {name: value for name, value in asdict(self).items() if value is not None and name != "marker"}
         return {**table, **({"markers": [_marker_pair(text) for text in self.marker]} if self.marker else {})}
 
-    def options(self) -> CompileOptions:
-        """The compiler's own options, with its defaults where nothing was given."""
-        table = self.given()
-        for name in ("include", "exclude"):
-            if name in table:
-                table[name] = _words(table[name])
-        if "without" in table:
-            table["without"] = frozenset(word.upper() for word in _words(table["without"]))
-        if "markers" in table:
-            table["markers"] = tuple(table["markers"])
-        return CompileOptions(**table)
+    def options(self, skill: Path) -> CompileOptions:
+        """The compiler's own options: its defaults, the file beside the skill, the flags."""
+        return compile_options(load_settings(skill, self.given()))
 
 
 @Parameter(name="*", group=ESTIMATOR)
@@ -139,10 +132,6 @@ def given(*groups: EstimatorFlags | AgentFlags | BudgetFlags | CompileFlags | No
         elif group is not None:
             table |= {name: value for name, value in asdict(group).items() if value is not None}
     return table
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
 def _marker_pair(text: str) -> tuple[str, str]:

@@ -45,7 +45,7 @@ def lint(
 
     List the defects of skills: dangling links, dead files, broken fences, frontmatter that agents refuse.
     Exit code 1 if there is an error, 2 if a path holds no skill.
-    """  # noqa: D403, D415 - help begins with an example
+    """
     if json and format not in {None, "json"}:
         raise SettingsError(f"--json and --format {format} ask for two results at once.", hint="Give one of them.")
     linted, missing = _look_at(skills, flags or CompileFlags())
@@ -64,12 +64,11 @@ def _look_at(skills: Sequence[Path], flags: CompileFlags) -> tuple[list[LintedSk
     from skillsv.compile import compile_skill
     from skillsv.compile.lint import lint_compiled
 
-    options = flags.options()
     linted: list[LintedSkill] = []
     missing = 0
     for path in skills:
         try:
-            compiled = compile_skill(path, options)
+            compiled = compile_skill(path, flags.options(path))
         except SkillError as trouble:
             print(f"skillsv: {trouble}", file=sys.stderr)
             missing += 1

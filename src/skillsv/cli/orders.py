@@ -30,14 +30,14 @@ def orders(
 
     Draw insertion orders in which every unit comes after what it needs and sections stay together: the orders that
     values are averaged over. One order a line, as unit ids; with --json a list of lists.
-    """  # noqa: D403, D415 - help begins with an example
+    """
     from skillsv.compile import compile_skill
 
     if count < 1:
         raise SettingsError(f"-n {count} asks for no order at all.", hint="Give a number of at least 1.")
     if seed < 0:
         raise SettingsError(f"--seed {seed} is negative.", hint="Give a number of at least 0.")
-    compiled = compile_skill(skill, (flags or CompileFlags()).options())
+    compiled = compile_skill(skill, (flags or CompileFlags()).options(skill))
     if exact:
         _print_reachable(compiled, json=json)
     else:
@@ -46,13 +46,15 @@ def orders(
 
 
 def _print_reachable(compiled: CompiledSkill, *, json: bool) -> None:
-    from skillsv.order import count_reachable
+    from skillsv.order import LIMIT, count_reachable
 
-    reachable = count_reachable(compiled)
+    reachable, units = count_reachable(compiled), len(compiled.units)
+    listed = reachable <= LIMIT
     if json:
-        deliver(json_text({"units": len(compiled.units), "reachable": reachable}), None)
-    else:
-        deliver(f"{reachable:,} partial skills are reachable, of {len(compiled.units):,} units.\n", None)
+        deliver(json_text({"units": units, "reachable": reachable, "exact": listed}), None)
+        return
+    how = "exactly" if listed else f"by sampling orders, since these are more than {LIMIT:,}"
+    deliver(f"{reachable:,} partial skills of {units:,} units are reachable. A known game is valued {how}.\n", None)
 
 
 def _print_orders(compiled: CompiledSkill, count: int, seed: int, *, json: bool) -> None:

@@ -27,12 +27,12 @@ def plan(
     """skillsv plan my-skill --orders 24 --window 8
 
     Say what a valuation would cost before anything is spent.
-    """  # noqa: D403, D415 - help begins with an example
+    """
     from skillsv.cli.printing import deliver, json_text
     from skillsv.cli.running import forecast_lines
     from skillsv.compile import compile_skill
-    from skillsv.pipeline import compile_options, forecast_of
-    from skillsv.settings import load_settings
+    from skillsv.pipeline import forecast_of
+    from skillsv.settings import compile_options, load_settings
     from skillsv.tasks import load_tasks, split_panels
 
     settings = load_settings(skill, given(estimator, budget, compiler))

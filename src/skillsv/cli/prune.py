@@ -36,7 +36,7 @@ def prune(
 
     Write a shorter skill: units go in ascending value, each with all that needs it. Without a goal, the units go whose
     verdict is 'delete' or 'harmful'. A patch is written beside the folder. Prove it with 'skillsv confirm'.
-    """  # noqa: D403, D415 - help begins with an example
+    """
     from skillsv.cli.printing import deliver, json_text
     from skillsv.decide import Goal
     from skillsv.pipeline import REMOVABLE, load_run

@@ -38,10 +38,10 @@ def render(
 
     Write one partial skill exactly as an agent would read it: survivors byte for byte, the rest deleted or replaced by
     filler of the same token count. Without -o, --diff or --json the main file's text is printed.
-    """  # noqa: D403, D415 - help begins with an example
+    """
     from skillsv.compile import compile_skill
 
-    compiled = compile_skill(skill, (flags or CompileFlags()).options())
+    compiled = compile_skill(skill, (flags or CompileFlags()).options(skill))
     renderer = Renderer(compiled, counter=token_counter(tokenizer), filler=filler)
     rendering = renderer.render(_coalition(compiled, keep, drop), operator)
     if output is not None:

@@ -35,7 +35,7 @@ def report(
 
     Write the report of a run, at any moment, at no cost. The page is one file that loads nothing; without -o it
     goes into the run folder. The other formats go to stdout.
-    """  # noqa: D403, D415 - help begins with an example
+    """
     if show and format != "html":
         raise SettingsError("--open shows the page, and no page was asked for.", hint="Leave out --format.")
     if transcripts < 0:

@@ -15,12 +15,12 @@ from skillsv.cli.progress import progress
 from skillsv.compile import compile_skill
 from skillsv.errors import SettingsError
 from skillsv.model.value import Valuation
-from skillsv.pipeline import Prepared, Rolled, Run, ValuationJob, appraise, compile_options, prepare, publish, roll_out
+from skillsv.pipeline import Prepared, Rolled, Run, ValuationJob, appraise, prepare, publish, roll_out
 from skillsv.report.as_json import valuation_dict
 from skillsv.report.text import terminal_table
 from skillsv.rollout import Forecast, RunFolder, Stop
 from skillsv.rollout.adaptive import advise
-from skillsv.settings import Settings
+from skillsv.settings import Settings, compile_options
 
 
 def run_valuation(job: ValuationJob, flags: RunFlags, *, json: bool, out: TextIO) -> int:

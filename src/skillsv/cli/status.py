@@ -15,7 +15,7 @@ def status(run: Annotated[Path, Parameter(help="The folder of a run.")], /, *, j
     """skillsv status .skillsv/my-skill
 
     Say how far a run is and what it has spent: while it runs, and afterwards.
-    """  # noqa: D403, D415 - help begins with an example
+    """
     from skillsv.cli.printing import deliver, json_text
     from skillsv.rollout import RunFolder, Status
 

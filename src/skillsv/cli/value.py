@@ -28,7 +28,7 @@ def value(
 
     Value every unit of a skill: forecast, consent, rollouts with progress, values, verdicts, report.
     The same command again resumes: nothing that was paid for is paid twice.
-    """  # noqa: D403, D415 - help begins with an example
+    """
     from skillsv.cli.running import run_valuation
     from skillsv.pipeline import ValuationJob
     from skillsv.settings import load_settings

@@ -9,7 +9,7 @@ edit       a shorter skill, from the values                                     
 
 from skillsv.pipeline.appraise import appraise
 from skillsv.pipeline.edit import REMOVABLE, Pruned, original_of, prune
-from skillsv.pipeline.prepare import Prepared, ValuationJob, compile_options, forecast_of, prepare
+from skillsv.pipeline.prepare import Prepared, ValuationJob, forecast_of, prepare
 from skillsv.pipeline.roll_out import Rolled, roll_out
 from skillsv.pipeline.run import Run, load_run, publish
 
@@ -21,7 +21,6 @@ __all__ = [
     "Run",
     "ValuationJob",
     "appraise",
-    "compile_options",
     "forecast_of",
     "load_run",
     "original_of",

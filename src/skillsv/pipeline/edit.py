@@ -11,9 +11,10 @@ from skillsv.errors import RecordsError
 from skillsv.model.coalition import Coalition, Operator, Rendering
 from skillsv.model.edit import PruneStep
 from skillsv.model.value import Action
-from skillsv.pipeline.prepare import compile_options, make_renderer
+from skillsv.pipeline.prepare import make_renderer
 from skillsv.pipeline.run import Run
 from skillsv.render import Renderer
+from skillsv.settings import compile_options
 
 REMOVABLE = frozenset({Action.DELETE, Action.HARMFUL})
 

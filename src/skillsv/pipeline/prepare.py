@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from skillsv.agents import AgentOptions, make_agent
-from skillsv.compile import CompileOptions, compile_skill
+from skillsv.compile import compile_skill
 from skillsv.errors import SettingsError
 from skillsv.model.chain import ChainPlan
 from skillsv.model.protocols import Agent, Verifier
@@ -20,7 +20,7 @@ from skillsv.render import Renderer, token_counter
 from skillsv.rollout import Forecast, forecast
 from skillsv.rollout.adaptive import forecast_adaptive
 from skillsv.rollout.forecast import GAMMA_EXPECTED, GAMMA_HIGH, GAMMA_LOW
-from skillsv.settings import Settings
+from skillsv.settings import Settings, compile_options
 from skillsv.tasks import draw_window, load_tasks, make_verifier, split_panels, tasks_folder
 
 NO_TRUNCATION = (1.0, 1.0, 1.0)
@@ -101,19 +101,6 @@ def forecast_of(compiled: CompiledSkill, settings: Settings, tasks: int) -> Fore
         settings.operators,
         gammas=NO_TRUNCATION if settings.tolerance is None else USUAL_GAMMAS,
         jobs=settings.jobs,
-    )
-
-
-def compile_options(settings: Settings) -> CompileOptions:
-    """The compiler's part of the settings."""
-    standard = CompileOptions()
-    return CompileOptions(
-        granularity=settings.granularity,
-        regions=settings.regions,
-        without=frozenset(rule.upper() for rule in settings.without),
-        include=settings.include,
-        exclude=settings.exclude,
-        markers=settings.markers or standard.markers,
     )
 
 

@@ -14,11 +14,10 @@ from skillsv.model.chain import ChainRecord, Observation
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import Spending, Valuation
 from skillsv.pipeline.appraise import appraise
-from skillsv.pipeline.prepare import compile_options
 from skillsv.pipeline.roll_out import Rolled
 from skillsv.report import page, valuation_dict
 from skillsv.rollout import RunFolder
-from skillsv.settings import Settings, settings_from
+from skillsv.settings import Settings, compile_options, settings_from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
