@@ -54,6 +54,12 @@ def test_tokens_money_and_time_follow_what_was_measured():
     assert told.low.usd < told.expected.usd < told.high.usd
 
 
+def test_a_probe_gives_the_price_of_one_rollout():
+    probe = PerRollout.measured(4, Usage(input_tokens=401, usd=1.0), 10.0)
+    assert probe == PerRollout(usage=Usage(input_tokens=100, usd=0.25), seconds=2.5)
+    assert PerRollout.measured(0, Usage(usd=3.0), 1.0) == PerRollout()
+
+
 def test_what_is_unknown_stays_unknown():
     told = forecast(10, 4, 5, BOTH)
     assert (told.high.tokens, told.high.usd, told.high.seconds) == (None, None, None)

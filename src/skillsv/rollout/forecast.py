@@ -23,6 +23,19 @@ class PerRollout:
     usage: Usage = field(default_factory=Usage)
     seconds: float | None = None
 
+    @classmethod
+    def measured(cls, rollouts: int, usage: Usage, seconds: float) -> PerRollout:
+        """The average of so many rollouts, of a probe or of all that a ledger holds; with none, all is unknown."""
+        if rollouts < 1:
+            return cls()
+        given, taken, usd = usage.input_tokens, usage.output_tokens, usage.usd
+        average = Usage(
+            input_tokens=None if given is None else round(given / rollouts),
+            output_tokens=None if taken is None else round(taken / rollouts),
+            usd=None if usd is None else usd / rollouts,
+        )
+        return cls(usage=average, seconds=seconds / rollouts)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
