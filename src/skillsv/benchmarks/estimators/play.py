@@ -14,20 +14,28 @@ from skillsv.rollout.adaptive import AdaptiveOptions, AdaptiveProblem, AdaptiveR
 
 
 class Player:
-    """Answers requests as the planted agent would; `noise_from` lets noise begin only after so many answers."""
+    """Answers requests as the planted agent would, fresh luck for each.
 
-    def __init__(self, game: PlantedGame, noise: Noise, seed: int, *, noise_from: int = 0) -> None:
+    `noise_from` lets noise begin only after so many answers. `crowding` is what padding costs on the logit scale where
+    it stands for all units: with less padding proportionally less, with the full skill nothing.
+    """
+
+    def __init__(
+        self, game: PlantedGame, noise: Noise, seed: int, *, noise_from: int = 0, crowding: float = 0.0
+    ) -> None:
         features = game.features
         bits = {unit: 1 << place for place, unit in enumerate(game.compiled.execution)}
         self._bits = {**bits, game.compiled.trigger: 0}
         self._number = {task.id: place for place, task in enumerate(game.tasks)}
         groups = [sum(1 << place for place in group) for group in features.groups]
+        used = [np.flatnonzero(features.weights[:, task]).tolist() for task in range(len(game.tasks))]
         self._parts = [
-            [(groups[part], bool(features.every[part]), float(features.weights[part, task])) for part in used.tolist()]
-            for task, used in ((task, np.flatnonzero(features.weights[:, task])) for task in range(len(game.tasks)))
+            [(groups[part], bool(features.every[part]), float(features.weights[part, task])) for part in parts]
+            for task, parts in enumerate(used)
         ]
         self._base, self._bare = features.base.tolist(), features.bare.tolist()
         self._noise, self._noise_from, self._answered = noise, noise_from, 0
+        self._crowding = crowding
         self._rng = np.random.default_rng([seed, 11])
 
     def answer(self, requests: Sequence[Request]) -> Answers:
@@ -44,11 +52,13 @@ class Player:
         if not request.coalition:
             return float(self._bare[task])
         mask = sum(map(self._bits.__getitem__, request.coalition))
-        total = self._base[task]
+        total = float(self._base[task])
         for group, every, weight in self._parts[task]:
             if mask & group == group if every else mask & group:
                 total += weight
-        return float(total)
+        if request.operator is Operator.PAD:
+            total -= self._crowding * (1.0 - len(request.coalition) / len(self._bits))
+        return total
 
 
 def problem_of(game: PlantedGame, operators: tuple[Operator, ...] = (Operator.DELETE,)) -> AdaptiveProblem:

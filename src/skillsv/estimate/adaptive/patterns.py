@@ -24,7 +24,8 @@ RIDGE, INTERCEPT_RIDGE, NEWTON_STEPS = 0.3, 0.05, 8
 class TaskTable:
     """One task: deciding units (columns), the score of every pattern, which patterns are known, later agreement.
 
-    A pattern is known if it was scored and all its scores agree. `clean` counts the scores that came after the last deciding unit was found, all of which the table explains.
+    A pattern is known if it was scored and all its scores agree. `clean` counts the scores that came after the last
+    deciding unit was found, all of which the table explains.
     """
 
     deciding: tuple[int, ...]

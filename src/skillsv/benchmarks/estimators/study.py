@@ -1,0 +1,146 @@
+"""The comparison: games of four shapes, five kinds of noise, every method, with standard errors over games."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from skillsv.benchmarks.estimators import arms
+from skillsv.benchmarks.estimators.measures import Quality, error_over_spread, judge, rollouts_to_reach
+from skillsv.benchmarks.estimators.play import Player, play_adaptive, problem_of
+from skillsv.benchmarks.planted import Noise, planted_skill
+from skillsv.estimate.adaptive import value_all
+from skillsv.model.coalition import Operator
+from skillsv.rollout.adaptive import AdaptiveOptions, Budget
+
+TUNING_SEEDS = range(1000)
+"""Games that constants were chosen on. Nothing reported comes from them."""
+
+TEST_SEEDS = range(1_000_000, 1_001_000)
+"""Games that figures are reported on."""
+
+SHAPES = ("livemath", "officeqa", "spreadsheet", "alfworld")
+NOISES = {
+    "T=0": Noise(),
+    "T=.25": Noise(temperature=0.25),
+    "T=.5": Noise(temperature=0.5),
+    "T=1.5": Noise(temperature=1.5),
+    "lapse": Noise(lapse=0.08),
+}
+BUDGETS = (600, 1200, 2400, 4800)
+CURVE = tuple(round(120 * 1.12**step) for step in range(33))
+"""Budgets at which the error of a steady agent's values is followed, for rollouts at equal error."""
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """All methods on one game with one kind of noise. `noisy_after` is when the policy called the agent noisy.
+
+    `saved` is how many times fewer rollouts the adaptive run needed for the error of Algorithm 1 at K=12 (T=0 only).
+    """
+
+    shape: str
+    noise: str
+    seed: int
+    qualities: tuple[Quality, ...]
+    noisy_after: int | None
+    saved: float | None = None
+
+    def of(self, arm: str) -> Quality | None:
+        """One method's quality."""
+        return next((quality for quality in self.qualities if quality.arm == arm), None)
+
+
+def run_trial(shape: str, noise: str, seed: int, budgets: Sequence[int] = BUDGETS) -> Trial:
+    """Play every method on one game."""
+    game, kind = planted_skill(shape, seed), NOISES[noise]
+    truth, rng = game.truth(kind), np.random.default_rng([seed, 7])
+    answers = [*arms.chain_answers(game, kind, rng), *arms.simple_answers(game, kind, rng)]
+    run = arms.run_adaptive(game, kind, seed, max(budgets))
+    answers += [run.at(budget) for budget in budgets]
+    most = next(answer for answer in answers if answer.arm == arms.MOST)
+    answers.append(run.at(min(most.rollouts, max(budgets)), SAME_ROLLOUTS))
+    saved = None
+    if noise == "T=0":
+        paper = next(answer for answer in answers if answer.arm == arms.PAPER)
+        grid = [budget for budget in CURVE if budget <= max(budgets)]
+        errors = [error_over_spread(run.values(budget), truth) for budget in grid]
+        reached = rollouts_to_reach(error_over_spread(paper.values, truth), grid, errors)
+        saved = None if reached is None else paper.rollouts / reached
+    return Trial(
+        shape=shape,
+        noise=noise,
+        seed=seed,
+        qualities=tuple(judge(answer, truth) for answer in answers),
+        noisy_after=run.noisy_after(),
+        saved=saved,
+    )
+
+
+SAME_ROLLOUTS = "auto, as K=48"
+"""The adaptive run cut at what Algorithm 1 spent with 48 orders (or at the largest budget, if that is less)."""
+
+
+def compare(
+    games: int,
+    *,
+    noises: Sequence[str] = tuple(NOISES),
+    shapes: Sequence[str] = SHAPES,
+    budgets: Sequence[int] = BUDGETS,
+    tell: Tell = lambda _: None,
+) -> list[Trial]:
+    """Every shape and noise on the first test seeds."""
+    trials = []
+    for noise in noises:
+        for shape in shapes:
+            for seed in TEST_SEEDS[:games]:
+                trials.append(run_trial(shape, noise, seed, budgets))
+                tell(f"{noise} {shape} game {seed - TEST_SEEDS[0] + 1} of {games}")
+    return trials
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LateNoise:
+    """Noise that begins in the middle of a run: how many runs noticed it, and how many rollouts later."""
+
+    noticed: int
+    runs: int
+    delay: float
+
+
+def late_noise(games: int, *, begins: int = 1000, budget: int = 4800) -> LateNoise:
+    """An agent that is deterministic for `begins` rollouts and then answers at temperature 0.5."""
+    delays = []
+    for shape in SHAPES:
+        for seed in TEST_SEEDS[:games]:
+            run = arms.run_adaptive(planted_skill(shape, seed), NOISES["T=.5"], seed, budget, noise_from=begins)
+            after = run.noisy_after()
+            delays.append(None if after is None else after - begins)
+    seen = [delay for delay in delays if delay is not None]
+    return LateNoise(noticed=len(seen), runs=len(delays), delay=float(np.median(seen)) if seen else float("nan"))
+
+
+def operator_ratio(games: int, *, budget: int = 1200, crowding: float = 0.3) -> list[float]:
+    """Rollouts for both operators over rollouts for deletion alone, at equal error of the net effects (T=0)."""
+    ratios = []
+    for shape in SHAPES:
+        for seed in TEST_SEEDS[:games]:
+            game = planted_skill(shape, seed)
+            truth = game.truth(Noise())
+            alone = arms.run_adaptive(game, Noise(), seed, budget)
+            target = error_over_spread(alone.values(budget), truth)
+            player = Player(game, Noise(), seed, crowding=crowding)
+            options = AdaptiveOptions(stop=Budget(4 * budget))
+            both = play_adaptive(problem_of(game, (Operator.DELETE, Operator.PAD)), player, options, seed)
+            grid = [each for each in CURVE if each <= 4 * budget]
+            errors = [
+                error_over_spread(value_all(game.compiled, both.observations[:each], alone.orders).net.values, truth)
+                for each in grid
+            ]
+            reached = rollouts_to_reach(target, grid, errors)
+            ratios.append(float("inf") if reached is None else reached / budget)
+    return ratios
