@@ -63,8 +63,20 @@ def test_exact_counts_the_reachable_partial_skills(skill, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["units"] == len(compile_skill(skill).units)
     assert found["units"] < found["reachable"] < 2 ** found["units"]
+    assert found["exact"]
     assert run(["orders", str(skill), "--exact"]) == 0
-    assert f"{found['reachable']:,} partial skills" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"{found['reachable']:,} partial skills" in said
+    assert "exactly" in said
+
+
+def test_exact_says_when_a_skill_is_too_wide(tmp_path, capsys):
+    wide = tmp_path / "WIDE.md"
+    wide.write_text("# Wide\n\n" + "".join(f"- Item number {number}.\n" for number in range(40)))
+    assert run(["orders", str(wide), "--exact"]) == 0
+    said = capsys.readouterr().out
+    assert "1,099,511,627,777 partial skills" in said
+    assert "by sampling" in said
 
 
 def test_compile_options_are_heeded(skill, capsys):

@@ -1,6 +1,7 @@
 """Feasible orders of a compiled skill: drawn at random under the declared mu, or summed over exactly."""
 
 from skillsv.order.exact import (
+    LIMIT,
     ExactDesign,
     GameValues,
     TooWide,
@@ -14,6 +15,7 @@ from skillsv.order.measure import check, probability
 from skillsv.order.sample import Sampler
 
 __all__ = [
+    "LIMIT",
     "ExactDesign",
     "GameValues",
     "Sampler",
