@@ -40,6 +40,7 @@ def _open_conflicts(nodes: list[Node], index: int, crossing: dict[int, list[tupl
         cycle = _witness(nodes, arcs)
         if not cycle:
             return
+        assert any(nodes[block].unit is None for block in cycle), "units alone form no cycle: D is a DAG by now"
         rules = {rule for here, there in _steps(cycle) for rule in arcs[here][there]}
         names = tuple(nodes[block].name for block in cycle)
         for block in sorted(cycle, key=lambda one: nodes[one].place):

@@ -43,7 +43,8 @@ class _Use(NamedTuple):
 
 def def_use(draft: Draft) -> Iterator[Edge]:
     """Edges from uses in code and inline code to definitions in code blocks and code files, and for imports."""
-    codes = [code for unit in draft.readable for code in _codes(unit)]
+    read_documents = any(language_of_file(path) for path in draft.resources)
+    codes = [code for unit in draft.readable for code in _codes(unit, read_documents=read_documents)]
     yield from _imports(draft, codes)
     table = _table(codes)
     for use in _uses(draft, codes, table):
@@ -53,17 +54,16 @@ def def_use(draft: Draft) -> Iterator[Edge]:
             yield edge("R4", use.unit, target.unit, evidence, (use.line, target.line))
 
 
-def _codes(unit: DraftUnit) -> Iterator[_Code]:
-    """The code of a unit: its fences, or the whole file if that is code."""
-    if unit.kind is UnitKind.RESOURCE:
-        language = language_of_file(unit.file)
-        if language is not None:
-            yield _Code(unit, language, unit.text, 1, language.define(unit.text))
-        return
-    for block in unit.code:
-        language = language_of(block.language)
-        if language is not None:
-            yield _Code(unit, language, block.code, unit.lines.first + block.line, language.define(block.code))
+def _codes(unit: DraftUnit, *, read_documents: bool) -> Iterator[_Code]:
+    """The code of a unit: the whole file if that is code, else its fences (of a document, only for its imports)."""
+    whole = language_of_file(unit.file) if unit.kind is UnitKind.RESOURCE else None
+    if whole is not None:
+        yield _Code(unit, whole, unit.text, 1, whole.define(unit.text))
+    elif unit.kind is not UnitKind.RESOURCE or (read_documents and unit.file.lower().endswith(".md")):
+        for block in unit.code:
+            language = language_of(block.language)
+            if language is not None:
+                yield _Code(unit, language, block.code, unit.lines.first + block.line, language.define(block.code))
 
 
 def _imports(draft: Draft, codes: list[_Code]) -> Iterator[Edge]:
@@ -93,6 +93,8 @@ class _Table:
 def _table(codes: list[_Code]) -> _Table:
     table = _Table()
     for code in codes:
+        if code.unit.kind is UnitKind.RESOURCE and language_of_file(code.unit.file) is None:
+            continue  # the examples in a reference define nothing for others
         family = code.language.family
         for name, line in code.found.names.items():
             if name != _ENTRY:
