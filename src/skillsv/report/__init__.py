@@ -1,6 +1,21 @@
 """The answer as people and programs read it: page, terminal, Markdown, JSON, JUnit. Pure functions of finished data."""
 
-from skillsv.report.as_json import valuation_dict
-from skillsv.report.document import page
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from skillsv.report.as_json import valuation_dict
+    from skillsv.report.document import page
 
 __all__ = ["page", "valuation_dict"]
+
+_HOME = {"page": "skillsv.report.document", "valuation_dict": "skillsv.report.as_json"}
+
+
+def __getattr__(name: str) -> Any:
+    # `skillsv compile` needs the outline alone: the page and its figures are imported by those who ask for them.
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
