@@ -82,7 +82,7 @@ class Counts:
     def line(self) -> str:
         """The state in one line."""
         parts = [
-            f"{self.chains_done}/{self.chains} chains",
+            *([f"{self.chains_done}/{self.chains} chains"] if self.chains else []),
             f"{self.paid:,} rollouts",
             f"{self.reused:,} reused",
             f"{self.missing:,} failed",
@@ -138,7 +138,8 @@ class PlainProgress:
         self._counts.take(event)
         match event:
             case RunStarted():
-                self._say(f"run {event.run}: {event.chains} chains, about {event.expected_rollouts:,} rollouts")
+                chains = f"{event.chains} chains, " if event.chains else ""
+                self._say(f"run {event.run}: {chains}about {event.expected_rollouts:,} rollouts")
             case Note():
                 self._say(one_line(event.message))
             case RolloutRetried() if self._counts.kinds[event.kind] == 1:

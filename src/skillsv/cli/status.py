@@ -23,12 +23,12 @@ def status(run: Annotated[Path, Parameter(help="The folder of a run.")], /, *, j
     if json:
         deliver(json_text({"schema": "skillsv.status/1", **asdict(found)}), None)
         return 0
-    planned = "?" if found.planned is None else found.planned
+    chains = "" if found.planned is None else f", {found.chains} of {found.planned} chains done"
     usage = found.usage
     tokens = "unknown" if usage.input_tokens is None else f"{usage.input_tokens + (usage.output_tokens or 0):,}"
     money = "unknown" if usage.usd is None else f"{usage.usd:,.2f} USD"
     lines = [
-        f"Run {found.run}: {'running' if found.running else 'not running'}, {found.chains} of {planned} chains done.",
+        f"Run {found.run}: {'running' if found.running else 'not running'}{chains}.",
         f"Rollouts: {found.rollouts:,} paid, {found.reused:,} reused, {found.missing:,} missing.",
         f"Spent: tokens {tokens}, cost {money}, agent time {found.seconds:,.0f} s.",
         *(f"Missing as {kind}: {count}." for kind, count in found.failures.items()),

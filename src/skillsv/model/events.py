@@ -9,7 +9,7 @@ from skillsv.model.rollout import FailureKind, Usage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted:
-    """The run begins: how many chains and rollouts are expected."""
+    """The run begins: how many chains (0 where the method knows none) and rollouts are expected."""
 
     run: str
     chains: int

@@ -10,6 +10,7 @@ edit       a shorter skill, from the values                                     
 from skillsv.pipeline.appraise import appraise
 from skillsv.pipeline.edit import REMOVABLE, Pruned, original_of, prune
 from skillsv.pipeline.prepare import Prepared, ValuationJob, forecast_of, prepare
+from skillsv.pipeline.probe import probe
 from skillsv.pipeline.roll_out import Rolled, roll_out
 from skillsv.pipeline.run import Run, load_run, publish
 
@@ -25,6 +26,7 @@ __all__ = [
     "load_run",
     "original_of",
     "prepare",
+    "probe",
     "prune",
     "publish",
     "roll_out",

@@ -17,7 +17,7 @@ from skillsv.model.skill import CompiledSkill
 from skillsv.model.task import PanelA, PanelB
 from skillsv.order import Sampler
 from skillsv.render import Renderer, token_counter
-from skillsv.rollout import Forecast, forecast
+from skillsv.rollout import Forecast, PerRollout, forecast
 from skillsv.rollout.adaptive import forecast_adaptive
 from skillsv.rollout.forecast import GAMMA_EXPECTED, GAMMA_HIGH, GAMMA_LOW
 from skillsv.settings import Settings, compile_options
@@ -89,17 +89,20 @@ def plan_chains(compiled: CompiledSkill, panel: PanelA, settings: Settings) -> t
     )
 
 
-def forecast_of(compiled: CompiledSkill, settings: Settings, tasks: int) -> Forecast:
+def forecast_of(
+    compiled: CompiledSkill, settings: Settings, tasks: int, per_rollout: PerRollout | None = None
+) -> Forecast:
     """The cost of these settings on a panel of so many tasks, as far as it is known."""
     if settings.method == "auto":
         operators, most = len(settings.operators), settings.max_rollouts
-        return forecast_adaptive(tasks, budget=most, operators=operators, jobs=settings.jobs)
+        return forecast_adaptive(tasks, budget=most, operators=operators, per_rollout=per_rollout, jobs=settings.jobs)
     return forecast(
         len(compiled.units),
         settings.window,
         settings.orders,
         settings.operators,
         gammas=NO_TRUNCATION if settings.tolerance is None else USUAL_GAMMAS,
+        per_rollout=per_rollout,
         jobs=settings.jobs,
     )
 

@@ -73,7 +73,8 @@ async def roll_out(
 ) -> Rolled:
     """Run everything, or as much as the budget allows. What finished is kept, whatever happens."""
     expected = prepared.forecast.expected.rollouts
-    listener(RunStarted(run=folder.path.name, chains=len(prepared.plans), expected_rollouts=expected))
+    chains = len(prepared.plans) if prepared.job.settings.method == "chain" else 0
+    listener(RunStarted(run=folder.path.name, chains=chains, expected_rollouts=expected))
     if fresh:
         folder.start_fresh()
     async with AsyncExitStack() as stack:

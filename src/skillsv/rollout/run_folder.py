@@ -142,7 +142,7 @@ class RunFolder:
         manifest = self.manifest()
         if manifest is None:
             raise RecordsError("holds no run.", where=str(self.path), hint="Run `skillsv value` first.")
-        run, chains = run_id(manifest), self.chains()
+        run, chains, settings = run_id(manifest), self.chains(), manifest.get("settings", {})
         with Ledger.open(self.ledger, read_only=True) as ledger:
             total, failures = ledger.summary(run), ledger.failures(run)
         used = sum(map(answers_in, chains.values())) + len(self.observations())
@@ -150,7 +150,7 @@ class RunFolder:
             run=run,
             running=is_held(self.ledger),
             chains=len(chains),
-            planned=manifest.get("settings", {}).get("orders"),
+            planned=settings.get("orders") if settings.get("method", "chain") == "chain" else None,
             rollouts=total.scored,
             reused=max(0, used - total.scored - total.missing),
             missing=total.missing,

@@ -1,0 +1,57 @@
+"""What one rollout takes, measured on a few: they are paid for, and kept in the ledger for the run that follows."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+
+from skillsv.model.events import Event, RolloutFinished
+from skillsv.model.rollout import Usage
+from skillsv.pipeline.prepare import Prepared, make_renderer
+from skillsv.pipeline.roll_out import manifest, runner_options
+from skillsv.rollout import Ledger, LocalEngine, PerRollout, RunFolder, Runner, check_activation, run_id
+
+PROBE_TASKS = 2
+
+
+@dataclass(slots=True)
+class _Meter:
+    """Adds up what finished rollouts took."""
+
+    finished: list[RolloutFinished] = field(default_factory=list)
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, RolloutFinished):
+            self.finished.append(event)
+
+    def average(self) -> PerRollout:
+        """Per rollout; what no rollout reported stays unknown."""
+        count = len(self.finished)
+        if not count:
+            return PerRollout()
+        total = sum((event.usage for event in self.finished), Usage())
+        seconds = sum(event.duration for event in self.finished) / count
+        return PerRollout(usage=_divided(total, count), seconds=seconds)
+
+
+async def probe(prepared: Prepared, folder: RunFolder) -> PerRollout:
+    """Run the bare agent and the whole skill on two tasks, and say what one rollout took."""
+    meter = _Meter()
+    async with AsyncExitStack() as stack:
+        ledger = stack.enter_context(Ledger.open(folder.ledger))
+        engine = await stack.enter_async_context(LocalEngine(prepared.agent, prepared.verifier))
+        options = runner_options(prepared.job.settings, run_id(manifest(prepared)))
+        render = make_renderer(prepared.compiled, prepared.job.settings).render
+        tasks = {task.id: task for task in prepared.panel_a.tasks}
+        runner = Runner(engine, ledger, render, tasks, prepared.agent.fingerprint, options, meter)
+        chosen = prepared.plans[0].window.tasks[:PROBE_TASKS]
+        await runner.run_policies([check_activation(chosen, prepared.compiled.everything)])
+    return meter.average()
+
+
+def _divided(usage: Usage, count: int) -> Usage:
+    return Usage(
+        input_tokens=None if usage.input_tokens is None else round(usage.input_tokens / count),
+        output_tokens=None if usage.output_tokens is None else round(usage.output_tokens / count),
+        usd=None if usage.usd is None else usage.usd / count,
+    )
