@@ -227,8 +227,10 @@ def test_a_tokenizer_that_fails_is_one_sentence(small):
         message = "no such merge"
         raise KeyError(message)
 
-    with pytest.raises(InputError, match="tokenizer broken failed"):
-        Renderer(small, counter=token_counter(broken)).render(frozenset({"m"}), PAD)
+    for counter in (broken, token_counter(broken)):
+        with pytest.raises(InputError, match="tokenizer broken failed") as caught:
+            Renderer(small, counter=counter).render(frozenset({"m"}), PAD)
+        assert caught.value.exit_code == 2
 
 
 def test_deletion_never_needs_a_tokenizer(small):

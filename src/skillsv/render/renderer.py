@@ -100,7 +100,7 @@ class Renderer:
     @cached_property
     def counter(self) -> TokenCounter:
         """What counts tokens; loaded when it is first needed."""
-        return self._counter or token_counter("o200k")
+        return token_counter(self._counter or "o200k")
 
     def _count(self, data: bytes) -> int:
         return self.counter(data.decode("utf-8", errors="replace"))

@@ -40,6 +40,8 @@ class NamedCounter:
 
 def token_counter(name: str | Callable[[str], int] = "o200k") -> TokenCounter:
     """The counter with that name (`o200k`, `cl100k`), or one made of any function from text to a number."""
+    if isinstance(name, NamedCounter):
+        return name
     if not isinstance(name, str):
         return NamedCounter(str(getattr(name, "name", getattr(name, "__name__", "custom"))), name)
     if name not in VOCABULARIES:
