@@ -1,9 +1,9 @@
 """The top-level Markdown blocks of a document, by lines.
 
 markdown-it-py decides what a block is. Two things keep that linear and quick without changing any answer: blocks whose
-extent is certain from a look at the line starts (ATX headings, list items written the usual way) are taken directly,
-and the rest is parsed in windows that end where no block can be open. A window whose last block may still be open is
-parsed again, twice as long.
+extent is certain from a look at the line starts (ATX headings, list items and paragraphs written the usual way) are
+taken directly, and the rest is parsed in windows that end where no block can be open. A window whose last block may
+still be open is parsed again, twice as long.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def top_blocks(lines: Sequence[str], first: int = 0) -> list[TopBlock]:
         if not line or (line.isspace() and not line.strip(" \t")):
             at += 1
             continue
-        block = _heading(line, at) or _item(lines, at)
+        block = _heading(line, at) or _item(lines, at) or _paragraph(lines, at)
         if block is not None:
             found.append(block)
             at = block.stop
@@ -105,6 +105,17 @@ def _item(lines: Sequence[str], at: int) -> TopBlock | None:
                 return None
             break
     return TopBlock(_list_form(match[1]), at, last + 1, match[1])
+
+
+def _paragraph(lines: Sequence[str], at: int) -> TopBlock | None:
+    """A paragraph all of whose lines start with a letter: nothing but a blank line can end it."""
+    for index in range(at, len(lines)):
+        line = lines[index]
+        if is_blank(line):
+            return TopBlock("paragraph", at, index)
+        if not line[0].isalpha():
+            return None
+    return TopBlock("paragraph", at, len(lines))
 
 
 def _starts_item(line: str) -> bool:
