@@ -164,3 +164,29 @@ def test_windows_and_orders_have_streams_of_their_own(place):
     prepared = prepare(job(place))
     other = plan_chains(prepared.compiled, prepared.panel_a, load_settings(place / "tiny", {"seed": 1, "window": 4}))
     assert {plan.window.tasks for plan in other} != {plan.window.tasks for plan in prepared.plans}
+
+
+def test_the_adaptive_method_resumes_for_nothing_and_says_the_same(place):
+    _, _, first = run(place, method="auto", max_rollouts=60)
+    paid = calls(place)
+    assert paid <= 60
+    prepared, folder, second = run(place, method="auto", max_rollouts=60)
+    assert calls(place) == paid
+    assert second.observations == first.observations
+    valuation = appraise(prepared.compiled, prepared.job.settings, "agent", second)
+    assert load_run(folder.path).valuation.estimate == valuation.estimate
+
+
+def test_the_adaptive_method_goes_on_where_a_smaller_budget_ended(place):
+    _, _, first = run(place, method="auto", max_rollouts=40)
+    paid = calls(place)
+    _, _, second = run(place, method="auto", max_rollouts=70)
+    assert second.observations[: len(first.observations)] == first.observations
+    assert second.spending.spent == calls(place) - paid
+    assert calls(place) <= 70
+
+
+def test_a_window_may_be_larger_than_the_panel_where_none_is_drawn(place):
+    assert prepare(job(place, method="auto", window=50)).first_window
+    with pytest.raises(TaskError, match="does not fit"):
+        prepare(job(place, method="chain", window=50))

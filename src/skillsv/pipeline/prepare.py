@@ -41,7 +41,7 @@ class ValuationJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """Everything that is known before a single rollout is paid for."""
+    """Everything that is known before a single rollout is paid for. The adaptive method has no `plans`: it looks."""
 
     job: ValuationJob
     compiled: CompiledSkill
@@ -49,6 +49,7 @@ class Prepared:
     panel_b: PanelB
     agent: Agent
     verifier: Verifier
+    first_window: tuple[str, ...]
     plans: tuple[ChainPlan, ...]
     forecast: Forecast
 
@@ -69,9 +70,16 @@ def prepare(job: ValuationJob) -> Prepared:
         panel_b=panel_b,
         agent=agent,
         verifier=verifier,
-        plans=plan_chains(compiled, panel_a, settings),
+        first_window=first_window(panel_a, settings),
+        plans=plan_chains(compiled, panel_a, settings) if settings.method == "chain" else (),
         forecast=forecast_of(compiled, settings, len(panel_a.tasks)),
     )
+
+
+def first_window(panel: PanelA, settings: Settings) -> tuple[str, ...]:
+    """The tasks of the first chain: what the checks before a run look at, so that the run reuses them."""
+    size = settings.window if settings.method == "chain" else min(settings.window, len(panel.tasks))
+    return draw_window(panel, size, np.random.default_rng([settings.seed, 0, WINDOW_STREAM])).tasks
 
 
 def plan_chains(compiled: CompiledSkill, panel: PanelA, settings: Settings) -> tuple[ChainPlan, ...]:

@@ -44,7 +44,7 @@ async def probe(prepared: Prepared, folder: RunFolder) -> PerRollout:
         render = make_renderer(prepared.compiled, prepared.job.settings).render
         tasks = {task.id: task for task in prepared.panel_a.tasks}
         runner = Runner(engine, ledger, render, tasks, prepared.agent.fingerprint, options, meter)
-        chosen = prepared.plans[0].window.tasks[:PROBE_TASKS]
+        chosen = prepared.first_window[:PROBE_TASKS]
         await runner.run_policies([check_activation(chosen, prepared.compiled.everything)])
     return meter.average()
 

@@ -73,8 +73,7 @@ async def roll_out(
 ) -> Rolled:
     """Run everything, or as much as the budget allows. What finished is kept, whatever happens."""
     expected = prepared.forecast.expected.rollouts
-    chains = len(prepared.plans) if prepared.job.settings.method == "chain" else 0
-    listener(RunStarted(run=folder.path.name, chains=chains, expected_rollouts=expected))
+    listener(RunStarted(run=folder.path.name, chains=len(prepared.plans), expected_rollouts=expected))
     if fresh:
         folder.start_fresh()
     async with AsyncExitStack() as stack:
@@ -150,16 +149,11 @@ class _Spending:
             self.notes.append(sentence)
             self.listener(Note(message=sentence))
 
-    @property
-    def first_window(self) -> tuple[str, ...]:
-        """The tasks that the checks look at: the chains will want them anyway."""
-        return self.prepared.plans[0].window.tasks
-
     async def check_activation(self) -> None:
         """Does the skill change anything? Says so before the budget is spent."""
         everything = self.prepared.compiled.everything
         same = self.runner.tree(frozenset(), Operator.DELETE) == self.runner.tree(everything, Operator.DELETE)
-        check = check_activation(self.first_window, everything, same_tree=same)
+        check = check_activation(self.prepared.first_window, everything, same_tree=same)
         (activation,) = await self.runner.run_policies([check])
         self.note(activation.sentence())
 
@@ -172,7 +166,7 @@ class _Spending:
 
     async def plans_for_this_agent(self) -> Sequence[ChainPlan]:
         """An agent that does not repeat itself gets fresh replicates in every chain."""
-        check = check_noise(self.first_window[:NOISE_TASKS], self.prepared.compiled.everything)
+        check = check_noise(self.prepared.first_window[:NOISE_TASKS], self.prepared.compiled.everything)
         (noise,) = await self.runner.run_policies([check])
         self.note(noise.sentence())
         return with_replicates(self.prepared.plans, noise)
@@ -185,7 +179,7 @@ class _Spending:
     async def run_adaptive(self) -> None:
         """The adaptive policy; where no limit was given, a noisy agent gets a larger budget once it is known as one."""
         # The check of the activation was paid for, too: with it the run stays within what was agreed.
-        checked = 2 * len(self.first_window)
+        checked = 2 * len(self.prepared.first_window)
         usual, most = (
             cost.rollouts - checked for cost in (self.prepared.forecast.expected, self.prepared.forecast.high)
         )
