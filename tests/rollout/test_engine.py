@@ -77,15 +77,19 @@ def test_the_bare_agent_gets_no_skill_at_all():
     assert whole.seen[0][0].text == "m u1 u2"
 
 
-def test_the_workspace_is_fresh_and_gone_afterwards():
+def test_every_rollout_starts_in_an_empty_workspace_and_leaves_nothing_behind():
     from skillsv.sandbox.workspace import fresh_workspace
 
-    agent = Agent()
-    execute(agent, workspace=fresh_workspace)
-    execute(agent, workspace=fresh_workspace)
-    first, second = (seen[3] for seen in agent.seen)
-    assert first != second
-    assert not first.exists()
+    class Messy(Agent):
+        async def run(self, skill, task, replicate, workspace):
+            assert list(workspace.iterdir()) == []
+            (workspace / "left").write_text("behind")
+            return await super().run(skill, task, replicate, workspace)
+
+    agent = Messy()
+    for _ in range(2):
+        assert execute(agent, workspace=fresh_workspace).failure is None
+    assert not any(seen[3].exists() for seen in agent.seen)
 
 
 @pytest.mark.parametrize(

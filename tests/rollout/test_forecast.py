@@ -1,7 +1,7 @@
 """The forecast is the paper's formula, and the walk keeps to it."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from worlds import BOTH, TRIGGER, plan
 
@@ -27,6 +27,7 @@ def test_deletion_alone_has_three_anchors():
     assert forecast(50, 8, 10, DELETE, gammas=(0, 0, 1)).high.rollouts == 10 * 8 * (3 + 48)
 
 
+@settings(deadline=None)
 @given(st.integers(1, 12), st.integers(1, 4), st.sampled_from([BOTH, DELETE]))
 def test_without_truncation_the_walk_asks_for_exactly_what_was_foretold(n, b, operators):
     walk, asked = chain_walk(plan(n=n, b=b, operators=operators), TRIGGER), set()

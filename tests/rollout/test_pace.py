@@ -1,6 +1,6 @@
 """How many at once, and how long to wait."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillsv.model.rollout import FailureKind, RolloutFailure, RolloutKey
@@ -23,6 +23,7 @@ def test_a_wave_of_rate_limits_is_one_blow():
     assert pace.at_once == 16
 
 
+@settings(deadline=None)
 @given(st.integers(1, 200), st.lists(st.booleans(), max_size=300))
 def test_the_pace_stays_between_one_and_the_most(most, blows):
     pace = Pace(most)
@@ -45,6 +46,7 @@ def test_a_full_round_of_successes_brings_one_more():
     assert pace.at_once == 16
 
 
+@settings(deadline=None)
 @given(st.integers(1, 40), st.one_of(st.none(), st.floats(0, 500)), st.integers(0, 9))
 def test_waits_are_bounded_reproducible_and_never_shorter_than_asked(attempt, retry_after, seed):
     one = wait(attempt, retry_after=retry_after, seed=seed)

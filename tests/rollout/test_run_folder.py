@@ -6,7 +6,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from worlds import TRIGGER, World, plan
 
@@ -68,6 +68,7 @@ def test_the_format_of_records_is_as_published():
     assert list(read_records(GOLDEN)) == [record(3), observation(), observation(None)]
 
 
+@settings(deadline=None)
 @given(cut=st.integers(1, 400))
 def test_a_torn_last_line_is_no_record_and_the_next_one_is_whole(tmp_path_factory, cut):
     folder = RunFolder(tmp_path_factory.mktemp("run"))

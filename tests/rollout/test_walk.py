@@ -4,7 +4,7 @@ from itertools import pairwise
 from math import fsum
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from worlds import BOTH, TRIGGER, plan
 
@@ -65,6 +65,7 @@ def ladder(record, operator):
     return [record.trigger[record.plan.operators.index(operator)], *(step.scores for step in steps)]
 
 
+@settings(deadline=None)
 @given(games())
 def test_marginals_of_an_untruncated_chain_telescope_to_the_content_lift(case):
     chain, game = case
@@ -78,6 +79,7 @@ def test_marginals_of_an_untruncated_chain_telescope_to_the_content_lift(case):
             assert fsum(marginals) == record.full[task] - rows[0][task]
 
 
+@settings(deadline=None)
 @given(games(tolerance=st.sampled_from([0.0, 0.05, 0.1, 0.3])))
 def test_truncation_waits_for_all_operators_and_leaves_at_most_tau(case):
     chain, game = case
@@ -99,6 +101,7 @@ def test_truncation_waits_for_all_operators_and_leaves_at_most_tau(case):
             assert abs(mean(record.full) - mean(rows[operator][-1])) <= chain.tolerance + 1e-12
 
 
+@settings(deadline=None)
 @given(games(missing=True, tolerance=st.sampled_from([None, 0.1])), st.integers(0, 4))
 def test_speculation_changes_what_is_asked_but_never_the_record(case, speculate):
     chain, game = case
@@ -110,6 +113,7 @@ def test_speculation_changes_what_is_asked_but_never_the_record(case, speculate)
         assert asked == asked_ahead
 
 
+@settings(deadline=None)
 @given(games(missing=True, tolerance=st.sampled_from([None, 0.1])))
 def test_every_coalition_is_asked_on_the_identical_window_and_missing_stays_missing(case):
     chain, game = case
@@ -125,6 +129,7 @@ def test_every_coalition_is_asked_on_the_identical_window_and_missing_stays_miss
         assert len(step.scores) == len(chain.window.tasks)
 
 
+@settings(deadline=None)
 @given(games(tolerance=st.sampled_from([None, 0.1])))
 def test_the_number_of_rollouts_is_the_papers(case):
     chain, game = case

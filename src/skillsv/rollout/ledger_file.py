@@ -15,6 +15,9 @@ from skillsv.rollout.schema import MIGRATIONS, TABLES, is_ours, migrate, version
 WHOLE_CHECK_LIMIT = 16 * 2**20
 """Ledgers up to this many bytes are checked whole when opened; larger ones as their pages are read."""
 
+BUSY_SECONDS = 60.0
+"""How long the writer waits for a program that looks into the file and locks it, before paid rollouts are given up."""
+
 SYNCHRONOUS = "FULL"
 """Every commit reaches the disk before it counts. Only tests that do not cut the power relax this."""
 
@@ -89,7 +92,9 @@ def is_held(path: Path) -> bool:
 def open_writer(path: Path) -> sqlite3.Connection:
     """The connection that writes: checked first, then brought up to date; every commit reaches the disk."""
     with clear_errors(path):
-        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=16)
+        connection = sqlite3.connect(
+            path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=16
+        )
         try:
             check(connection, path)
             connection.execute("PRAGMA journal_mode = WAL")
