@@ -45,3 +45,8 @@ def test_values_that_do_not_add_up_are_seen(case):
     found = by_name(valuation, case.records)
     assert found["closure"].mood is Mood.LOOK
     assert found["truncation"].words == "off"
+
+
+def test_a_chain_without_steps_compares_nothing(case):
+    idle = [replace(record, steps=()) for record in case.records]
+    assert by_name(case.valuation, idle)["renderer identity"].mood is Mood.UNKNOWN

@@ -244,12 +244,17 @@ def test_without_javascript_everything_is_there_to_read(opening, text, case):
     assert unit.locator(".about").is_visible()
 
 
+WRAPPED = "all => all.every(one => one.scrollWidth <= one.clientWidth + 1)"
+"""No text runs out of its box, which would cut it off."""
+
+
 @pytest.mark.parametrize("width", [1400, 800, 420])
 def test_the_page_never_scrolls_sideways(opening, text, width):
     page = opening(text).page
     page.set_viewport_size({"width": width, "height": 900})
     page.locator("details").evaluate_all("all => all.forEach(one => { one.open = true })")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator(".text:visible").evaluate_all(WRAPPED)
 
 
 EVIL = """---
@@ -309,6 +314,7 @@ def test_hostile_text_is_shown_and_never_run(opening, case_of, width):
     assert page.locator("img, iframe, a[href^='javascript']").count() == 0
     assert page.locator("script").count() == 1
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator(".text:visible, .diff > *, .note, .twin pre").evaluate_all(WRAPPED)
     shown.assert_quiet()
 
 

@@ -117,3 +117,37 @@ def test_a_million_characters_do_not_make_a_million_character_page(case_of):
     text = page(case.valuation, case.compiled, case.records)
     assert "more characters" in text
     assert len(text) < 300_000
+
+
+HEAD = "---\nname: x\ndescription: y\n---\n\n"
+
+
+def test_a_cycle_is_one_unit_and_named_with_its_members(case_of):
+    case = case_of(
+        text=HEAD + "## Alpha\n\nFirst see [beta](#beta).\n\n## Beta\n\nFirst see [alpha](#alpha).\n", files={}
+    )
+    (contraction,) = case.compiled.contractions
+    text = page(case.valuation, case.compiled, case.records)
+    assert "Cycles made one unit" in text
+    assert all(member in text for member in contraction.members)
+    assert text.count('<details class="unit ') == 1
+    assert text.count('<div class="unit again') == 1
+
+
+@pytest.mark.parametrize("text", [HEAD, "Only one paragraph.\n", HEAD + "![](x)\n\n---\n"])
+def test_the_smallest_skills_have_a_page(case_of, text):
+    case = case_of(text=text, files={})
+    shown = page(case.valuation, case.compiled, case.records)
+    assert shown.count('<details class="unit ') == len(execution(case.valuation))
+    assert 'id="trigger"' in shown
+
+
+def test_binary_files_and_names_that_are_no_unicode_are_shown(tmp_path, case_of):
+    folder = tmp_path / "skill" / "data"
+    folder.mkdir(parents=True)
+    (folder / "picture.png").write_bytes(b"\x89PNG\x00\x01")
+    case = case_of(text=HEAD + "- one\n", files={})
+    text = page(replace(case.valuation, skill={"name": "odd\udcff"}), case.compiled, case.records)
+    text.encode()
+    assert "odd⟨U+DCFF⟩" in text
+    assert "(not text: 6 bytes)" in text

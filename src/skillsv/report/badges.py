@@ -50,7 +50,8 @@ def _closure(valuation: Valuation) -> Badge:
 def _identity(records: Sequence[ChainRecord]) -> Badge:
     """Both operators must render the whole skill to the same bytes: V_del(N) = V_pad(N)."""
     finished = [record for record in records if record.truncated_at is None and len(record.plan.operators) > 1]
-    ends = [{steps_of(record, operator)[-1].tree for operator in record.plan.operators} for record in finished]
+    walks = [[steps_of(record, operator) for operator in record.plan.operators] for record in finished]
+    ends = [{steps[-1].tree for steps in walk} for walk in walks if all(walk)]
     known = [trees for trees in ends if "" not in trees]
     name = "renderer identity"
     if not known:

@@ -39,6 +39,9 @@ class FileView:
     size: str
 
 
+_VIRTUAL = Row(role="trigger", line=1, last=1, text="(no frontmatter: the trigger is empty)")
+
+
 def file_views(compiled: CompiledSkill, units: Mapping[str, UnitView]) -> list[FileView]:
     """All files that hold units, the main file first."""
     known = {
@@ -50,6 +53,8 @@ def file_views(compiled: CompiledSkill, units: Mapping[str, UnitView]) -> list[F
     views: list[FileView] = []
     for file in files:
         rows = cutter.rows(file, layouts.get(file.path) or _whole(file, known))
+        if file.role is FileRole.MAIN and not len(compiled.unit[compiled.trigger].span):
+            rows = (_VIRTUAL, *rows)
         if any(row.unit for row in rows) or file.role is FileRole.MAIN:
             anchor = f"file-{len(views) + 1}"
             views.append(FileView(path=visible(file.path), anchor=anchor, rows=rows, size=size_in_words(file.size)))

@@ -35,7 +35,7 @@ def pruning_chart(
         for p in curve.points
     ]
     spoken = "; ".join(f"{curve.method}: area {with_bounds(curve.auc, signed=False)}" for curve in curves)
-    svg = drawing(760, 372, "Pruning on panel B", spoken, *parts, class_="pruning")
+    svg = drawing(860, 372, "Pruning on panel B", spoken, *parts, class_="pruning")
     note = "Share of tokens removed, least valuable units first, against the score on tasks no value has seen."
     return Figure(name="pruning", title="Pruning on panel B", svg=svg, columns=columns, rows=rows, note=note)
 
@@ -52,7 +52,7 @@ def pruning_path(steps: Sequence[PruneStep], tokens: int) -> Figure:
     return Figure(
         name="pruning-path",
         title="Pruning path, as the values promise it",
-        svg=drawing(760, 372, "Pruning path", f"{len(steps)} removals of {tokens} tokens", *parts, class_="pruning"),
+        svg=drawing(860, 372, "Pruning path", f"{len(steps)} removals of {tokens} tokens", *parts, class_="pruning"),
         columns=("removed", "units removed", "tokens left", "share removed", "promised change"),
         rows=rows,
         note="Sums of values on panel A, least valuable first: a promise, not yet a proof on held-out tasks.",
@@ -89,8 +89,8 @@ def _curve(index: int, curve: PruningCurve, across: Scale, up: Scale) -> Markup:
     )
     y = _TOP + 8 + 34 * index
     sample = element(
-        "line", x1=640, x2=664, y1=y, y2=y, stroke=colour, stroke_width=2, stroke_dasharray=dash, class_=kind
+        "line", x1=680, x2=704, y1=y, y2=y, stroke=colour, stroke_width=2, stroke_dasharray=dash, class_=kind
     )
-    name = element("text", curve.method, x=670, y=y + 4)
-    area = element("text", f"AUC {points(curve.auc.value, signed=False)}", x=670, y=y + 18, fill=MUTED, class_="soft")
+    name = element("text", curve.method, x=710, y=y + 4)
+    area = element("text", f"AUC {with_bounds(curve.auc, signed=False)}", x=710, y=y + 18, fill=MUTED, class_="soft")
     return element("g", band, line, sample, name, area)
