@@ -50,12 +50,13 @@ def test_the_bootstrap_leaves_missing_entries_out():
     assert high == pytest.approx([1.0, 0.5])
 
 
-def test_truncation_widens_by_what_was_seen():
-    change = np.array([[0.4, 0.0], [0.0, 0.0]])
-    evaluated = np.array([[True, True], [False, True]])
-    variance = truncation_variance(change, evaluated)
+def test_truncation_widens_by_what_was_surely_seen():
+    steady, shaky, whole = [0.4, 0.4, 0.0, 0.0], [0.8, 0.0, 0.0, 0.0], [0.4, 0.4, 0.4, 0.4]
+    evaluated = np.array([[True, True, True], [True, True, True], [False, False, True], [False, False, True]])
+    variance = truncation_variance(np.array([steady, shaky, whole]).T, evaluated)
     assert variance[0] == pytest.approx((0.75 * 0.5 * 0.4) ** 2)
-    assert variance[1] == 0.0
+    assert variance[1] == 0.0  # a mean of 0.4 with a standard error of 0.4 shows nothing
+    assert variance[2] == 0.0  # nothing was truncated
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ fit is Newton's method on blocks, one per task, joined by the shared weights.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +35,7 @@ class Surrogate:
     """The fit: shared weights with their covariance, and what the weights of each task are given the shared ones.
 
     Given shared weights b, task t's weights are normal with covariance `block[t]` and mean
-    `block[t] @ (pull[t] + precision[t] * b)`.
+    `block[t] @ (pull[t] + precision[t] * b)`. `noise` is the mean variance of a score around its predicted chance.
     """
 
     shared: Floats
@@ -43,6 +43,7 @@ class Surrogate:
     block: Floats
     pull: Floats
     precision: Floats
+    noise: float = 0.25
 
     @property
     def weights(self) -> Floats:
@@ -89,7 +90,7 @@ def fit_surrogate(scored: Scored, tasks: int, steps: int = STEPS) -> Surrogate:
         weights += moved if step <= HOLD else DAMPING * moved
         if step >= HOLD and size > 1:
             _update(scales, fit, weights)
-    return fit
+    return replace(fit, noise=float(curvature.sum() / weight.sum()))
 
 
 def _by_task(scored: Scored, tasks: int) -> tuple[Floats, Floats, Floats]:

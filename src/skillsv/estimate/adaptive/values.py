@@ -23,8 +23,9 @@ WIDER = 1.4
 
 
 NARROWEST, EXTRA_ROLLOUTS, WIDEST = 0.72, 8.0, 2.0
-"""Noisy agents: the fit's own spread times NARROWEST + EXTRA_ROLLOUTS / (rollouts a task). Chosen likewise: with few
-rollouts a task the fit is surer than it should be, with many it allows for more than is there."""
+FAINT_NOISE, BY_NOISE = 0.4, 7.5
+"""Noisy agents: what the fit's own spread is multiplied by. Chosen likewise: with few rollouts a task the fit is surer
+than it should be; with many, or with little noise, it allows for more than is there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,9 +92,13 @@ def noisy_values(scored: Scored, tasks: int, place: Numbers, rng: np.random.Gene
     ladder = OrderLadder(place[:SURROGATE_ORDERS])
     values = ladder.effects(fit.weights)
     draws = np.array([ladder.effects(weights) for weights in fit.draws(DRAWS, rng)])
-    factor = min(NARROWEST + EXTRA_ROLLOUTS * tasks / len(scored.score), WIDEST)
-    draws = values + factor * (draws - draws.mean(axis=0))
+    draws = values + _widening(len(scored.score) / tasks, fit.noise) * (draws - draws.mean(axis=0))
     rate = np.bincount(scored.task, weights=scored.score, minlength=tasks) + 1.0
     count = np.bincount(scored.task, minlength=tasks) + 2.0
     rate /= count
     return Drawn(values=values, draws=draws, tasks=np.sqrt(rate * (1.0 - rate) / count))
+
+
+def _widening(rollouts: float, noise: float) -> float:
+    """The factor on the fit's spread for so many rollouts a task and this variance of a score around its chance."""
+    return min(NARROWEST + EXTRA_ROLLOUTS / rollouts, WIDEST) * min(FAINT_NOISE + BY_NOISE * noise, 1.0)
