@@ -17,6 +17,7 @@ from skillsv.sandbox.environment import private_environment
 from skillsv.sandbox.placement import place_skill
 from skillsv.sandbox.process import Completed, Limits, run_program
 from skillsv.sandbox.sources import command_line, command_sources, digest_files
+from skillsv.sandbox.views import task_fields
 
 _LITTLE_ROOM = 1024 * 1024
 
@@ -94,15 +95,7 @@ class CommandAgent:
 
 def task_json(task: Task, options: AgentOptions) -> bytes:
     """The task as the program reads it: the fields of its line, `files` as paths in the working folder."""
-    fields = {
-        "id": task.id,
-        "input": task.input,
-        "target": task.target,
-        "stratum": task.stratum,
-        "files": list(task.files),
-        "verifier": task.verifier,
-        "metadata": dict(task.metadata),
-    }
+    fields = task_fields(task)
     if options.hide_target:
         del fields["target"], fields["verifier"]
     return msgspec.json.encode(fields) + b"\n"

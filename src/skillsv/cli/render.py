@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from skillsv.cli.flags import CompileFlags, Json
-from skillsv.cli.printing import Line, deliver, json_text, print_lines
+from skillsv.cli.printing import deliver, json_text, print_lines
+from skillsv.cli.styles import styled_patch
 from skillsv.errors import OutputError, RolloutError, SettingsError
 from skillsv.model.coalition import Coalition, Operator, Rendering
 from skillsv.model.skill import CompiledSkill
@@ -49,7 +48,8 @@ def render(
     if json:
         deliver(json_text(_as_json(rendering, renderer)), None)
     elif diff:
-        print_lines(_differences(renderer.render(compiled.everything, Operator.DELETE), rendering))
+        original = renderer.render(compiled.everything, Operator.DELETE)
+        print_lines(styled_patch(original.contents, rendering.contents))
     elif output is None:
         _print_text(rendering)
     _say_what_to_know(rendering, output)
@@ -96,33 +96,6 @@ def _as_json(rendering: Rendering, renderer: Renderer) -> dict[str, Any]:
         ],
         "text": rendering.text,
     }
-
-
-def _differences(before: Rendering, after: Rendering) -> Iterator[Line]:
-    """A unified diff of all files, line by line, with styles for a terminal."""
-    from skillsv.report.visible import visible
-
-    old, new = before.contents, after.contents
-    for path in sorted(old.keys() | new.keys()):
-        one, two = old.get(path), new.get(path)
-        if one == two:
-            continue
-        names = (f"a/{path}" if one is not None else "/dev/null", f"b/{path}" if two is not None else "/dev/null")
-        if b"\0" in (one or b"") + (two or b""):
-            yield ((f"Binary files {names[0]} and {names[1]} differ", "bold"),)
-            continue
-        for line in difflib.unified_diff(_lines(one), _lines(two), *names, lineterm=""):
-            yield ((visible(line), _style(line)),)
-
-
-def _lines(data: bytes | None) -> list[str]:
-    return (data or b"").decode("utf-8", errors="replace").split("\n")
-
-
-def _style(line: str) -> str:
-    if line.startswith(("---", "+++")):
-        return "bold"
-    return {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
 
 
 def _print_text(rendering: Rendering) -> None:

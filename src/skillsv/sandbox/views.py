@@ -12,6 +12,19 @@ from skillsv.model.task import Task
 from skillsv.sandbox.placement import place_skill
 
 
+def task_fields(task: Task) -> dict[str, Any]:
+    """A task as a program reads it: the fields of its line, `files` as paths in the working folder."""
+    return {
+        "id": task.id,
+        "input": task.input,
+        "target": task.target,
+        "stratum": task.stratum,
+        "files": list(task.files),
+        "verifier": task.verifier,
+        "metadata": dict(task.metadata),
+    }
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskView:
     """A task as the user's function gets it: `task.id` or `task["id"]`. `files` lie in `folder`, the working folder."""

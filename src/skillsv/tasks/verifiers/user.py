@@ -16,7 +16,7 @@ from skillsv.sandbox.callables import OutOfTime, call_function, describe, line_o
 from skillsv.sandbox.environment import private_environment
 from skillsv.sandbox.process import Completed, Limits, run_program
 from skillsv.sandbox.sources import command_line
-from skillsv.sandbox.views import TaskView
+from skillsv.sandbox.views import TaskView, task_fields
 from skillsv.tasks.verifiers.scoring import Scorer
 from skillsv.tasks.verifiers.specs import base_folder, command_folder
 
@@ -95,15 +95,7 @@ def command_verifier(command: str, folder: Path) -> Scorer:
 
 
 def _question(task: Task, outcome: Outcome) -> bytes:
-    fields = {
-        "id": task.id,
-        "input": task.input,
-        "target": task.target,
-        "stratum": task.stratum,
-        "files": list(task.files),
-        "metadata": dict(task.metadata),
-    }
-    return msgspec.json.encode({"task": fields, "answer": outcome.answer}) + b"\n"
+    return msgspec.json.encode({"task": task_fields(task), "answer": outcome.answer}) + b"\n"
 
 
 def _printed_score(done: Completed, name: str) -> float:
