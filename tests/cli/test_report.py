@@ -10,13 +10,25 @@ import pytest
 from skillsv.cli import run
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    place = tmp_path_factory.mktemp("run")
+def small_run(place, method):
     command = [sys.executable, "-m", "skillsv", "demo", "--quiet", "--yes", "--run-dir", str(place / "run")]
-    done = subprocess.run([*command, "-k", "2", "-b", "4"], cwd=place, capture_output=True, text=True)
+    options = ["-k", "2", "-b", "4", "--operators", "delete", "--method", method]
+    done = subprocess.run([*command, *options], cwd=place, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return place / "run"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return small_run(tmp_path_factory.mktemp("run"), "chain")
+
+
+def test_an_adaptive_run_has_its_page_too(tmp_path, capsys):
+    adaptive = small_run(tmp_path, "auto")
+    assert run(["report", str(adaptive)]) == 0
+    text = (adaptive / "report.html").read_text(encoding="utf-8")
+    assert 'data-name="coalitions"' in text
+    assert 'id="rollout-1"' in text
 
 
 def test_the_page_goes_into_the_run_folder_and_carries_transcripts(folder, capsys):

@@ -1,5 +1,7 @@
 from dataclasses import replace
 
+from skillsv.model.chain import Observation
+from skillsv.model.coalition import Operator
 from skillsv.report.badges import Mood, badges
 
 
@@ -50,3 +52,14 @@ def test_values_that_do_not_add_up_are_seen(case):
 def test_a_chain_without_steps_compares_nothing(case):
     idle = [replace(record, steps=()) for record in case.records]
     assert by_name(case.valuation, idle)["renderer identity"].mood is Mood.UNKNOWN
+
+
+def test_an_adaptive_run_shows_whether_the_skill_acts(case):
+    def seen(units, task, score):
+        return Observation(
+            coalition=frozenset(units), operator=Operator.DELETE, task=task, replicate=0, score=score, why="anchor"
+        )
+
+    acts = [seen("", "a", 0.0), seen("m1", "a", 1.0), seen("", "b", 1.0), seen("m1", "b", 1.0), seen("", "c", None)]
+    (badge,) = [each for each in badges(case.valuation, (), acts) if each.name == "activation"]
+    assert badge.words == "50% of answers"

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from skillsv.model.chain import Observation
+from skillsv.model.coalition import Operator
 from skillsv.model.edit import Confirmation, CurvePoint, EditPlan, PruneStep, PruningCurve
 from skillsv.model.value import Interval
 from skillsv.report import page
@@ -61,6 +63,22 @@ def test_a_panel_without_data_says_what_fills_it(one_operator):
     assert "--operators delete,pad" in text
     assert "skillsv prune RUN" in text
     assert "No chain has finished yet" in text
+
+
+def test_an_adaptive_run_shows_what_it_scored(case):
+    seen = [
+        Observation(
+            coalition=case.compiled.everything,
+            operator=Operator.DELETE,
+            task="t",
+            replicate=0,
+            score=1.0,
+            why="anchor:full",
+        )
+    ]
+    text = page(case.valuation, case.compiled, (), observations=seen)
+    assert 'data-name="coalitions"' in text
+    assert "No chain has finished yet" not in text
 
 
 def test_provisional_values_are_marked(case, text):

@@ -4,11 +4,14 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from skillsv.model.chain import Observation
+from skillsv.model.coalition import Operator
 from skillsv.model.edit import CurvePoint, PruneStep, PruningCurve
 from skillsv.model.value import Interval
 from skillsv.report.figures import (
     anchor_chart,
     chain_grid,
+    coalition_chart,
     decision_map,
     margin_bar,
     marginal_dots,
@@ -160,3 +163,28 @@ def test_scales_have_round_ticks():
     assert Scale(0.5, 0.5, 0, 100)(0.5) == 0
     low, high = padded([])
     assert low < 0 < 1 < high
+
+
+def observation(units, task, score, operator=Operator.DELETE, why="verify"):
+    return Observation(coalition=frozenset(units), operator=operator, task=task, replicate=0, score=score, why=why)
+
+
+def test_observations_are_gathered_by_partial_skill():
+    seen = [
+        observation("mab", "t1", 1.0, why="anchor:full"),
+        observation("mab", "t2", 0.5),
+        observation("ma", "t1", None),
+        observation("ma", "t2", 0.0),
+        observation("", "t1", 0.0, why="anchor:empty"),
+        observation("ma", "t1", 1.0, Operator.PAD),
+    ]
+    figure = coalition_chart(seen, frozenset("mab"))
+    assert [row[:4] for row in figure.rows] == [
+        (0, "delete", 1, 0.0),
+        (2, "delete", 1, 0.0),
+        (2, "pad", 1, 1.0),
+        (3, "delete", 2, 0.75),
+    ]
+    assert [row[5] for row in figure.rows] == ["none", "all but b", "all but b", "all"]
+    assert figure.rows[-1][4] == "anchor:full, verify"
+    assert len(list(ET.fromstring(str(figure.svg)).iter(f"{SVG}circle"))) == 4

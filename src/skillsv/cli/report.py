@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from skillsv.cli.printing import deliver, json_text
 from skillsv.errors import SettingsError
-from skillsv.model.chain import ChainRecord
+from skillsv.model.coalition import Operator
 from skillsv.model.rollout import Rollout, RolloutKey
 
 if TYPE_CHECKING:
@@ -68,26 +68,20 @@ def _text(run: Run, kind: Format) -> str:
 def _page(run: Run, folder: RunFolder, limit: int) -> str:
     from skillsv.report import page
 
-    read = readable_rollouts(folder, run.records, limit) if limit else ()
-    return page(run.valuation, run.compiled, run.records, transcripts=read, limit=limit)
+    read = readable_rollouts(folder, run, limit) if limit else ()
+    return page(run.valuation, run.compiled, run.records, observations=run.observations, transcripts=read, limit=limit)
 
 
-def readable_rollouts(folder: RunFolder, records: Sequence[ChainRecord], limit: int) -> tuple[Rollout, ...]:
+def readable_rollouts(folder: RunFolder, run: Run, limit: int) -> tuple[Rollout, ...]:
     """The telling rollouts with their answers, from the ledger, about `limit` characters of them."""
-    from skillsv.report.marginals import marginals_by_unit
-    from skillsv.report.transcripts import telling_places
     from skillsv.rollout import Ledger
 
-    found = folder.manifest()
-    if found is None or not folder.ledger.exists():
+    if not folder.ledger.exists():
         return ()
-    agent, digests = found["agent"]["fingerprint"], found["panel_a"]
-    replicate = {step.tree: record.plan.replicate for record in records for step in record.steps}
     read: list[Rollout] = []
     room = limit
     with Ledger.open(folder.ledger, read_only=True) as ledger:
-        for tree, task in telling_places(marginals_by_unit(records)):
-            key = RolloutKey(tree=tree, task=digests.get(task, ""), agent=agent, replicate=replicate.get(tree, 0))
+        for key in _telling_keys(run):
             rollout, detail = ledger.lookup([key]).get(key), ledger.detail(key)
             if rollout is None or detail is None:
                 continue
@@ -96,6 +90,23 @@ def readable_rollouts(folder: RunFolder, records: Sequence[ChainRecord], limit: 
             if room <= 0:
                 break
     return tuple(read)
+
+
+def _telling_keys(run: Run) -> Iterator[RolloutKey]:
+    """In chains, where a unit made the largest difference; in an adaptive run, the whole skill's worst tasks first."""
+    from skillsv.pipeline.prepare import make_renderer
+    from skillsv.report.marginals import marginals_by_unit
+    from skillsv.report.transcripts import telling_places
+
+    agent, digests = run.manifest["agent"]["fingerprint"], run.manifest["panel_a"]
+    replicate = {step.tree: record.plan.replicate for record in run.records for step in record.steps}
+    for tree, task in telling_places(marginals_by_unit(run.records)):
+        yield RolloutKey(tree=tree, task=digests.get(task, ""), agent=agent, replicate=replicate.get(tree, 0))
+    everything = run.compiled.everything
+    whole = [item for item in run.observations if item.coalition == everything and item.score is not None]
+    tree = make_renderer(run.compiled, run.settings).render(everything, Operator.DELETE).digest if whole else ""
+    for item in sorted(whole, key=lambda item: (item.score or 0.0, item.task, item.replicate)):
+        yield RolloutKey(tree=tree, task=digests.get(item.task, ""), agent=agent, replicate=item.replicate)
 
 
 def _open(page: Path) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from skillsv.model.chain import ChainRecord
+from skillsv.model.chain import ChainRecord, Observation
 from skillsv.model.value import Action, Valuation
 from skillsv.report.marginals import steps_of
 from skillsv.report.words import closure_sentence, execution, plural
@@ -30,14 +30,16 @@ class Badge:
     reason: str
 
 
-def badges(valuation: Valuation, records: Sequence[ChainRecord]) -> tuple[Badge, ...]:
+def badges(
+    valuation: Valuation, records: Sequence[ChainRecord], observations: Sequence[Observation] = ()
+) -> tuple[Badge, ...]:
     """All checks, in the order a reader asks for them."""
     return (
         _closure(valuation),
         _identity(records),
         _truncation(valuation),
         _unresolved(valuation),
-        _activation(records),
+        _activation([*_anchor_pairs(records), *_observed_pairs(observations)]),
     )
 
 
@@ -83,14 +85,29 @@ def _unresolved(valuation: Valuation) -> Badge:
     return Badge(name="unresolved", words=f"{share:.0%} of units", mood=mood, reason=reason)
 
 
-def _activation(records: Sequence[ChainRecord]) -> Badge:
-    """Does the skill change anything at all? Same tasks, with all of it and without it."""
-    pairs = [
+Pair = tuple[float, float]
+"""The scores of one task without the skill and with all of it."""
+
+
+def _anchor_pairs(records: Sequence[ChainRecord]) -> list[Pair]:
+    return [
         (bare, full)
         for record in records
         for bare, full in zip(record.empty, record.full, strict=True)
         if bare is not None and full is not None
     ]
+
+
+def _observed_pairs(observations: Sequence[Observation]) -> list[Pair]:
+    scored = [item for item in observations if item.score is not None]
+    whole = max((len(item.coalition) for item in scored), default=0)
+    bare = {(item.task, item.replicate): item.score for item in scored if not item.coalition}
+    full = {(item.task, item.replicate): item.score for item in scored if len(item.coalition) == whole}
+    return [(bare[place] or 0.0, full[place] or 0.0) for place in bare.keys() & full.keys()] if whole else []
+
+
+def _activation(pairs: Sequence[Pair]) -> Badge:
+    """Does the skill change anything at all? Same tasks, with all of it and without it."""
     changed = sum(bare != full for bare, full in pairs)
     if not pairs:
         return Badge(name="activation", words="unknown", mood=Mood.UNKNOWN, reason="No anchors were scored yet.")

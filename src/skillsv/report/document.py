@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from skillsv import __version__
-from skillsv.model.chain import ChainRecord
+from skillsv.model.chain import ChainRecord, Observation
 from skillsv.model.edit import Confirmation, EditPlan, PruningCurve
 from skillsv.model.rollout import Rollout
 from skillsv.model.skill import CompiledSkill
@@ -25,6 +25,7 @@ from skillsv.report.figures import (
     Figure,
     anchor_chart,
     chain_grid,
+    coalition_chart,
     decision_map,
     pruning_chart,
     pruning_path,
@@ -50,6 +51,7 @@ def page(
     compiled: CompiledSkill,
     records: Sequence[ChainRecord],
     *,
+    observations: Sequence[Observation] = (),
     curves: Sequence[PruningCurve] = (),
     edits: EditPlan | None = None,
     revised: Mapping[str, bytes] | None = None,
@@ -59,8 +61,9 @@ def page(
 ) -> str:
     """The whole report as one HTML text.
 
-    `curves` and `confirmation` are the held-out proof, `edits` the pruning path, `revised` an editor's new files by
-    path, `transcripts` the rollouts to read; of these as many are embedded as `limit` characters allow.
+    `observations` are what an adaptive run scored, `curves` and `confirmation` the held-out proof, `edits` the pruning
+    path, `revised` an editor's new files by path, `transcripts` the rollouts to read; of these as many are embedded as
+    `limit` characters allow.
     """
     marginals = marginals_by_unit(records)
     names = anchors(valuation)
@@ -68,10 +71,13 @@ def page(
     books = shelf(transcripts, telling_places(marginals), limit)
     all_curves = (*curves, *(confirmation.curves if confirmation else ()))
     context = {
-        **_head(valuation, records),
+        **_head(valuation, records, observations),
         "units": units,
         "files": file_views(compiled, units),
-        "figures": _figures(valuation, records, all_curves, edits, names),
+        "figures": {
+            **_figures(valuation, records, all_curves, edits, names),
+            "coalitions": coalition_chart(observations, compiled.everything) if observations else None,
+        },
         "graph": Markup(graph_svg(compiled)),  # noqa: S704  (that function escapes what it writes)
         "compiled": compiled,
         "names": names,
@@ -85,7 +91,7 @@ def page(
     return _environment().get_template("page.html.j2").render(context)
 
 
-def _head(valuation: Valuation, records: Sequence[ChainRecord]) -> dict[str, Any]:
+def _head(valuation: Valuation, records: Sequence[ChainRecord], observations: Sequence[Observation]) -> dict[str, Any]:
     style, script = _asset("page.css"), _asset("page.js")
     return {
         "version": __version__,
@@ -94,7 +100,7 @@ def _head(valuation: Valuation, records: Sequence[ChainRecord]) -> dict[str, Any
         "policy": _policy(style, script),
         "valuation": valuation,
         "title": visible(str(valuation.skill.get("name", "skill"))),
-        "badges": badges(valuation, records),
+        "badges": badges(valuation, records, observations),
         "counts": {
             action: sum(unit.verdict.action is action for unit in words.execution(valuation)) for action in Action
         },

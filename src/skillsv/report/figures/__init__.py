@@ -2,6 +2,7 @@
 
 from skillsv.report.figures.bars import anchor_chart, margin_bar, value_chart
 from skillsv.report.figures.chains import chain_grid, marginal_dots
+from skillsv.report.figures.coalitions import coalition_chart
 from skillsv.report.figures.decision import decision_map
 from skillsv.report.figures.figure import Figure
 from skillsv.report.figures.pruning import pruning_chart, pruning_path
@@ -11,6 +12,7 @@ __all__ = [
     "Figure",
     "anchor_chart",
     "chain_grid",
+    "coalition_chart",
     "decision_map",
     "margin_bar",
     "marginal_dots",
