@@ -37,6 +37,7 @@ def test_the_page_goes_into_the_run_folder_and_carries_transcripts(folder, capsy
     assert str(folder / "report.html") in capsys.readouterr().out
     text = (folder / "report.html").read_text(encoding="utf-8")
     assert "support-desk" in text
+    assert 'data-name="pruning-path"' in text
     assert 'id="rollout-1"' in text
 
 

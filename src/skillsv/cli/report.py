@@ -13,6 +13,7 @@ from cyclopts import Parameter
 from skillsv.cli.printing import deliver, json_text
 from skillsv.errors import SettingsError
 from skillsv.model.coalition import Operator
+from skillsv.model.edit import EditPlan
 from skillsv.model.rollout import Rollout, RolloutKey
 
 if TYPE_CHECKING:
@@ -68,8 +69,28 @@ def _text(run: Run, kind: Format) -> str:
 def _page(run: Run, folder: RunFolder, limit: int) -> str:
     from skillsv.report import page
 
-    read = readable_rollouts(folder, run, limit) if limit else ()
-    return page(run.valuation, run.compiled, run.records, observations=run.observations, transcripts=read, limit=limit)
+    return page(
+        run.valuation,
+        run.compiled,
+        run.records,
+        observations=run.observations,
+        edits=_whole_path(run),
+        transcripts=readable_rollouts(folder, run, limit) if limit else (),
+        limit=limit,
+    )
+
+
+def _whole_path(run: Run) -> EditPlan:
+    """The pruning path to its end: what the values promise for every length of the skill."""
+    from skillsv.decide import pruning_path
+    from skillsv.pipeline.edit import tokens_of_kept
+    from skillsv.pipeline.prepare import make_renderer
+
+    renderer = make_renderer(run.compiled, run.settings)
+    values = {unit.id: unit.value.net.value for unit in run.valuation.units}
+    path = pruning_path(run.compiled, values, lambda kept: tokens_of_kept(renderer, kept))
+    verdicts = tuple(unit.verdict for unit in run.valuation.units)
+    return EditPlan(verdicts=verdicts, path=path, tokens=renderer.total_tokens)
 
 
 def readable_rollouts(folder: RunFolder, run: Run, limit: int) -> tuple[Rollout, ...]:
