@@ -62,8 +62,9 @@ def run_trial(shape: str, noise: str, seed: int, budgets: Sequence[int] = BUDGET
     answers = [*arms.chain_answers(game, kind, rng), *arms.simple_answers(game, kind, rng)]
     run = arms.run_adaptive(game, kind, seed, max(budgets))
     answers += [run.at(budget) for budget in budgets]
-    most = next(answer for answer in answers if answer.arm == arms.MOST)
-    answers.append(run.at(min(most.rollouts, max(budgets)), SAME_ROLLOUTS))
+    for arm, same in SAME_ROLLOUTS.items():
+        spent = next(answer.rollouts for answer in answers if answer.arm == arm)
+        answers.append(run.at(min(spent, max(budgets)), same))
     saved = None
     if noise == "T=0":
         paper = next(answer for answer in answers if answer.arm == arms.PAPER)
@@ -81,8 +82,8 @@ def run_trial(shape: str, noise: str, seed: int, budgets: Sequence[int] = BUDGET
     )
 
 
-SAME_ROLLOUTS = "auto, as K=48"
-"""The adaptive run cut at what Algorithm 1 spent with 48 orders (or at the largest budget, if that is less)."""
+SAME_ROLLOUTS = {arms.PAPER: "auto, as K=12", arms.MOST: "auto, as K=48"}
+"""The adaptive run cut at what Algorithm 1 spent (or at the largest budget, if that is less)."""
 
 
 def compare(

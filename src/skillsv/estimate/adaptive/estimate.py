@@ -9,7 +9,7 @@ import numpy as np
 
 from skillsv.errors import RecordsError
 from skillsv.estimate.adaptive.anchors import anchors_of
-from skillsv.estimate.adaptive.observed import Numbers, Observed, Scored, read_observations
+from skillsv.estimate.adaptive.observed import Bools, Numbers, Observed, Scored, read_observations
 from skillsv.estimate.adaptive.values import Drawn, noisy_values, steady_values
 from skillsv.estimate.chains import DEFAULT, EstimateOptions
 from skillsv.estimate.evidence import evidence_of, reporting_resolution
@@ -18,10 +18,14 @@ from skillsv.estimate.totals import closure_of
 from skillsv.model.chain import Observation
 from skillsv.model.coalition import Order
 from skillsv.model.skill import CompiledSkill
-from skillsv.model.value import Estimate, Interval, SectionValue, UnitValue
+from skillsv.model.value import Estimate, Evidence, Interval, SectionValue, UnitValue
 
 ORDERS = 1000
 """Orders that make the error of averaging over orders negligible; they cost no rollouts."""
+
+
+FALSE_SHARE = 0.02
+"""Noisy agents: of the verdicts on a sign, at most about this share may be wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +115,7 @@ def _unit_values(
     net, padded = valued.net, valued.padded
     cost = None if padded is None else padded.minus(net)
     tested = _samples(valued.observed.net)
+    sure = _discoveries(net) if valued.observed.noisy else np.ones(len(tested), dtype=np.bool_)
     rows = []
     for column, unit in enumerate(compiled.execution):
         nothing = unit in options.identical
@@ -120,6 +125,9 @@ def _unit_values(
         if price is not None and content is not None:
             price = Interval(content.value - interval.value, price.low, price.high)
             content = Interval(interval.value + price.value, content.low, content.high)
+        evidence = evidence_of(interval, resolution=resolution, tested=bool(tested[column] > 0), identical=nothing)
+        if evidence in {Evidence.POSITIVE, Evidence.NEGATIVE} and not sure[column]:
+            evidence = Evidence.UNRESOLVED
         rows.append(
             UnitValue(
                 id=unit,
@@ -128,9 +136,7 @@ def _unit_values(
                 cost=price,
                 samples=int(tested[column]),
                 standard_error=0.0 if nothing else float(net.standard_error[column]),
-                evidence=evidence_of(
-                    interval, resolution=resolution, tested=bool(tested[column] > 0), identical=nothing
-                ),
+                evidence=evidence,
             )
         )
     return tuple(rows)
@@ -147,6 +153,22 @@ def _interval(value: float, error: float, level: float) -> Interval:
     return Interval(value, max(value - half, -1.0), min(value + half, 1.0))
 
 
+def _discoveries(drawn: Drawn) -> Bools:
+    """Units whose sign is sure among all of them (Benjamini and Hochberg's rule at `FALSE_SHARE`).
+
+    Of fifty worthless units two or three have a 95 % interval without zero; a verdict must not rest on that.
+    """
+    from scipy.special import ndtr
+
+    error = np.maximum(drawn.standard_error, 1e-12)
+    chance = 2.0 * np.asarray(ndtr(-np.abs(drawn.values) / error))
+    ranked = np.sort(chance)
+    below = ranked <= FALSE_SHARE * np.arange(1, len(ranked) + 1) / max(len(ranked), 1)
+    limit = ranked[below].max(initial=-1.0)
+    sure: Bools = chance <= limit
+    return sure
+
+
 def _samples(scored: Scored) -> Numbers:
     """For each unit how often it was seen in or out between the anchors, whichever is less."""
     inner = scored.present.any(axis=1) & ~scored.present.all(axis=1)
@@ -161,7 +183,8 @@ def _notes(valued: Valued) -> list[str]:
     if observed.noisy:
         basis = (
             "The agent does not repeat itself, so values come from a statistical model fitted to all rollouts; "
-            "it assumes that units add up on the logit scale within a task."
+            "it assumes that units add up on the logit scale within a task. A sign counts as shown only if it would be "
+            "rare among so many units, so an interval without zero may still be unresolved."
         )
     else:
         basis = "The agent repeats itself, so each task's score was traced to the units that decide it."

@@ -16,8 +16,9 @@ import numpy.typing as npt
 
 from skillsv.estimate.adaptive.observed import Floats, Scored
 
-TAILS = 2.0
-"""Degrees of freedom of the task parts: small is heavy-tailed."""
+TAILS, COIN_LIKE, LIGHTER = 2.0, 0.15, 40.0
+"""Degrees of freedom of the task parts: small is heavy-tailed. Where scores are nearly coins (their variance is above
+COIN_LIKE, of at most 0.25) single tasks cannot be told apart, and the tails become lighter."""
 
 STEPS, HOLD, DAMPING = 40, 2, 0.9
 POOLING = 0.25
@@ -85,12 +86,13 @@ def fit_surrogate(scored: Scored, tasks: int, steps: int = STEPS) -> Surrogate:
     weights = np.zeros((tasks, size))
     for step in range(steps):
         curvature, target = _working(design, score, weight, weights)
+        noise = float(curvature.sum() / weight.sum())
         fit = _solve(design, curvature, target, scales)
         moved = fit.weights - weights
         weights += moved if step <= HOLD else DAMPING * moved
         if step >= HOLD and size > 1:
-            _update(scales, fit, weights)
-    return replace(fit, noise=float(curvature.sum() / weight.sum()))
+            _update(scales, fit, weights, noise)
+    return replace(fit, noise=noise)
 
 
 def _by_task(scored: Scored, tasks: int) -> tuple[Floats, Floats, Floats]:
@@ -141,15 +143,16 @@ def _shared_precision(size: int, variance: float) -> Floats:
     return prior
 
 
-def _update(scales: _Scales, fit: Surrogate, weights: Floats) -> None:
+def _update(scales: _Scales, fit: Surrogate, weights: Floats, noise: float) -> None:
     """One accelerated EM step for all scales."""
+    tails = TAILS + LIGHTER * max(noise - COIN_LIKE, 0.0)
     covariance = fit.shared_covariance
     units = weights.shape[1] - 1
     departure = _departure(fit, weights)
     common = departure[:, 1:].mean()
     tasks = len(weights)
     own = (departure[:, 1:].sum(axis=0) + POOLING * tasks * common) / (tasks * (1.0 + POOLING))
-    tailed = own * (TAILS + departure[:, 1:] / np.maximum(own, SMALLEST)) / (TAILS + 1.0)
+    tailed = own * (tails + departure[:, 1:] / np.maximum(own, SMALLEST)) / (tails + 1.0)
     scales.task[:, 1:] = _towards(scales.task[:, 1:], tailed)
     scales.task[:, 0] = _towards(scales.task[:1, 0], departure[:, 0].mean(keepdims=True))
     spread = ((fit.shared[1:] - fit.shared[1:].mean()) ** 2).sum() / units

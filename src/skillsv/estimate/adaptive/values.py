@@ -18,7 +18,7 @@ HIDDEN, HALVED_AFTER, QUIET = 0.2, 5.0, 0.3
 """Steady agents: the expected squared error of one task's values right after a surprise; how many agreeing scores it
 takes to halve it; how much smaller it is on a task that no unit is known to decide. Chosen on planted games."""
 
-WIDER = 1.4
+WIDER = 1.3
 """Errors of a steady agent's values are rare and large: intervals need more than a normal's width. Chosen likewise."""
 
 

@@ -1,0 +1,108 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from skillsv.benchmarks.estimators import Player, play_adaptive, problem_of
+from skillsv.benchmarks.planted import Noise, planted_skill
+from skillsv.errors import RecordsError
+from skillsv.estimate import EstimateOptions
+from skillsv.estimate.adaptive import estimate_adaptive, value_all
+from skillsv.model.coalition import Operator
+from skillsv.model.value import Evidence
+from skillsv.rollout.adaptive import AdaptiveOptions, Budget
+
+BOTH = (Operator.DELETE, Operator.PAD)
+
+
+def played(kind, noise, budget, seed=1, operators=(Operator.DELETE,), crowding=0.0):
+    game = planted_skill(kind, seed)
+    problem = problem_of(game, operators)
+    player = Player(game, noise, seed, crowding=crowding)
+    record = play_adaptive(problem, player, AdaptiveOptions(stop=Budget(budget)), seed)
+    rng = np.random.default_rng(seed)
+    return game, record.observations, [problem.sample_order(rng) for _ in range(400)]
+
+
+def test_a_deterministic_game_is_solved_and_adds_up():
+    game, seen, orders = played("mechanism", Noise(), 3000)
+    estimate = estimate_adaptive(game.compiled, seen, orders)
+    values = np.array([unit.net.value for unit in estimate.units])
+    assert values == pytest.approx(game.truth(Noise()), abs=0.02)
+    assert estimate.closure.sum.value == pytest.approx(estimate.content_lift.value)
+    assert estimate.anchors.full.low == estimate.anchors.full.value == estimate.anchors.full.high
+    assert estimate.closure.covered
+    assert estimate.method == "auto"
+
+
+@pytest.mark.parametrize("noise", [Noise(), Noise(temperature=0.5)], ids=["steady", "noisy"])
+def test_content_is_net_plus_cost_to_the_last_bit(noise):
+    game, seen, orders = played("mechanism", noise, 1200, operators=BOTH, crowding=0.5)
+    for unit in estimate_adaptive(game.compiled, seen, orders).units:
+        assert unit.content is not None
+        assert unit.cost is not None
+        assert unit.content.value == unit.net.value + unit.cost.value
+
+
+def test_padding_that_changes_nothing_costs_nothing():
+    game, seen, orders = played("mechanism", Noise(), 1500, operators=BOTH)
+    for unit in estimate_adaptive(game.compiled, seen, orders).units:
+        assert unit.cost is not None
+        assert unit.cost.value == pytest.approx(0.0, abs=1e-12)
+        assert unit.cost.covers(0.0)
+
+
+@pytest.mark.parametrize("noise", [Noise(), Noise(temperature=0.5), Noise(lapse=0.08)], ids=["T=0", "T=.5", "lapse"])
+def test_intervals_hold_the_true_values_about_as_often_as_they_say(noise):
+    held = []
+    for seed in range(4):
+        game, seen, orders = played("officeqa", noise, 1200, seed=seed)
+        units = estimate_adaptive(game.compiled, seen, orders).units
+        truth = game.truth(noise)
+        held += [unit.net.low - 1e-9 <= value <= unit.net.high + 1e-9 for unit, value in zip(units, truth, strict=True)]
+    assert np.mean(held) > 0.86
+
+
+def test_the_same_observations_give_the_same_estimate():
+    game, seen, orders = played("mechanism", Noise(temperature=0.5), 700)
+    assert estimate_adaptive(game.compiled, seen, orders) == estimate_adaptive(game.compiled, seen, orders)
+
+
+def test_missing_scores_are_counted_and_left_out():
+    game, seen, orders = played("mechanism", Noise(), 600)
+    gaps = [replace(each, score=None) if place % 7 == 0 else each for place, each in enumerate(seen)]
+    estimate = estimate_adaptive(game.compiled, gaps, orders)
+    assert estimate.missing == len(range(0, len(seen), 7))
+    assert any("left out" in note for note in estimate.notes)
+    assert estimate.anchors.full.low < estimate.anchors.full.high
+
+
+def test_anchors_alone_decide_nothing():
+    game, seen, orders = played("mechanism", Noise(), 64)
+    assert {unit.evidence for unit in estimate_adaptive(game.compiled, seen, orders).units} == {Evidence.UNRESOLVED}
+
+
+def test_units_of_the_same_bytes_are_zero_by_construction():
+    game, seen, orders = played("mechanism", Noise(), 300)
+    unit = game.compiled.execution[2]
+    options = EstimateOptions(identical=frozenset({unit}))
+    assert estimate_adaptive(game.compiled, seen, orders, options).unit(unit).evidence is Evidence.IDENTICAL
+
+
+def test_open_tasks_are_those_that_were_just_surprising():
+    game, seen, orders = played("mechanism", Noise(), 400)
+    weights = value_all(game.compiled, seen, orders).open_tasks
+    assert set(weights) == {task.id for task in game.tasks}
+    assert min(weights.values()) >= 0
+
+
+def test_records_that_cannot_be_used_are_refused():
+    game, seen, orders = played("mechanism", Noise(), 100)
+    with pytest.raises(RecordsError, match="no rollout has a score"):
+        estimate_adaptive(game.compiled, [replace(each, score=None) for each in seen], orders)
+    with pytest.raises(RecordsError, match="does not have"):
+        estimate_adaptive(game.compiled, [replace(seen[0], coalition=frozenset({"nobody"}))], orders)
+    with pytest.raises(RecordsError, match="between 0 and 1"):
+        estimate_adaptive(game.compiled, [replace(seen[0], score=7.0)], orders)
+    with pytest.raises(RecordsError, match="orders"):
+        estimate_adaptive(game.compiled, seen, [])

@@ -1,0 +1,72 @@
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skillsv.estimate.adaptive.observed import Scored
+from skillsv.estimate.adaptive.patterns import pattern_effects, task_table
+
+UNITS = 4
+EVERY = np.array([[mask >> unit & 1 for unit in range(UNITS)] for mask in range(1 << UNITS)], dtype=np.bool_)
+ORDERS = np.array(list(permutations(range(UNITS))))
+PLACES = np.argsort(ORDERS, axis=1)
+
+
+def shapley(scores):
+    """Marginals averaged over all orders, the slow way."""
+    values = np.zeros(UNITS)
+    for order in ORDERS.tolist():
+        mask = 0
+        for unit in order:
+            values[unit] += scores[mask | 1 << unit] - scores[mask]
+            mask |= 1 << unit
+    return values / len(ORDERS)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1 << UNITS, max_size=1 << UNITS))
+def test_values_are_exact_when_everything_was_scored(scores):
+    scored = Scored(present=EVERY, task=np.zeros(len(EVERY), dtype=np.int64), score=np.array(scores))
+    effects = pattern_effects(scored, 1, PLACES)
+    assert effects.values[0] == pytest.approx(shapley(scores), abs=1e-12)
+    assert effects.unknown[0] == 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32))
+def test_values_add_up_to_the_lift_whatever_was_left_out(seed):
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(2, size=len(EVERY)).astype(float)
+    kept = rng.random(len(EVERY)) < 0.4
+    kept[[0, -1]] = True
+    scored = Scored(present=EVERY[kept], task=np.zeros(kept.sum(), dtype=np.int64), score=scores[kept])
+    table = task_table(scored.present, scored.score)
+    effects = pattern_effects(scored, 1, PLACES)
+    assert effects.values.sum() == pytest.approx(table.scores[-1] - table.scores[0])
+
+
+def test_a_unit_that_was_never_seen_to_decide_gets_nothing_and_a_gap_is_reported():
+    both = EVERY[:, 0] & EVERY[:, 1]
+    kept = [0, 1, 3, 15]
+    table = task_table(EVERY[kept], both[kept].astype(float))
+    assert table.deciding == (1,)
+    assert table.clean == 1
+    surprise = [*kept, 2]
+    unsettled = task_table(EVERY[surprise], both[surprise].astype(float))
+    assert unsettled.deciding == (0, 1)
+    assert unsettled.known.all()
+
+
+def test_patterns_whose_scores_disagree_count_as_unknown():
+    table = task_table(EVERY[[0, 15]], np.array([0.0, 1.0]))
+    assert table.deciding == ()
+    assert not table.known.any()
+
+
+def test_a_score_that_did_not_repeat_is_left_out():
+    rows = EVERY[[0, 15, 1, 1]]
+    table = task_table(rows, np.array([0.0, 0.0, 1.0, 0.0]))
+    assert table.deciding == ()
+    assert table.known.all()
