@@ -54,6 +54,16 @@ class Settings:
     hide_target: bool = False
     timeout: Positive = 600.0
 
+    base_url: str | None = None
+    deliver: Literal["prompt", "files"] = "prompt"
+    tools: Literal["all", "files", "none"] = "all"
+    temperature: Annotated[float, Meta(ge=0)] | None = 0.0
+    max_output_tokens: Count = 2048
+    turns: Count = 16
+    stop: tuple[str, ...] = ()
+    no_sandbox: bool = False
+    prices: str | None = None
+
     jobs: Count = 8
     engine: Literal["local"] = "local"
     attempts: Count = 5
@@ -73,10 +83,14 @@ RESULT_SETTINGS = tuple(
     name
     for name in SETTING_NAMES
     if name
-    not in {"jobs", "engine", "attempts", "max_missing", "speculate", "timeout"}
+    not in {"jobs", "engine", "attempts", "max_missing", "speculate", "timeout", "prices"}
     | {"max_rollouts", "max_tokens", "max_seconds", "budget_usd", "until_width", "until_resolved"}
 )
 """The settings that decide what is estimated. The others decide only how fast, and how far, a run gets."""
+
+
+FLAGS_ONLY = ("base_url", "no_sandbox")
+"""Never read from a file: it may come with a skill from elsewhere, and must not send keys away or open the sandbox."""
 
 
 def load_settings(skill: Path, flags: Mapping[str, Any]) -> Settings:
@@ -116,7 +130,12 @@ def _read_toml(path: Path) -> dict[str, Any]:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as trouble:
         raise SettingsError(f"the settings cannot be read: {trouble}.", where=str(path)) from trouble
-    return {key.replace("-", "_"): value for key, value in table.items()}
+    found = {key.replace("-", "_"): value for key, value in table.items()}
+    for name in FLAGS_ONLY:
+        if name in found:
+            flag = f"--{name.replace('_', '-')}"
+            raise SettingsError(f"{flag} is never taken from a file.", where=str(path), hint="Give it as a flag.")
+    return found
 
 
 def _convert(table: dict[str, Any], *, where: str | None) -> Settings:
@@ -139,8 +158,8 @@ def _convert(table: dict[str, Any], *, where: str | None) -> Settings:
 
 
 def _plain(name: str, value: Any) -> Any:
-    """Accept the words people write: `off` for no tolerance, comma lists for tuples."""
-    if name == "tolerance" and isinstance(value, str):
+    """Accept the words people write: `off` for no tolerance or temperature, comma lists for tuples."""
+    if name in {"tolerance", "temperature"} and isinstance(value, str):
         return None if value.strip().lower() in {"off", "none"} else _number(name, value)
     if name in {"operators", "without", "include", "exclude", "forward_env"} and isinstance(value, str):
         return [word.strip() for word in value.split(",") if word.strip()]

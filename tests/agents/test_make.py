@@ -23,10 +23,13 @@ def test_the_kinds_that_exist(tmp_path):
 def test_anything_else_is_refused_with_the_known_kinds(spec):
     with pytest.raises(SettingsError) as caught:
         make_agent(spec)
-    assert "is not an agent. Known: command:PROGRAM ..., python:FILE.py:name, planted:NAME." in str(caught.value)
+    assert (
+        "is not an agent. Known: model:PROVIDER:NAME, command:PROGRAM ..., python:FILE.py:name, planted:NAME."
+        in str(caught.value)
+    )
 
 
-@pytest.mark.parametrize("spec", ["model:openai:gpt", "inspect:file.py@task"])
+@pytest.mark.parametrize("spec", ["inspect:file.py@task"])
 def test_kinds_of_later_versions_say_so(spec):
     with pytest.raises(SettingsError, match="are not in this version yet"):
         make_agent(spec)

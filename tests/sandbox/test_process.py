@@ -16,7 +16,7 @@ import anyio.to_thread
 import psutil
 import pytest
 
-from skillsv.sandbox.process import Completed, Limits, _limited, run_program
+from skillsv.sandbox.process import Completed, Limits, limited, run_program
 
 QUICK = Limits(seconds=20.0, grace=0.2)
 
@@ -198,8 +198,8 @@ def test_the_number_of_processes_is_set_for_the_program(tmp_path):
 
 def test_a_limit_above_the_systems_own_is_lowered_to_it(monkeypatch):
     monkeypatch.setattr("skillsv.sandbox.process.resource.getrlimit", lambda which: (-1, 2_048_000))
-    assert "ulimit -v 2000;" in _limited(["program"], Limits(memory_bytes=10**13))[2]
-    assert "ulimit -v 1;" in _limited(["program"], Limits(memory_bytes=1024))[2]
+    assert "ulimit -v 2000;" in limited(["program"], Limits(memory_bytes=10**13))[2]
+    assert "ulimit -v 1;" in limited(["program"], Limits(memory_bytes=1024))[2]
 
 
 def test_a_jumping_wall_clock_changes_no_duration(tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 
 from skillsv.agents.options import AgentOptions
 from skillsv.errors import SettingsError
@@ -15,13 +16,13 @@ def make_agent(spec: str, options: AgentOptions | None = None) -> Agent:
     if scheme in NOT_YET:
         raise SettingsError(
             f"Agents of the kind `{scheme}:` are not in this version yet.",
-            hint="A command:PROGRAM or python:FILE.py:name that calls the model works today.",
+            hint="model:PROVIDER:NAME, command:PROGRAM and python:FILE.py:name work today.",
         )
     maker = MAKERS.get(scheme)
     if maker is None or not colon or not rest.strip():
         raise SettingsError(
             f"`{spec}` is not an agent.",
-            hint="Known: command:PROGRAM ..., python:FILE.py:name, planted:NAME.",
+            hint="Known: model:PROVIDER:NAME, command:PROGRAM ..., python:FILE.py:name, planted:NAME.",
         )
     return maker(rest, options or AgentOptions())
 
@@ -38,6 +39,16 @@ def _python(rest: str, options: AgentOptions) -> Agent:
     return PythonAgent(rest, options)
 
 
+def _model(rest: str, options: AgentOptions) -> Agent:
+    if find_spec("pydantic_ai") is None:
+        raise SettingsError(
+            "Talking to models needs the package pydantic-ai.", hint="Install it: pip install 'skillsv[models]'."
+        )
+    from skillsv.agents.chat import ChatAgent
+
+    return ChatAgent(rest, options)
+
+
 def _planted(rest: str, options: AgentOptions) -> Agent:
     del options  # a planted agent starts no program and reads no file
     from skillsv.agents.planted import make_planted
@@ -48,8 +59,9 @@ def _planted(rest: str, options: AgentOptions) -> Agent:
 MAKERS: Mapping[str, Callable[[str, AgentOptions], Agent]] = {
     "command": _command,
     "python": _python,
+    "model": _model,
     "planted": _planted,
 }
 """One row per kind of agent; each is imported only when it is asked for."""
 
-NOT_YET = frozenset({"model", "inspect"})
+NOT_YET = frozenset({"inspect"})

@@ -1,9 +1,36 @@
-"""Settings that all agents share."""
+"""Settings that all agents share, and those of the chat agent."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
+
+Delivery = Literal["prompt", "files"]
+ToolSet = Literal["all", "files", "none"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatOptions:
+    """How a model is talked to. All but `prices` may change answers, and are part of the agent's fingerprint.
+
+    `base_url` is the address of an OpenAI-compatible server. `deliver` puts SKILL.md into the system prompt, or on disk
+    with its name and description in the prompt and a tool that opens it. `tools`: files and programs, files only, or
+    none (for models that cannot use tools). `temperature` None leaves it to the provider. `turns` is how many times the
+    model may speak in one rollout. `stop` ends an answer where one of these texts would come. `sandbox` False runs the
+    model's programs with the rights of the user. `prices` is a table of prices that goes before the built-in one.
+    """
+
+    base_url: str | None = None
+    deliver: Delivery = "prompt"
+    tools: ToolSet = "all"
+    temperature: float | None = 0.0
+    max_output_tokens: int = 2048
+    turns: int = 16
+    stop: tuple[str, ...] = ()
+    sandbox: bool = True
+    run_seconds: float = 60.0
+    prices: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +42,7 @@ class AgentOptions:
     environment variables a program may see; all others are hidden from it. Files in a specification are relative to
     `folder`. `hide_target` keeps the task's target and verifier from the agent; they are shown by default because a
     scripted agent may want the whole line, while a program that calls a model has to choose what it passes on.
-    `memory_bytes`, `file_bytes` and `processes` limit programs (None: no limit of our own).
+    `memory_bytes`, `file_bytes` and `processes` limit programs (None: no limit of our own). `chat` is for models only.
     """
 
     timeout: float | None = 600.0
@@ -27,3 +54,4 @@ class AgentOptions:
     memory_bytes: int | None = None
     file_bytes: int | None = 8 * 1024**3
     processes: int | None = None
+    chat: ChatOptions = field(default_factory=ChatOptions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -16,6 +17,8 @@ COMPILER = Group("Compiler")
 ESTIMATOR = Group("Estimator")
 AGENT = Group("Agent and tasks")
 BUDGET = Group("Budget and speed")
+
+UNPROTECTED = "skillsv: NO SANDBOX: programs that the model writes run with your rights, on your files and network."
 
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="Print the result as JSON.")]
 
@@ -90,6 +93,33 @@ class AgentFlags:
         bool | None, Parameter(negative=(), help="Keep the expected answer out of what the agent is sent.")
     ] = None
     timeout: Annotated[float | None, Parameter(help="Seconds one rollout may take [600].")] = None
+    base_url: Annotated[
+        str | None, Parameter(help="OpenAI-compatible server of model:openai:NAME, such as http://127.0.0.1:8321/v1.")
+    ] = None
+    deliver: Annotated[
+        Literal["prompt", "files"] | None,
+        Parameter(help="The skill in the model's prompt, or on disk to be opened [prompt]."),
+    ] = None
+    tools: Annotated[
+        Literal["all", "files", "none"] | None,
+        Parameter(help="What the model can use: files and programs, files, nothing [all]."),
+    ] = None
+    temperature: Annotated[
+        str | None, Parameter(help="Temperature of the model, or 'off' to leave it to the provider [0].")
+    ] = None
+    max_output_tokens: Annotated[int | None, Parameter(help="Tokens of one answer of the model [2048].")] = None
+    turns: Annotated[int | None, Parameter(help="Times the model may speak in one rollout [16].")] = None
+    stop: Annotated[
+        tuple[str, ...] | None, Parameter(negative=(), help="A text that ends the model's answer (may be repeated).")
+    ] = None
+    no_sandbox: Annotated[
+        bool | None, Parameter(negative=(), help="Run the model's programs unprotected, with your rights.")
+    ] = None
+    prices: Annotated[str | None, Parameter(help="TOML table of prices that goes before the built-in one.")] = None
+
+    def __post_init__(self) -> None:
+        if self.no_sandbox:
+            print(UNPROTECTED, file=sys.stderr)
 
 
 @Parameter(name="*", group=BUDGET)

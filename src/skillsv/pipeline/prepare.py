@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from skillsv.agents import AgentOptions, make_agent
+from skillsv.agents import AgentOptions, ChatOptions, make_agent
 from skillsv.compile import compile_skill
 from skillsv.errors import SettingsError
 from skillsv.model.chain import ChainPlan
@@ -136,6 +136,22 @@ def agent_options(job: ValuationJob) -> AgentOptions:
         forward_env=settings.forward_env,
         hide_target=settings.hide_target,
         folder=job.folder,
+        chat=chat_options(settings),
+    )
+
+
+def chat_options(settings: Settings) -> ChatOptions:
+    """The part of the settings that only agents of the kind `model:` read."""
+    return ChatOptions(
+        base_url=settings.base_url,
+        deliver=settings.deliver,
+        tools=settings.tools,
+        temperature=settings.temperature,
+        max_output_tokens=settings.max_output_tokens,
+        turns=settings.turns,
+        stop=settings.stop,
+        sandbox=not settings.no_sandbox,
+        prices=Path(settings.prices) if settings.prices else None,
     )
 
 

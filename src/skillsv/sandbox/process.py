@@ -74,7 +74,7 @@ async def run_program(
     mark = uuid.uuid4().hex
     started = time.monotonic()
     process = await anyio.open_process(
-        _limited(argv, limits),
+        limited([*_dying_with_us(), *argv], limits),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -118,8 +118,8 @@ async def _attend(process: Process, *, mark: str, stdin: bytes, head: _Head, tai
     return clock.cancelled_caught
 
 
-def _limited(argv: Sequence[str], limits: Limits) -> list[str]:
-    """The command line behind a shell that sets the resource limits first, and tied to our life where possible.
+def limited(argv: Sequence[str], limits: Limits) -> list[str]:
+    """The command line behind a shell that sets the limits on memory, file size and processes first.
 
     A shell's `ulimit` applies before the program starts (no race) and needs no Python code between fork and exec, which
     could deadlock in a process with threads. The program's own words are passed as arguments, never parsed.
@@ -133,10 +133,7 @@ def _limited(argv: Sequence[str], limits: Limits) -> list[str]:
         # dash calls the number of processes -p, bash and others -u
         count = _allowed(resource.RLIMIT_NPROC, limits.processes)
         settings.append(f"if (ulimit -u {count}) 2>/dev/null; then ulimit -u {count}; else ulimit -p {count}; fi")
-    bound = [*_dying_with_us(), *argv]
-    if not settings:
-        return bound
-    return ["/bin/sh", "-c", "; ".join([*settings, 'exec "$@"']), "sh", *bound]
+    return ["/bin/sh", "-c", "; ".join([*settings, 'exec "$@"']), "sh", *argv] if settings else list(argv)
 
 
 @functools.cache

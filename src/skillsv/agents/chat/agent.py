@@ -1,0 +1,164 @@
+"""A model with a skill, a task and tools: ask, do what it asks for, ask again, until it answers."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from dataclasses import asdict, replace
+from pathlib import Path
+from weakref import WeakKeyDictionary
+
+import anyio
+import msgspec
+from pydantic_ai.direct import model_request
+from pydantic_ai.exceptions import AgentRunError, UserError
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, SystemPromptPart, ToolReturnPart
+from pydantic_ai.messages import UserPromptPart as TaskPart
+from pydantic_ai.models import Model, ModelRequestParameters
+
+from skillsv.agents.chat.desk import Desk
+from skillsv.agents.chat.model import make_model, request_settings
+from skillsv.agents.chat.price import Price, read_prices, usage_of
+from skillsv.agents.chat.prompt import VERSION, system_prompt, task_prompt
+from skillsv.agents.chat.redact import redacted
+from skillsv.agents.chat.tools import Tools
+from skillsv.agents.chat.trouble import trouble_of
+from skillsv.agents.options import AgentOptions
+from skillsv.errors import AgentFailure, SettingsError
+from skillsv.model.coalition import Rendering
+from skillsv.model.rollout import FailureKind, Outcome, Usage
+from skillsv.model.task import Task
+from skillsv.sandbox.bubblewrap import SANDBOX_LIMITS, sandbox_trouble
+from skillsv.sandbox.placement import place_skill
+
+_LONGEST_TRANSCRIPT = 200_000
+
+
+class ChatAgent:
+    """Answers a task by talking to a model. Its last words are the answer, be they right, wrong or none at all.
+
+    A model that breaks its tool calls is told so and may go on; one that has not answered after `turns` requests has
+    answered with what it said last. Trouble of the provider, of the connection and of the sandbox are failures.
+    """
+
+    def __init__(self, name: str, options: AgentOptions) -> None:
+        self._name = name
+        self._options = options
+        self._chat = options.chat
+        first = make_model(name, self._chat.base_url)
+        self._models: WeakKeyDictionary[asyncio.AbstractEventLoop, Model] = WeakKeyDictionary()
+        self._spare: list[Model] = [first]
+        self._price = _price_of(name, options)
+        self._limits = replace(
+            SANDBOX_LIMITS,
+            seconds=self._chat.run_seconds,
+            memory_bytes=options.memory_bytes or SANDBOX_LIMITS.memory_bytes,
+            processes=options.processes or SANDBOX_LIMITS.processes,
+        )
+        if self._chat.tools == "all" and self._chat.sandbox and (trouble := sandbox_trouble()):
+            raise SettingsError(
+                f"programs of the model cannot be sandboxed: {trouble}",
+                hint="Give it no programs to run (--tools files), or run them unprotected (--no-sandbox).",
+            )
+
+    @property
+    def fingerprint(self) -> str:
+        """Covers the model, the server, the decoding settings, delivery, tools and the words around the task."""
+        told = {name: value for name, value in asdict(self._chat).items() if name != "prices"}
+        limits = {name: value for name, value in asdict(self._limits).items() if name != "grace"}
+        whole = msgspec.json.encode([VERSION, self._name, told, limits, self._options.skill_dir], order="sorted")
+        return f"model/1:{self._name}:{hashlib.sha256(whole).hexdigest()}"
+
+    async def run(self, skill: Rendering | None, task: Task, replicate: int, workspace: Path) -> Outcome:
+        """Talk to the model until it answers, or until the time for one rollout is up."""
+        skill = None if skill is None or skill.empty else skill
+        desk = self._desk(skill, workspace)
+        with anyio.move_on_after(self._options.timeout):
+            return await self._talk(desk, skill, task, replicate)
+        raise AgentFailure(f"no answer within {self._options.timeout:g} s.", kind=FailureKind.TIMEOUT)
+
+    def _desk(self, skill: Rendering | None, workspace: Path) -> Desk:
+        place = None
+        if skill is not None and self._chat.tools != "none" and self._on_disk(skill):
+            place = place_skill(skill, workspace, self._options.skill_dir).relative_to(workspace).as_posix()
+        in_prompt = self._chat.deliver == "prompt" and skill is not None and bool(skill.text.strip())
+        return Desk(
+            folder=workspace,
+            limits=self._limits,
+            sandbox=self._chat.sandbox,
+            skill=skill,
+            place=place,
+            opened=in_prompt,
+        )
+
+    def _on_disk(self, skill: Rendering) -> bool:
+        """Whether there is anything to find on disk that is not in the prompt."""
+        return self._chat.deliver == "files" or any(file.path != skill.main for file in skill.files)
+
+    async def _talk(self, desk: Desk, skill: Rendering | None, task: Task, replicate: int) -> Outcome:
+        tools = Tools(self._chat, skill=skill is not None)
+        parameters = ModelRequestParameters(function_tools=tools.definitions)
+        told = system_prompt(self._chat, skill, desk.place)
+        messages: list[ModelMessage] = [
+            ModelRequest(parts=[SystemPromptPart(content=told), TaskPart(content=task_prompt(task, self._chat))])
+        ]
+        usage, answer = Usage(), ""
+        for _ in range(self._chat.turns):
+            response = await self._ask(messages, parameters, replicate)
+            usage += usage_of(response, self._price, listed=self._chat.base_url is None)
+            answer = response.text or ""
+            if not response.tool_calls:
+                break
+            if answer:
+                desk.log.append(answer)
+            messages += [response, await _obey(tools, desk, response)]
+        return self._outcome(answer, usage, desk)
+
+    async def _ask(
+        self, messages: list[ModelMessage], parameters: ModelRequestParameters, replicate: int
+    ) -> ModelResponse:
+        settings = request_settings(self._chat, replicate, self._options.timeout)
+        try:
+            response = await model_request(
+                self._model(), messages, model_settings=settings, model_request_parameters=parameters
+            )
+        except (AgentRunError, UserError) as error:
+            raise trouble_of(error) from None  # the cause may hold a key in its words
+        except IndexError:  # the library does not look whether a choice is there
+            raise AgentFailure("the provider's answer holds no choice.", kind=FailureKind.BAD_OUTPUT) from None
+        if response.finish_reason == "content_filter":
+            raise AgentFailure("the provider refused to answer (content filter).", kind=FailureKind.REFUSAL)
+        return response
+
+    def _model(self) -> Model:
+        """The model for this event loop: open connections cannot be carried from one loop to another."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._models:
+            self._models[loop] = self._spare.pop() if self._spare else make_model(self._name, self._chat.base_url)
+        return self._models[loop]
+
+    def _outcome(self, answer: str, usage: Usage, desk: Desk) -> Outcome:
+        if len(answer.encode("utf-8", errors="replace")) > self._options.output_bytes:
+            raise AgentFailure(
+                f"the model answered more than {self._options.output_bytes} bytes.", kind=FailureKind.BAD_OUTPUT
+            )
+        transcript = "\n\n".join(desk.log)[:_LONGEST_TRANSCRIPT]
+        return Outcome(
+            answer=redacted(answer), usage=usage, transcript=redacted(transcript) or None, opened=desk.opened
+        )
+
+
+async def _obey(tools: Tools, desk: Desk, response: ModelResponse) -> ModelRequest:
+    """Do what the model asked for, one after the other, and make the message that tells it what came of it."""
+    returns = []
+    for call in response.tool_calls:
+        said = await tools.call(desk, call)
+        desk.log.append(f"> {call.tool_name} {call.args_as_json_str()}\n{said}")
+        returns.append(ToolReturnPart(tool_name=call.tool_name, content=said, tool_call_id=call.tool_call_id))
+    return ModelRequest(parts=returns)
+
+
+def _price_of(name: str, options: AgentOptions) -> Price | None:
+    if options.chat.prices is None:
+        return None
+    return read_prices(options.folder / options.chat.prices).get(name)

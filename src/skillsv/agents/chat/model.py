@@ -1,0 +1,72 @@
+"""The model that a specification names, and how it is asked."""
+
+from __future__ import annotations
+
+import urllib.parse
+
+from pydantic_ai.exceptions import UserError
+from pydantic_ai.models import Model, infer_model
+from pydantic_ai.settings import ModelSettings
+
+from skillsv.agents.chat.redact import redacted
+from skillsv.agents.options import ChatOptions
+from skillsv.errors import SettingsError
+
+
+def make_model(name: str, base_url: str | None) -> Model:
+    """The model `PROVIDER:NAME`; with a base URL, the one that an OpenAI-compatible server calls NAME.
+
+    Keys come from the variables of the environment that the provider's own library reads (OPENAI_API_KEY, ...).
+    """
+    if base_url is not None:
+        return _compatible(name, checked_url(base_url))
+    try:
+        return infer_model(name)
+    except (UserError, ValueError, ImportError) as error:
+        raise SettingsError(f"the model `{name}` cannot be used: {redacted(str(error))}") from None
+
+
+def _compatible(name: str, base_url: str) -> Model:
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    provider, _, model = name.partition(":")
+    if provider not in {"openai", "openai-chat"} or not model:
+        raise SettingsError(
+            f"`model:{name}` cannot be reached by a base URL.", hint="Write model:openai:NAME for such a server."
+        )
+    return OpenAIChatModel(model, provider=OpenAIProvider(base_url=base_url))
+
+
+def checked_url(url: str) -> str:
+    """The address of a server, refused where it holds a secret: it is written into the records of the run."""
+    parts = urllib.parse.urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise SettingsError(f"`{_bare(parts)}` is not the address of a server.", hint="Write http://127.0.0.1:8321/v1.")
+    if parts.username or parts.password or parts.query:
+        raise SettingsError(
+            f"the base URL of {parts.hostname} holds more than an address.",
+            hint="Keys come from the environment (OPENAI_API_KEY), never from a flag.",
+        )
+    return url.rstrip("/")
+
+
+def _bare(parts: urllib.parse.SplitResult) -> str:
+    """The address without what may be secret."""
+    host = parts.netloc.rpartition("@")[2]
+    return urllib.parse.urlunsplit((parts.scheme, host, parts.path, "", ""))
+
+
+def request_settings(options: ChatOptions, replicate: int, timeout: float | None) -> ModelSettings:
+    """Decoding settings of one rollout. The replicate is the seed, so that a repeated rollout repeats where it can.
+
+    The provider's library must not retry: the runner does, where it is counted, paced and limited.
+    """
+    settings = ModelSettings(max_tokens=options.max_output_tokens, seed=replicate, max_retries=0)
+    if options.temperature is not None:
+        settings["temperature"] = options.temperature
+    if options.stop:
+        settings["stop_sequences"] = list(options.stop)
+    if timeout is not None:
+        settings["timeout"] = timeout
+    return settings

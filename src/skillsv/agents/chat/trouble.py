@@ -1,0 +1,55 @@
+"""What a provider's error means for the rollout: which kind of failure, and whether any retry can mend it."""
+
+from __future__ import annotations
+
+import re
+
+from pydantic_ai import exceptions as provider
+
+from skillsv.agents.chat.redact import redacted
+from skillsv.errors import AgentFailure, SettingsError, SkillSVError, Unavailable
+from skillsv.model.rollout import FailureKind
+
+_MESSAGE = 500
+_TOO_LONG = re.compile(r"context.{0,20}(length|size|window)|exceed_context|prompt is too long", re.IGNORECASE)
+
+KINDS: tuple[tuple[type[Exception], FailureKind], ...] = (
+    (provider.ModelRateLimitError, FailureKind.RATE_LIMIT),
+    (provider.ModelContextWindowExceededError, FailureKind.CONTEXT_OVERFLOW),
+    (provider.ModelRequestRejectedError, FailureKind.BAD_REQUEST),
+    (provider.ModelUnavailableError, FailureKind.OVERLOAD),
+    (provider.ModelServerError, FailureKind.OVERLOAD),
+    (provider.ModelTimeoutError, FailureKind.TIMEOUT),
+    (provider.ModelRequestTimeout, FailureKind.TIMEOUT),
+    (provider.ModelConnectionError, FailureKind.CONNECTION),
+    (provider.ContentFilterError, FailureKind.REFUSAL),
+    (provider.ModelAPIError, FailureKind.BAD_OUTPUT),  # a body that is no JSON, or not what the protocol promises
+    (provider.UnexpectedModelBehavior, FailureKind.BAD_OUTPUT),
+)
+"""The first row that fits decides; special kinds stand before general ones."""
+
+HOPELESS: tuple[tuple[type[Exception], str], ...] = (
+    (provider.ModelAuthenticationError, "Check the key in the environment, and that it may use this model."),
+    (provider.ModelNotFoundError, "Check the model's name and the base URL."),
+    (provider.ModelQuotaExceededError, "Top up the account, then run the same command again: it resumes."),
+)
+"""What fails for every rollout alike: the run ends at once instead of retrying."""
+
+
+def trouble_of(error: provider.AgentRunError | provider.UserError) -> SkillSVError:
+    """The error as the runner understands it, without any key in its words."""
+    said = _said(error)
+    if isinstance(error, provider.UserError):
+        return SettingsError(f"the model cannot be used like this: {said}")
+    for kind_of_error, hint in HOPELESS:
+        if isinstance(error, kind_of_error):
+            return Unavailable(f"the provider will not serve any rollout: {said}", hint=hint)
+    kind = next((kind for fits, kind in KINDS if isinstance(error, fits)), FailureKind.CRASH)
+    if kind in {FailureKind.BAD_REQUEST, FailureKind.OVERLOAD} and _TOO_LONG.search(said):
+        kind = FailureKind.CONTEXT_OVERFLOW
+    return AgentFailure(f"the provider failed: {said}", kind=kind, retry_after=getattr(error, "retry_after", None))
+
+
+def _said(error: Exception) -> str:
+    words = " ".join(redacted(str(error)).split())
+    return words if len(words) <= _MESSAGE else f"{words[:_MESSAGE]}…"

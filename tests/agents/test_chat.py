@@ -1,0 +1,206 @@
+"""The chat agent against a provider that misbehaves: words in, words out, and every trouble by its right name."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+import pytest
+
+from skillsv.agents import AgentOptions, ChatOptions, make_agent
+from skillsv.errors import AgentFailure, SettingsError, Unavailable
+from skillsv.model.rollout import FailureKind, Usage
+from skillsv.model.task import Task
+
+pytest.importorskip("pydantic_ai", reason="the extra `models` is not installed")
+
+TASK = Task(id="t", input="What is six times seven?")
+SKILL = "---\nname: faq\ndescription: Facts about  numbers.\n---\n\n# Numbers\n\n- Six times seven is 42.\n"
+
+
+def agent_for(provider, timeout=20.0, **chat):
+    options = ChatOptions(**{"base_url": provider.url, "tools": "none", **chat})
+    return make_agent("model:openai:tiny", AgentOptions(timeout=timeout, chat=options))
+
+
+def ask(agent, skill=None, task=TASK, replicate=0):
+    with tempfile.TemporaryDirectory() as folder:
+        return anyio.run(agent.run, skill, task, replicate, Path(folder))
+
+
+def told(request, role):
+    return "\n".join(message["content"] for message in request["messages"] if message["role"] == role)
+
+
+def test_the_skill_is_in_the_system_prompt_and_the_task_is_the_users(provider, rendering):
+    outcome = ask(agent_for(provider), rendering(SKILL))
+    assert outcome.answer == "42"
+    assert outcome.opened is True
+    assert outcome.usage == Usage(input_tokens=100, output_tokens=7, usd=None)
+    (request,) = provider.requests
+    assert SKILL.strip() in told(request, "system")
+    assert told(request, "user") == TASK.input
+    assert "tools" not in request or not request["tools"]
+
+
+def test_the_bare_agent_gets_no_skill(provider, rendering):
+    outcome = ask(agent_for(provider), None)
+    assert outcome.opened is False
+    assert "42" not in json.dumps(provider.requests)
+    empty = replace(rendering(SKILL), files=())
+    ask(agent_for(provider), empty)
+    assert provider.requests[0] == provider.requests[1]
+
+
+def test_decoding_settings_reach_the_provider_and_the_replicate_is_the_seed(provider):
+    ask(agent_for(provider, temperature=0.5, max_output_tokens=9, stop=("END",)), replicate=3)
+    request = provider.requests[0]
+    assert (request["temperature"], request["seed"], request["stop"]) == (0.5, 3, ["END"])
+    assert 9 in (request.get("max_tokens"), request.get("max_completion_tokens"))
+    ask(agent_for(provider, temperature=None))
+    assert "temperature" not in provider.requests[1]
+
+
+def test_the_fingerprint_follows_all_that_may_change_an_answer(provider):
+    usual = agent_for(provider)
+    changed = [
+        agent_for(provider, **change)
+        for change in (
+            {"base_url": "http://127.0.0.1:1/v1"},
+            {"deliver": "files"},
+            {"tools": "files"},
+            {"temperature": 1.0},
+            {"temperature": None},
+            {"max_output_tokens": 5},
+            {"turns": 3},
+            {"stop": ("x",)},
+            {"sandbox": False},
+            {"run_seconds": 1.0},
+        )
+    ]
+    other = make_agent("model:openai:other", AgentOptions(chat=ChatOptions(base_url=provider.url, tools="none")))
+    fingerprints = [agent.fingerprint for agent in (usual, other, *changed)]
+    assert len(set(fingerprints)) == len(fingerprints)
+    assert agent_for(provider, timeout=5.0).fingerprint == usual.fingerprint
+    assert not any("secret" in text for text in fingerprints)
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        ("429", FailureKind.RATE_LIMIT),
+        ("500", FailureKind.OVERLOAD),
+        ("503", FailureKind.OVERLOAD),
+        ("529", FailureKind.OVERLOAD),
+        ("400", FailureKind.BAD_REQUEST),
+        ("overflow", FailureKind.CONTEXT_OVERFLOW),
+        ("llama-overflow", FailureKind.CONTEXT_OVERFLOW),
+        ("malformed", FailureKind.BAD_OUTPUT),
+        ("html", FailureKind.BAD_OUTPUT),
+        ("no-choices", FailureKind.BAD_OUTPUT),
+        ("empty-object", FailureKind.BAD_OUTPUT),
+        ("filter", FailureKind.REFUSAL),
+        ("cut", FailureKind.CONNECTION),
+        ("drop", FailureKind.CONNECTION),
+    ],
+)
+def test_trouble_of_the_provider_is_a_failure_of_its_kind(provider, fault, kind, key):
+    provider.faults = [fault]
+    with pytest.raises(AgentFailure) as caught:
+        ask(agent_for(provider))
+    assert caught.value.kind == kind
+    assert caught.value.retry_after == (3.0 if fault == "429" else None)
+    assert len(provider.requests) == 1, "the runner retries, where it is counted"
+    assert key not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("fault", ["401", "404", "402"])
+def test_what_no_retry_mends_ends_the_run(provider, fault, key):
+    provider.faults = [fault]
+    with pytest.raises(Unavailable) as caught:
+        ask(agent_for(provider))
+    assert key not in str(caught.value)
+
+
+def test_an_answer_that_comes_byte_by_byte_is_not_waited_for_without_end(provider):
+    provider.faults = ["dribble"]
+    with pytest.raises(AgentFailure) as caught:
+        ask(agent_for(provider, timeout=0.5))
+    assert caught.value.kind == FailureKind.TIMEOUT
+
+
+def test_a_server_that_is_not_there_is_a_connection_failure(provider):
+    agent = agent_for(provider)
+    provider.close()
+    with pytest.raises(AgentFailure) as caught:
+        ask(agent)
+    assert caught.value.kind == FailureKind.CONNECTION
+
+
+def test_no_words_at_all_are_an_answer_that_is_wrong_not_a_failure(provider):
+    provider.reply = lambda _: {
+        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": ""}}]
+    }
+    assert ask(agent_for(provider)).answer == ""
+
+
+def test_a_key_that_the_model_repeats_is_not_kept(provider, key):
+    provider.reply = lambda _: {
+        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": f"it is {key}"}}]
+    }
+    assert ask(agent_for(provider)).answer == "it is [OPENAI_API_KEY]"
+    assert provider.headers[0]["authorization"] == f"Bearer {key}"
+
+
+def test_one_agent_serves_several_event_loops(provider):
+    agent = agent_for(provider)
+    assert [ask(agent).answer for _ in range(3)] == ["42"] * 3
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("http://user:hunter2hunter2@127.0.0.1/v1", "holds more than an address"),
+        ("http://127.0.0.1/v1?key=hunter2hunter2", "holds more than an address"),
+        ("ftp://hunter2hunter2@127.0.0.1", "is not the address of a server"),
+        ("127.0.0.1:80", "is not the address of a server"),
+    ],
+)
+def test_an_address_with_a_secret_is_refused_without_repeating_it(url, says):
+    with pytest.raises(SettingsError, match=says) as caught:
+        make_agent("model:openai:x", AgentOptions(chat=ChatOptions(base_url=url, tools="none")))
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["nobody:knows", "gpt", "anthropic:claude-sonnet-4-5"])
+def test_a_model_that_cannot_be_used_is_refused_before_anything_is_spent(name, monkeypatch):
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    with pytest.raises(SettingsError, match="cannot be used"):
+        make_agent(f"model:{name}", AgentOptions(chat=ChatOptions(tools="none")))
+
+
+def test_a_base_url_is_for_the_openai_protocol(provider):
+    with pytest.raises(SettingsError, match="cannot be reached by a base URL"):
+        make_agent("model:anthropic:x", AgentOptions(chat=ChatOptions(base_url=provider.url, tools="none")))
+
+
+def test_prices_come_from_the_users_table_else_are_unknown(provider, tmp_path):
+    (tmp_path / "prices.toml").write_text('["openai:tiny"]\ninput = 10.0\noutput = 100.0\n')
+    chat = ChatOptions(base_url=provider.url, tools="none", prices=Path("prices.toml"))
+    agent = make_agent("model:openai:tiny", AgentOptions(folder=tmp_path, chat=chat))
+    assert ask(agent).usage.usd == pytest.approx((10 * 100 + 100 * 7) / 1e6)
+    assert agent.fingerprint == agent_for(provider).fingerprint
+    (tmp_path / "prices.toml").write_text('["openai:tiny"]\ninput = "free"\n')
+    with pytest.raises(SettingsError, match=r"prices cannot be read"):
+        make_agent("model:openai:tiny", AgentOptions(folder=tmp_path, chat=chat))
+
+
+def test_no_key_is_needed_for_a_server_of_ones_own(provider, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert ask(agent_for(provider)).answer == "42"
+    assert "OPENAI_API_KEY" not in os.environ
