@@ -27,6 +27,7 @@ COMMANDS = (
     ("status", "skillsv.cli.status:status", "Say how far a run is and what it has spent."),
     ("estimate", "skillsv.cli.estimate:estimate", "Estimate again from the records of a run, at no cost."),
     ("prune", "skillsv.cli.prune:prune", "Write a shorter skill, by the values of a run."),
+    ("confirm", "skillsv.cli.confirm:confirm", "Prove a shorter skill on tasks that no value has seen."),
     ("report", "skillsv.cli.report:report", "Write the report page of a run."),
     ("bench", "skillsv.cli.bench:bench_app", "Run benchmarks with known or published answers."),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
@@ -60,9 +61,15 @@ def default_folder(name: str) -> Path:
 
 def ask_consent(prepared: Prepared, *, yes: bool) -> None:
     """Say what it will cost, on stderr, and go on only with a yes or a limit."""
-    for line in (*forecast_lines(prepared.forecast), *advice_lines(prepared)):
+    lines = (*forecast_lines(prepared.forecast), *advice_lines(prepared))
+    agree(lines, yes=yes or has_limit(prepared.job.settings))
+
+
+def agree(lines: Iterable[str], *, yes: bool) -> None:
+    """Print what is about to be spent, on stderr; without a yes, ask the person there."""
+    for line in lines:
         print(line, file=sys.stderr)
-    if yes or has_limit(prepared.job.settings):
+    if yes:
         return
     if not sys.stdin.isatty():
         raise SettingsError(

@@ -16,12 +16,18 @@ CountTokens = Callable[[Coalition], int]
 
 
 def pruning_path(
-    compiled: CompiledSkill, values: Mapping[str, float], tokens: CountTokens, among: Iterable[str] | None = None
+    compiled: CompiledSkill,
+    values: Mapping[str, float],
+    tokens: CountTokens,
+    among: Iterable[str] | None = None,
+    *,
+    additive: bool = True,
 ) -> tuple[PruneStep, ...]:
     """Remove units in ascending value until none of `among` (all execution units) is left.
 
     A removed unit takes along everything that needs it (its reverse closure), so what counts is the value of all that
-    goes: a lead-in worth nothing stands as long as its list is worth something. Ties go to the later unit.
+    goes: a lead-in worth nothing stands as long as its list is worth something. Ties go to the later unit. A value that
+    counts its dependants already (Closure-LOO) is not `additive`: it stands for all that goes, as it is.
     """
     place = {unit: index for index, unit in enumerate(compiled.execution)}
     left = {unit for unit in (compiled.execution if among is None else among) if unit in place}
@@ -30,7 +36,8 @@ def pruning_path(
     whole = tokens(kept)
     while left:
         going = {unit: closures[unit] & kept for unit in left}
-        loss = {unit: sum(values.get(other, 0.0) for other in sorted(gone)) for unit, gone in going.items()}
+        counted = {unit: sorted(gone) if additive else (unit,) for unit, gone in going.items()}
+        loss = {unit: sum(values.get(other, 0.0) for other in gone) for unit, gone in counted.items()}
         unit = min(left, key=lambda each: (loss[each], -place[each]))
         kept -= going[unit]
         left -= going[unit]

@@ -5,29 +5,47 @@ roll_out   render partial skills, run the agent, keep every rollout in the ledge
 appraise   values, intervals, verdicts from the records                                      free
 run        valuation.json and report.html in the run folder; reading a run again             free
 edit       a shorter skill, from the values                                                  free
+confirm    old against new and pruning curves, on tasks not seen before                      spends
 """
 
 from skillsv.pipeline.appraise import appraise
+from skillsv.pipeline.confirm import (
+    ConfirmJob,
+    PreparedConfirmation,
+    confirm_versions,
+    keep_proof,
+    prepare_confirmation,
+)
 from skillsv.pipeline.edit import REMOVABLE, Pruned, original_of, prune
 from skillsv.pipeline.prepare import Prepared, ValuationJob, forecast_of, prepare
 from skillsv.pipeline.probe import probe
+from skillsv.pipeline.proofs import proof_dict, recorded_confirmation
+from skillsv.pipeline.reopen import Again
 from skillsv.pipeline.roll_out import Rolled, roll_out
 from skillsv.pipeline.run import Run, load_run, publish
 
 __all__ = [
     "REMOVABLE",
+    "Again",
+    "ConfirmJob",
     "Prepared",
+    "PreparedConfirmation",
     "Pruned",
     "Rolled",
     "Run",
     "ValuationJob",
     "appraise",
+    "confirm_versions",
     "forecast_of",
+    "keep_proof",
     "load_run",
     "original_of",
     "prepare",
+    "prepare_confirmation",
     "probe",
+    "proof_dict",
     "prune",
     "publish",
+    "recorded_confirmation",
     "roll_out",
 ]

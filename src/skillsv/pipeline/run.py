@@ -14,6 +14,7 @@ from skillsv.model.chain import ChainRecord, Observation
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import Spending, Valuation
 from skillsv.pipeline.appraise import appraise
+from skillsv.pipeline.proofs import recorded_confirmation
 from skillsv.pipeline.roll_out import Rolled
 from skillsv.report import page, valuation_dict
 from skillsv.rollout import RunFolder
@@ -36,7 +37,7 @@ def publish(folder: RunFolder, run: Run) -> Path:
     """Write the answer and its page into the run folder; returns the page's path."""
     text = json.dumps(valuation_dict(run.valuation), indent=2)
     folder.write(folder.valuation.name, text.encode())
-    html = page(run.valuation, run.compiled, run.records)
+    html = page(run.valuation, run.compiled, run.records, confirmation=recorded_confirmation(folder))
     return folder.write(folder.report.name, html.encode("utf-8", errors="replace"))
 
 

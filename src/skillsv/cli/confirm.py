@@ -1,0 +1,167 @@
+"""`skillsv confirm`: the proof on tasks that no value has seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from skillsv.cli.again import SpendFlags
+from skillsv.cli.flags import Json
+from skillsv.errors import GateNotMet, SettingsError
+from skillsv.model.value import Interval
+
+if TYPE_CHECKING:
+    from skillsv.confirm import Gate, Proof
+    from skillsv.pipeline import PreparedConfirmation
+
+DEFAULT_CURVES = ("skillsv", "loo", "random")
+
+
+def confirm(
+    run: Annotated[Path, Parameter(help="The folder of a run.")],
+    /,
+    *,
+    skill: Annotated[Path | None, Parameter(help="The new skill [the run's own, pruned by its verdicts].")] = None,
+    max_drop: Annotated[float | None, Parameter(help="Fail unless it is shown that no more points are lost.")] = None,
+    level: Annotated[float, Parameter(help="Confidence level, in percent or as a share.")] = 95,
+    curves: Annotated[
+        str | None, Parameter(help="Pruning curves: of skillsv,loo,judge,random; 'none' for none.")
+    ] = None,
+    checkpoints: Annotated[int, Parameter(help="Checkpoints of each curve between its ends.")] = 10,
+    replicates: Annotated[int | None, Parameter(help="Rollouts per task and version [1, or 3 if noisy].")] = None,
+    json: Json = False,
+    spending: SpendFlags | None = None,
+) -> int:
+    """skillsv confirm .skillsv/my-skill --skill my-shorter-skill --max-drop 5 --yes
+
+    Compare old and new on panel B, the tasks that no value has seen, each scored in full. Without --skill the new skill
+    is the run's own, pruned by its verdicts, and pruning curves are drawn beside it. With --max-drop the exit code is 3
+    unless "no worse than that" is shown. The same command again resumes.
+    """
+    from skillsv.cli.printing import deliver, json_text
+    from skillsv.confirm import Gate
+    from skillsv.pipeline import ConfirmJob, confirm_versions, keep_proof, prepare_confirmation, proof_dict
+
+    flags = spending or SpendFlags()
+    share = share_of(level)
+    gate = None if max_drop is None else Gate(max_drop=max_drop / 100, level=share)
+    job = ConfirmJob(
+        run=run,
+        again=flags.again(),
+        skill=skill,
+        curves=_curves(curves, with_skill=skill is not None),
+        checkpoints=checkpoints,
+        replicates=replicates,
+        level=share,
+    )
+    prepared = prepare_confirmation(job)
+    flags.consent(prepared.forecast, gate_advice(prepared, gate))
+    proof = flags.spend(lambda listener, stop: confirm_versions(prepared, listener, stop))
+    keep_proof(prepared, proof)
+    refresh_report(run)
+    shown: dict[str, Any] = {**proof_dict(proof), "gate": _gate_table(proof, gate)}
+    deliver(json_text(shown) if json else "".join(f"{line}\n" for line in proof_lines(proof)), None)
+    if gate is not None:
+        require(proof, gate)
+    return 0
+
+
+def share_of(level: float) -> float:
+    """A level as a share: 95 and 0.95 are the same."""
+    return level / 100 if level >= 1 else level
+
+
+def _curves(text: str | None, *, with_skill: bool) -> tuple[str, ...]:
+    if text is None:
+        return () if with_skill else DEFAULT_CURVES
+    names = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+    if not names:
+        raise SettingsError("--curves names no method.", hint="Say 'none' for no curves.")
+    return () if names == ("none",) else names
+
+
+def gate_advice(prepared: PreparedConfirmation, gate: Gate | None) -> list[str]:
+    """Say before anything is spent that a panel is too small for a gate."""
+    from skillsv.confirm import smallest_drop
+
+    tasks = len(prepared.panel.tasks)
+    if gate is None or prepared.versions.same or tasks >= gate.tasks_needed():
+        return []
+    least = 100 * smallest_drop(tasks, gate.level)
+    said = f"If not a single score changes, {tasks} tasks rule out a drop of {least:.1f} points and no less"
+    return [f"{said}: the gate of {100 * gate.max_drop:g} points then needs {gate.tasks_needed()} tasks."]
+
+
+def refresh_report(run: Path) -> Path:
+    """Draw the run's page again, now with the proof in it."""
+    from skillsv.pipeline import load_run, publish
+    from skillsv.rollout import RunFolder
+
+    return publish(RunFolder(run), load_run(run))
+
+
+def require(proof: Proof, gate: Gate) -> None:
+    """Raise GateNotMet where "no worse than the gate's drop" is not shown."""
+    if not proof.meets(gate):
+        raise GateNotMet(
+            f"not shown to be within {100 * gate.max_drop:g} points: at {gate.level:.0%} confidence the new skill may "
+            f"be {-100 * proof.at_worst:.1f} points worse ({proof.confirmation.tasks} tasks).",
+            hint="More tasks in panel B narrow this; --max-drop sets the limit.",
+        )
+
+
+def _gate_table(proof: Proof, gate: Gate | None) -> dict[str, Any] | None:
+    if gate is None:
+        return None
+    return {"max_drop": gate.max_drop, "level": gate.level, "met": proof.meets(gate)}
+
+
+def proof_lines(proof: Proof) -> Iterator[str]:
+    """The proof in sentences: the confirmation line first, then curves, agreement, notes."""
+    yield confirmation_line(proof)
+    yield certainty_line(proof)
+    anchors = proof.anchors
+    yield (
+        f"Anchors on panel B: no skill {points(anchors.empty)}, trigger alone {points(anchors.trigger)}, "
+        f"whole skill {points(anchors.full)}."
+    )
+    for curve in proof.confirmation.curves:
+        yield f"Area under the pruning curve, {curve.method}: {points(curve.auc)}."
+    for each in proof.comparisons:
+        yield f"{each.first} against {each.second}: {points(each.difference, signed=True)} points of area."
+    for pair in proof.agreements:
+        if pair.tau is not None and pair.p_holm is not None:
+            tau = f"tau-b {pair.tau:+.2f}, p {pair.p_holm:.3f} (permutations, Holm)"
+            yield f"Rank agreement of {pair.first} and {pair.second}: {tau}."
+    for note in proof.notes:
+        yield f"Note: {note}"
+
+
+def confirmation_line(proof: Proof) -> str:
+    """Tokens in percent, old and new score, and the change with its interval."""
+    found = proof.confirmation
+    share = found.tokens_new / found.tokens_old if found.tokens_old else 1.0
+    return (
+        f"Confirmed on {found.tasks} tasks no value has seen: tokens {share:.0%} ({found.tokens_new:,} of "
+        f"{found.tokens_old:,}), score {100 * found.old.value:.1f} before, {100 * found.new.value:.1f} after, "
+        f"change {points(found.delta, signed=True)} points."
+    )
+
+
+def certainty_line(proof: Proof) -> str:
+    """What the change may be at worst."""
+    if proof.at_worst == 0.0 and not proof.changed_tasks:
+        return "Old and new give the agent the same bytes: nothing can change."
+    moved = "no task" if not proof.changed_tasks else f"{proof.changed_tasks} of {proof.confirmation.tasks} tasks"
+    worst = f"{abs(100 * proof.at_worst):.1f} points"
+    sure = f"at worst {worst} worse" if proof.at_worst < 0 else f"better by at least {worst}"
+    return f"The score of {moved} changed; with {proof.level:.0%} confidence the new skill is {sure}."
+
+
+def points(interval: Interval, *, signed: bool = False) -> str:
+    """A value with its bounds, in points."""
+    sign = "+" if signed else ""
+    return f"{100 * interval.value:{sign}.1f} [{100 * interval.low:{sign}.1f}, {100 * interval.high:{sign}.1f}]"

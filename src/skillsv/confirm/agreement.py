@@ -1,0 +1,97 @@
+"""Do two rankings agree more than chance? And how much of the value sits in few units?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from skillsv.confirm.scoring import Floats
+from skillsv.errors import RecordsError
+from skillsv.model.value import Ranking
+
+PERMUTATIONS = 2000
+_AT_ONCE = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """Kendall's tau-b of two rankings. `p` is against permutations of the same values, `p_holm` corrected for all."""
+
+    first: str
+    second: str
+    tau: float | None
+    p: float | None
+    p_holm: float | None = None
+
+
+def kendall_tau_b(one: Sequence[float] | Floats, other: Sequence[float] | Floats) -> float | None:
+    """Tau-b: concordant minus discordant pairs, scaled for ties; None where a ranking is all one tie."""
+    first, second = _signs(np.asarray(one, dtype=np.float64)), _signs(np.asarray(other, dtype=np.float64))
+    scale = math.sqrt(float(np.square(first).sum()) * float(np.square(second).sum()))
+    return float((first * second).sum()) / scale if scale else None
+
+
+def _signs(values: Floats) -> Floats:
+    """+1, 0 or -1 for every ordered pair: which one ranks higher, ties as 0."""
+    signs: Floats = np.sign(values[..., :, None] - values[..., None, :])
+    return signs
+
+
+def permutation_p(
+    one: Sequence[float], other: Sequence[float], rng: np.random.Generator, *, permutations: int = PERMUTATIONS
+) -> float | None:
+    """Two-sided p of tau-b: how often a shuffle of the second ranking, ties and all, agrees or disagrees as much."""
+    observed = kendall_tau_b(one, other)
+    if observed is None:
+        return None
+    first, values = _signs(np.asarray(one, dtype=np.float64)), np.asarray(other, dtype=np.float64)
+    scale = math.sqrt(float(np.square(first).sum()) * float(np.square(_signs(values)).sum()))
+    extreme, done = 0, 0
+    while done < permutations:
+        batch = min(_AT_ONCE, permutations - done)
+        shuffled = rng.permuted(np.broadcast_to(values, (batch, len(values))), axis=1)
+        taus = (first * _signs(shuffled)).sum(axis=(1, 2)) / scale
+        extreme += int((np.abs(taus) >= abs(observed) - 1e-12).sum())
+        done += batch
+    # The order at hand is one of the permutations: p is never zero.
+    return (extreme + 1) / (permutations + 1)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's correction: the chance that any of all comparisons looks this extreme."""
+    order = sorted(range(len(p_values)), key=lambda place: p_values[place])
+    corrected, highest = [0.0] * len(p_values), 0.0
+    for rank, place in enumerate(order):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
+        corrected[place] = highest
+    return corrected
+
+
+def agreements(rankings: Sequence[Ranking], rng: np.random.Generator) -> tuple[Agreement, ...]:
+    """Every pair of rankings of the same units, with Holm's correction over all pairs."""
+    found = []
+    for one, other in combinations(rankings, 2):
+        units = tuple(one.values)
+        if set(units) != set(other.values):
+            raise RecordsError(f"the rankings {one.method} and {other.method} are not of the same units.")
+        left, right = ([ranking.values[unit].value for unit in units] for ranking in (one, other))
+        p = permutation_p(left, right, rng)
+        found.append(Agreement(first=one.method, second=other.method, tau=kendall_tau_b(left, right), p=p))
+    known = [each for each in found if each.p is not None]
+    corrected = iter(holm([each.p for each in known if each.p is not None]))
+    return tuple(
+        Agreement(first=a.first, second=a.second, tau=a.tau, p=a.p, p_holm=None if a.p is None else next(corrected))
+        for a in found
+    )
+
+
+def concentration(values: Mapping[str, float], top: float = 0.1) -> float | None:
+    """The share of all positive value that the best `top` of the units hold; None where nothing is positive."""
+    gains = sorted((max(value, 0.0) for value in values.values()), reverse=True)
+    total = math.fsum(gains)
+    best = max(1, math.ceil(top * len(gains) - 1e-9)) if gains else 0
+    return math.fsum(gains[:best]) / total if total else None

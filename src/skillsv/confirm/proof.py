@@ -1,0 +1,97 @@
+"""What panel B says: anchors, old against new, curves; everything from the same scores, task by task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from skillsv.confirm.agreement import Agreement, agreements
+from skillsv.confirm.bootstrap import intervals
+from skillsv.confirm.curves import Comparison, Track, areas, comparisons, curve
+from skillsv.confirm.gate import Gate, worst_case
+from skillsv.confirm.scoring import HeldOut
+from skillsv.model.coalition import Coalition
+from skillsv.model.edit import Confirmation
+from skillsv.model.value import Anchors, Ranking
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Versions:
+    """Two versions of a skill. `same`: both give the agent the same bytes, so their scores cannot differ."""
+
+    empty: Coalition
+    trigger: Coalition
+    old: Coalition
+    new: Coalition
+    tokens_old: int
+    tokens_new: int
+    same: bool = False
+
+    def all(self) -> tuple[Coalition, ...]:
+        """Anchors and both versions."""
+        return (self.empty, self.trigger, self.old, self.new)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """The held-out answer. `at_worst` is what the gate is held against: the lowest change that is not ruled out.
+
+    `areas` holds the area under each method's curve task by task, so that several skills can be pooled.
+    """
+
+    confirmation: Confirmation
+    anchors: Anchors
+    at_worst: float
+    level: float
+    replicates: int
+    left_out: int
+    changed_tasks: int
+    comparisons: tuple[Comparison, ...] = ()
+    agreements: tuple[Agreement, ...] = ()
+    areas: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def meets(self, gate: Gate) -> bool:
+        """Whether "no worse than the gate's drop" is shown."""
+        return self.at_worst >= -gate.max_drop
+
+
+def prove(
+    held: HeldOut,
+    versions: Versions,
+    tracks: Mapping[str, Sequence[Track]],
+    rankings: Sequence[Ranking],
+    *,
+    level: float,
+    replicates: int,
+    rng: np.random.Generator,
+) -> Proof:
+    """Everything that the scores on panel B say about two versions and about the pruning paths of some methods."""
+    paired = held.paired()
+    difference = paired.of(versions.new) - paired.of(versions.old)
+    rows = np.vstack([paired.rows(versions.all()), difference])
+    empty, trigger, old, new, delta = intervals(rows, level, rng)
+    per_task = {method: areas(paired, each) for method, each in tracks.items()}
+    confirmation = Confirmation(
+        tasks=len(paired.tasks),
+        old=old,
+        new=new,
+        delta=delta,
+        tokens_old=versions.tokens_old,
+        tokens_new=versions.tokens_new,
+        curves=tuple(curve(method, paired, each, level=level, rng=rng) for method, each in tracks.items()),
+    )
+    return Proof(
+        confirmation=confirmation,
+        anchors=Anchors(empty=empty, trigger=trigger, full=old),
+        at_worst=0.0 if versions.same else worst_case(difference, level, rng),
+        level=level,
+        replicates=replicates,
+        left_out=len(held.tasks) - len(paired.tasks),
+        changed_tasks=int(np.count_nonzero(difference)),
+        comparisons=comparisons(per_task, level=level, rng=rng),
+        agreements=agreements(rankings, rng),
+        areas={method: tuple(values.tolist()) for method, values in per_task.items()},
+    )

@@ -1,0 +1,125 @@
+"""The gate's promise: a skill exactly at the limit passes at most once in twenty."""
+
+import math
+
+import numpy as np
+import pytest
+
+from skillsv.confirm import Gate, smallest_drop, worst_case
+from skillsv.confirm.gate import bounded_interval
+from skillsv.errors import SettingsError
+
+LEVEL = 0.95
+SIZES = (30, 60, 120)
+
+
+def planted_pairs(kind, size, drop, rng):
+    """Differences new - old, task by task, whose mean over all tasks there are is exactly -drop."""
+    if kind == "losses only":
+        return -(rng.random(size) < drop).astype(float)
+    if kind == "churn":  # many tasks change, a few more for the worse
+        draws = rng.random(size)
+        return (draws < 0.10).astype(float) - (draws > 0.90 - drop).astype(float)
+    if kind == "replicates":  # means of three replicates; a task's chance falls in proportion, by `drop` on average
+        chance = rng.random(size)
+        return rng.binomial(3, chance * (1 - 2 * drop)) / 3 - rng.binomial(3, chance) / 3
+    draws = rng.random(size)  # partial credit: half a task lost, or rarely a whole one
+    return np.where(draws < drop, -0.5, 0.0) - (draws > 1 - drop / 2)
+
+
+KINDS = ("losses only", "churn", "partial credit", "replicates")
+
+
+def false_passes(kind, size, drop, repetitions=400):
+    """The share of panels exactly at the limit that pass. Equal panels are judged once."""
+    rng = np.random.default_rng([size, KINDS.index(kind), round(100 * drop)])
+    judged = {}
+    passed = 0
+    for _ in range(repetitions):
+        differences = np.sort(planted_pairs(kind, size, drop, rng))
+        key = differences.tobytes()
+        if key not in judged:
+            judged[key] = worst_case(differences, LEVEL, rng) >= -drop
+        passed += judged[key]
+    return passed / repetitions
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_at_the_limit_at_most_one_in_twenty_passes(kind, size):
+    assert false_passes(kind, size, 0.02) <= 0.05
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("drop", [0.01, 0.05, 0.10])
+def test_at_other_limits_as_well(kind, size, drop):
+    assert false_passes(kind, size, drop) <= 0.05
+
+
+def test_the_plain_bootstrap_would_pass_far_more_often():
+    """Why the gate is not the percentile bootstrap: with few losses it is sure of everything."""
+    from skillsv.confirm import interval
+
+    rng = np.random.default_rng(0)
+    passes = sum(
+        interval(planted_pairs("losses only", 60, 0.02, rng), 0.9, rng, draws=200).low >= -0.02 for _ in range(200)
+    )
+    assert passes / 200 > 0.25
+
+
+@pytest.mark.parametrize(("size", "drop", "power"), [(30, 0.10, 1.0), (60, 0.05, 1.0), (120, 0.05, 1.0)])
+def test_an_edit_that_changes_nothing_passes_a_gate_its_panel_can_meet(size, drop, power):
+    assert float(worst_case(np.zeros(size), LEVEL, np.random.default_rng(0)) >= -drop) == power
+
+
+def test_a_panel_that_is_too_small_says_so_before_anything_is_spent():
+    assert Gate(max_drop=0.02).tasks_needed() == 149
+    assert smallest_drop(149, LEVEL) <= 0.02 < smallest_drop(148, LEVEL)
+
+
+@pytest.mark.parametrize("losses", [0, 1, 3, 7])
+def test_without_gains_the_bound_is_the_exact_binomial_one(losses):
+    from scipy.stats import beta
+
+    size = 60
+    differences = np.zeros(size)
+    differences[:losses] = -1
+    exact = beta.ppf(LEVEL, losses + 1, size - losses)
+    assert worst_case(differences, LEVEL, np.random.default_rng(1)) == pytest.approx(-exact, abs=0.003)
+
+
+def test_gains_raise_the_bound_and_losses_lower_it():
+    rng = np.random.default_rng(2)
+    zero = np.zeros(60)
+    better, worse = zero.copy(), zero.copy()
+    better[:5], worse[:5] = 1, -1
+    assert worst_case(worse, LEVEL, rng) < worst_case(zero, LEVEL, rng) < worst_case(better, LEVEL, rng)
+
+
+def test_two_sided_bounds_mirror_each_other():
+    values = np.array([-1.0] * 3 + [0.0] * 50 + [0.5] * 7)
+    low, high = bounded_interval(values, LEVEL, np.random.default_rng(3), bounds=(-2, 2))
+    other_low, other_high = bounded_interval(-values, LEVEL, np.random.default_rng(4), bounds=(-2, 2))
+    assert low < values.mean() < high
+    assert other_low == pytest.approx(-high, abs=0.004)
+    assert other_high == pytest.approx(-low, abs=0.004)
+
+
+def test_all_tasks_alike_still_leave_doubt():
+    low, high = bounded_interval(np.ones(40), LEVEL, np.random.default_rng(5), bounds=(-1, 1))
+    assert low == pytest.approx(1 - 2 * (1 - 0.025 ** (1 / 40)))
+    assert high == pytest.approx(1, abs=1e-9) or math.isclose(high, 1)
+
+
+@pytest.mark.parametrize("drop", [0, -0.1, 1, 2])
+def test_a_gate_that_cannot_be_is_refused(drop):
+    with pytest.raises(SettingsError):
+        Gate(max_drop=drop)
+
+
+@pytest.mark.parametrize("level", [0.2, 1.0, 95.0])
+def test_a_level_that_is_none_is_refused(level):
+    with pytest.raises(SettingsError):
+        Gate(max_drop=0.02, level=level)
