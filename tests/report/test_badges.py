@@ -26,7 +26,8 @@ def test_a_renderer_that_differs_is_seen(case):
 def test_what_was_not_compared_is_not_praised(case):
     cut = [record for record in case.records if record.truncated_at is not None]
     assert by_name(case.valuation, cut)["renderer identity"].mood is Mood.UNKNOWN
-    assert by_name(case.valuation, [])["activation"].mood is Mood.UNKNOWN
+    nothing = by_name(case.valuation, [])
+    assert nothing["activation"].mood is nothing["truncation"].mood is Mood.UNKNOWN
 
 
 def test_a_skill_that_changes_nothing_is_seen(case):

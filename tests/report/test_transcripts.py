@@ -9,9 +9,9 @@ def rollout(tree, task, answer, **more):
 
 def test_the_wanted_ones_come_first_until_the_limit():
     rollouts = [rollout("t", f"task-{index}", "x" * 100) for index in range(10)]
-    books = shelf(rollouts, [("t", "task-7"), ("t", "nowhere")], 250)
+    books = shelf(rollouts, [("t", "task-7"), ("t", "nowhere")], 1_000)
     assert [place[1] for place in books.kept] == ["task-7", "task-0"]
-    assert (books.available, books.limit) == (10, 250)
+    assert (books.available, books.limit) == (10, 1_000)
     assert books.anchor("t", "task-7") == "rollout-1"
     assert books.anchor("t", "task-9") is None
 
@@ -31,7 +31,7 @@ def test_a_failure_says_its_kind():
         score=None,
         failure=RolloutFailure(kind=FailureKind.TIMEOUT, message="too slow"),
     )
-    (book,) = shelf([failed], [], 100).kept.values()
+    (book,) = shelf([failed], [], 1_000).kept.values()
     assert book.failure == "timeout: too slow"
 
 

@@ -37,7 +37,7 @@ def badges(
     return (
         _closure(valuation),
         _identity(records),
-        _truncation(valuation),
+        _truncation(valuation, records),
         _unresolved(valuation),
         _activation([*_anchor_pairs(records), *_observed_pairs(observations)]),
     )
@@ -66,8 +66,11 @@ def _identity(records: Sequence[ChainRecord]) -> Badge:
     return Badge(name=name, words="broken", mood=Mood.LOOK, reason=reason)
 
 
-def _truncation(valuation: Valuation) -> Badge:
+def _truncation(valuation: Valuation, records: Sequence[ChainRecord]) -> Badge:
     share = valuation.estimate.truncation_share
+    if not records:
+        reason = "No chain was walked, so none was cut short."
+        return Badge(name="truncation", words="no chains", mood=Mood.UNKNOWN, reason=reason)
     if share is None:
         return Badge(name="truncation", words="off", mood=Mood.GOOD, reason="Every prefix of every chain was scored.")
     reason = f"{1 - share:.0%} of the prefixes were not run: their chains had already reached the whole skill's score."
