@@ -12,7 +12,7 @@ from skillsv.estimate.adaptive.anchors import anchors_of
 from skillsv.estimate.adaptive.observed import Bools, Numbers, Observed, Scored, read_observations
 from skillsv.estimate.adaptive.values import Drawn, noisy_values, steady_values
 from skillsv.estimate.chains import DEFAULT, EstimateOptions
-from skillsv.estimate.evidence import evidence_of, reporting_resolution
+from skillsv.estimate.evidence import FINEST, evidence_of, reporting_resolution
 from skillsv.estimate.totals import _units_below as units_below
 from skillsv.estimate.totals import closure_of
 from skillsv.model.chain import Observation
@@ -38,8 +38,11 @@ class Valued:
 
     @property
     def open_tasks(self) -> Mapping[str, float]:
-        """By task id, how much more rollouts would help."""
-        return dict(zip(self.observed.tasks, self.net.tasks.tolist(), strict=True))
+        """By task id, how much more rollouts would help the units whose sign and size are still open."""
+        value, error = np.abs(self.net.values), 2.0 * self.net.standard_error
+        undecided = (value <= error) & (value + error > FINEST)
+        weights = np.sqrt(self.net.doubt[:, undecided].sum(axis=1))
+        return dict(zip(self.observed.tasks, weights.tolist(), strict=True))
 
 
 def estimate_adaptive(

@@ -32,12 +32,12 @@ than it should be; with many, or with little noise, it allows for more than is t
 class Drawn:
     """phi of every unit, and draws around it whose spread is its standard error (calibrated, see docs/estimation.md).
 
-    `tasks` says task by task how uncertain its share is: where more rollouts would help.
+    `doubt` says task by task and unit by unit how uncertain the value there is, as a variance: where to look next.
     """
 
     values: Floats
     draws: Floats
-    tasks: Floats
+    doubt: Floats
 
     @property
     def standard_error(self) -> Floats:
@@ -47,7 +47,7 @@ class Drawn:
 
     def minus(self, other: Drawn) -> Drawn:
         """The difference of two operators."""
-        return Drawn(values=self.values - other.values, draws=self.draws - other.draws, tasks=self.tasks)
+        return Drawn(values=self.values - other.values, draws=self.draws - other.draws, doubt=self.doubt)
 
 
 def steady_values(scored: Scored, tasks: int, place: Numbers, rng: np.random.Generator) -> Drawn:
@@ -59,7 +59,7 @@ def steady_values(scored: Scored, tasks: int, place: Numbers, rng: np.random.Gen
     return Drawn(
         values=values,
         draws=values + _standard_normal((DRAWS, len(values)), rng) * error,
-        tasks=np.sqrt(doubt.sum(axis=1)),
+        doubt=doubt,
     )
 
 
@@ -93,10 +93,17 @@ def noisy_values(scored: Scored, tasks: int, place: Numbers, rng: np.random.Gene
     values = ladder.effects(fit.weights)
     draws = np.array([ladder.effects(weights) for weights in fit.draws(DRAWS, rng)])
     draws = values + _widening(len(scored.score) / tasks, fit.noise) * (draws - draws.mean(axis=0))
-    rate = np.bincount(scored.task, weights=scored.score, minlength=tasks) + 1.0
+    slope = _slopes(scored, tasks)
+    spread = np.einsum("tii->ti", fit.block)[:, 1:]
+    return Drawn(values=values, draws=draws, doubt=slope[:, None] ** 2 * spread)
+
+
+def _slopes(scored: Scored, tasks: int) -> Floats:
+    """How much a task's score moves with its logit: most where it is solved half the time."""
     count = np.bincount(scored.task, minlength=tasks) + 2.0
-    rate /= count
-    return Drawn(values=values, draws=draws, tasks=np.sqrt(rate * (1.0 - rate) / count))
+    rate = (np.bincount(scored.task, weights=scored.score, minlength=tasks) + 1.0) / count
+    slope: Floats = rate * (1.0 - rate)
+    return slope
 
 
 def _widening(rollouts: float, noise: float) -> float:
