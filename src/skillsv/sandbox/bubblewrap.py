@@ -22,6 +22,7 @@ import anyio.to_thread
 from skillsv.errors import RolloutError
 from skillsv.model.rollout import FailureKind
 from skillsv.sandbox.process import Completed, Limits, limited, run_program
+from skillsv.sandbox.workspace import disk_trouble
 
 INSIDE = "/task"
 """Where the working folder lies for the program; a fixed name, so that answers do not depend on a random one."""
@@ -88,10 +89,11 @@ def _hand_over(workspace: Path) -> None:
     """Let the program write its working folder where it runs as nobody. Links are not followed."""
     if os.geteuid() != 0:
         return
-    os.chown(workspace, _NOBODY, _NOBODY)
-    for folder, folders, files in os.walk(workspace):
-        for name in (*folders, *files):
-            os.chown(Path(folder) / name, _NOBODY, _NOBODY, follow_symlinks=False)
+    with disk_trouble(workspace):
+        os.chown(workspace, _NOBODY, _NOBODY)
+        for folder, folders, files in os.walk(workspace):
+            for name in (*folders, *files):
+                os.chown(Path(folder) / name, _NOBODY, _NOBODY, follow_symlinks=False)
 
 
 @functools.cache

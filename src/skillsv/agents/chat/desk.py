@@ -50,10 +50,11 @@ class Desk:
             number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except (OSError, ValueError) as error:
             raise ToolTrouble(f"{self.shown(path)} cannot be read: {_reason(error)}.") from None
+        if not stat.S_ISREG(os.fstat(number).st_mode):
+            os.close(number)
+            raise ToolTrouble(f"{self.shown(path)} is not a file.")
+        self.look_at(path)
         with os.fdopen(number, "rb") as stream:
-            if not stat.S_ISREG(os.fstat(number).st_mode):
-                raise ToolTrouble(f"{self.shown(path)} is not a file.")
-            self.look_at(path)
             return stream.read(_LARGEST).decode("utf-8", errors="replace")
 
     def write(self, path: Path, text: str) -> None:
@@ -68,7 +69,7 @@ class Desk:
             raise ToolTrouble(f"{self.shown(path)} cannot be written: {_reason(error)}.") from None
 
     def files(self, below: Path) -> Iterator[Path]:
-        """The regular files below a folder, in order; links are not followed, private folders of ours left out."""
+        """The regular files below a folder, in order; links are not followed."""
         for folder, folders, names in os.walk(below):
             folders.sort()
             yield from (path for name in sorted(names) if not (path := Path(folder) / name).is_symlink())

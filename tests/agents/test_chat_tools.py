@@ -1,0 +1,249 @@
+"""The tools of the chat agent: what they do, what they refuse, and whether the skill was looked at."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import anyio
+import pytest
+
+from skillsv.agents import AgentOptions, ChatOptions, make_agent
+from skillsv.errors import SettingsError
+from skillsv.model.task import Task
+from skillsv.sandbox import bubblewrap
+
+pytest.importorskip("pydantic_ai", reason="the extra `models` is not installed")
+
+from tests.agents.conftest import say
+
+TASK = Task(id="t", input="Go.")
+SKILL = "---\nname: numbers\ndescription: Facts about\n  numbers.\n---\n\n- Six times seven is 42.\n"
+
+
+@pytest.fixture
+def folder():
+    with tempfile.TemporaryDirectory(prefix="skillsv-test-") as name:
+        yield Path(name)
+
+
+class Script:
+    """A model that calls these tools, one a turn, and then answers with what the last one returned."""
+
+    def __init__(self, *calls):
+        self.calls = [
+            (name, arguments if isinstance(arguments, str) else json.dumps(arguments)) for name, arguments in calls
+        ]
+        self.seen = []
+
+    def __call__(self, request):
+        returned = [message["content"] for message in request["messages"] if message["role"] == "tool"]
+        self.seen = returned
+        if len(returned) < len(self.calls):
+            return say(None, [self.calls[len(returned)]])
+        return say(returned[-1] if returned else "none")
+
+
+def play(provider, folder, *calls, skill=None, task=TASK, **chat):
+    script = provider.reply = Script(*calls)
+    options = ChatOptions(**{"base_url": provider.url, "tools": "files", **chat})
+    agent = make_agent("model:openai:tiny", AgentOptions(timeout=60.0, chat=options))
+    return anyio.run(agent.run, skill, task, 0, folder), script.seen
+
+
+def offered(request):
+    return [tool["function"]["name"] for tool in request.get("tools") or []]
+
+
+def test_files_are_listed_read_searched_and_written(provider, folder):
+    (folder / "data").mkdir()
+    (folder / "data" / "a.txt").write_text("one\nTWO\nthree\n")
+    _, seen = play(
+        provider,
+        folder,
+        ("list_files", {}),
+        ("read_file", {"path": "data/a.txt", "first_line": 2, "lines": 1}),
+        ("search_files", {"text": "two"}),
+        ("write_file", {"path": "out/b.txt", "text": "made"}),
+        ("read_file", {"path": "/task/out/b.txt"}),
+    )
+    assert seen == ["data/a.txt (14)", "TWO\n", "data/a.txt:2: TWO", "wrote out/b.txt", "made"]
+    assert (folder / "out" / "b.txt").read_text() == "made"
+
+
+def test_the_task_names_its_files_and_every_turn_is_counted(provider, folder):
+    (folder / "a.txt").write_text("x")
+    outcome, _ = play(
+        provider, folder, ("list_files", {}), task=Task(id="t", input="Go.", files={"a.txt": folder / "a.txt"})
+    )
+    assert provider.requests[0]["messages"][1]["content"] == "Go.\n\nFiles in the current folder: a.txt"
+    assert outcome.usage.input_tokens == 200
+    assert outcome.transcript.startswith("> list_files {}\na.txt (1)")
+
+
+@pytest.mark.parametrize("path", ["../x", "/etc/passwd", "link", "linked/passwd", "a\0b", "pipe", "."])
+def test_nothing_outside_the_folder_is_read(provider, folder, path):
+    (folder / "link").symlink_to("/etc/passwd")
+    (folder / "linked").symlink_to("/etc")
+    os.mkfifo(folder / "pipe")
+    _, seen = play(provider, folder, ("read_file", {"path": path}))
+    assert seen[0].startswith("error: ")
+    assert "root:" not in seen[0]
+
+
+@pytest.mark.parametrize("path", ["../x", "/etc/x", "link/x", "dangling", "."])
+def test_nothing_outside_the_folder_is_written(provider, folder, path):
+    with tempfile.TemporaryDirectory() as outside:
+        (folder / "link").symlink_to(outside)
+        (folder / "dangling").symlink_to(Path(outside) / "new")
+        _, seen = play(provider, folder, ("write_file", {"path": path, "text": "x"}))
+        assert seen[0].startswith("error: ")
+        assert list(Path(outside).iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("read_file", '{"path": "a'),
+        ("read_file", "[]"),
+        ("read_file", '{"path": 3}'),
+        ("read_file", "{}"),
+        ("read_file", '{"path": "gone"}'),
+        ("list_files", '{"folder": "gone"}'),
+        ("fly", "{}"),
+        ("run_shell", '{"command": "true"}'),  # not offered with `files`
+    ],
+)
+def test_broken_calls_are_answered_and_the_model_goes_on(provider, folder, name, arguments):
+    outcome, seen = play(provider, folder, (name, arguments))
+    assert seen[0].startswith("error: ")
+    assert outcome.answer == seen[0]
+
+
+def test_a_model_that_never_answers_has_said_what_it_said_last(provider, folder):
+    provider.reply = None
+    script = lambda _: say("hm", [("list_files", "{}")])  # noqa: E731
+    provider.reply = script
+    agent = make_agent(
+        "model:openai:tiny", AgentOptions(chat=ChatOptions(base_url=provider.url, tools="files", turns=3))
+    )
+    outcome = anyio.run(agent.run, None, TASK, 0, folder)
+    assert outcome.answer == "hm"
+    assert len(provider.requests) == 3
+
+
+def test_programs_run_in_the_sandbox(provider, folder):
+    if trouble := bubblewrap.sandbox_trouble():
+        pytest.skip(trouble)
+    _, seen = play(
+        provider,
+        folder,
+        ("run_python", {"code": "print(6 * 7); open('made.txt', 'w').write('x')"}),
+        ("run_shell", {"command": "cat made.txt; echo; pwd; exit 3"}),
+        ("run_shell", {"command": f"ls {Path.home()}"}),
+        ("run_python", {"code": "while True: pass"}),
+        ("read_file", {"path": "made.txt"}),
+        tools="all",
+        run_seconds=5.0,
+    )
+    assert seen[0] == "42"
+    assert seen[1] == "x\n/task\n[exit code 3]"
+    assert "No such file" in seen[2]
+    assert seen[3] == "[stopped after 5 s]"
+    assert seen[4] == "x"
+
+
+def test_without_the_sandbox_programs_still_see_no_key(provider, folder, key):
+    _, seen = play(provider, folder, ("run_shell", {"command": "env; pwd"}), tools="all", sandbox=False)
+    assert str(folder.resolve()) in seen[0]
+    assert key not in seen[0]
+
+
+def test_without_a_sandbox_it_refuses_unless_told_otherwise(provider, monkeypatch):
+    monkeypatch.setattr("skillsv.agents.chat.agent.sandbox_trouble", lambda: "there is none.")
+    chat = {"base_url": provider.url, "tools": "all"}
+    with pytest.raises(SettingsError, match=r"cannot be sandboxed: there is none\. .*--no-sandbox"):
+        make_agent("model:openai:tiny", AgentOptions(chat=ChatOptions(**chat)))
+    make_agent("model:openai:tiny", AgentOptions(chat=ChatOptions(**chat, sandbox=False)))
+    make_agent("model:openai:tiny", AgentOptions(chat=ChatOptions(base_url=provider.url, tools="files")))
+
+
+def test_other_files_of_a_skill_in_the_prompt_can_be_read(provider, folder, rendering):
+    skill = rendering(SKILL, references__more=b"deep")
+    place = ".skillsv/skills/faq"
+    _, seen = play(provider, folder, ("read_file", {"path": f"{place}/references/more"}), skill=skill)
+    assert seen == ["deep"]
+    assert f"Other files of this skill are in {place}." in provider.requests[0]["messages"][0]["content"]
+
+
+def test_the_tools_are_the_same_with_the_skill_and_without(provider, folder, rendering):
+    play(provider, folder, skill=rendering(SKILL))
+    play(provider, folder)
+    assert provider.requests[0]["tools"] == provider.requests[1]["tools"]
+    assert offered(provider.requests[0]) == ["list_files", "read_file", "search_files", "write_file"]
+    assert list(folder.iterdir()) == [], "a skill that is all in the prompt is not on disk"
+
+
+def test_a_skill_on_disk_is_only_announced(provider, folder, rendering):
+    outcome, _ = play(provider, folder, skill=rendering(SKILL), deliver="files")
+    told = provider.requests[0]["messages"][0]["content"]
+    assert told.endswith("\n- numbers: Facts about numbers.")
+    assert "42" not in json.dumps(provider.requests)
+    assert outcome.opened is False
+    assert "open_skill" in offered(provider.requests[0])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("open_skill", {"name": "numbers"}),
+        ("read_file", {"path": ".claude/skills/faq/SKILL.md"}),
+        ("search_files", {"text": "six times"}),
+        ("run_shell", {"command": "cat .claude/skills/faq/SKILL.md"}),
+    ],
+)
+def test_opening_the_skill_is_noted(provider, folder, rendering, call):
+    script = provider.reply = Script(call)
+    chat = ChatOptions(base_url=provider.url, tools="all", deliver="files", sandbox=False)
+    agent = make_agent("model:openai:tiny", AgentOptions(skill_dir=".claude/skills", chat=chat))
+    outcome = anyio.run(agent.run, rendering(SKILL), TASK, 0, folder)
+    assert outcome.opened is True
+    assert "Six times seven is 42." in script.seen[0]
+
+
+def test_looking_elsewhere_is_not_opening_the_skill(provider, folder, rendering):
+    (folder / "a.txt").write_text("nothing")
+    outcome, _ = play(
+        provider,
+        folder,
+        ("search_files", {"text": "absent"}),
+        ("read_file", {"path": "a.txt"}),
+        skill=rendering(SKILL),
+        deliver="files",
+    )
+    assert outcome.opened is False
+
+
+def test_the_bare_agent_has_no_skill_to_open(provider, folder):
+    _, seen = play(provider, folder, ("open_skill", {"name": "numbers"}), deliver="files")
+    assert seen[0].startswith("error: there is no tool open_skill")
+    assert "skill" not in provider.requests[0]["messages"][0]["content"].lower()
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("# No frontmatter\n", "faq"),
+        ("---\nname: [broken\n---\n", "faq"),
+        ("---\ndescription: words\n---\n", "faq: words"),
+        ("---\nname: n\n", "faq"),
+        ("---\n- a list\n---\n", "faq"),
+    ],
+)
+def test_the_line_that_announces_a_skill(rendering, text, line):
+    from skillsv.agents.chat.prompt import metadata_line
+
+    assert metadata_line(rendering(text)) == line
