@@ -1,6 +1,7 @@
 """The example's roles, found by the whole path: what a newcomer sees first must be right."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -93,3 +94,16 @@ def test_without_a_limit_or_a_terminal_nothing_is_spent(tmp_path, monkeypatch, c
     assert code == 2
     assert "--yes" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_demo_ends_with_a_shorter_skill_its_diff_and_the_proof(tmp_path, capsys):
+    flags = ["--operators", "delete", "--method", "chain", "-k", "16", "-b", "8"]
+    assert run(["demo", "--quiet", "--run-dir", str(tmp_path / "run"), *flags]) == 0
+    said = capsys.readouterr().out
+    assert "-- Anything that mentions `urgent` goes to queue `legal`" in said
+    line = next(line for line in said.splitlines() if line.startswith("Confirmed on 72 tasks"))
+    assert re.search(r"tokens \d+% .* change \+\d+\.\d \[[+-]\d+\.\d, \+\d+\.\d\] points", line)
+    assert said.index("Report: ") < said.index(line)
+    short = (tmp_path / "run/shorter/SKILL.md").read_text()
+    assert "urgent" not in short
+    assert "parcel" in short

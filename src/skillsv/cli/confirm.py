@@ -43,7 +43,7 @@ def confirm(
     """
     from skillsv.cli.printing import deliver, json_text
     from skillsv.confirm import Gate
-    from skillsv.pipeline import ConfirmJob, confirm_versions, keep_proof, prepare_confirmation, proof_dict
+    from skillsv.pipeline import ConfirmJob, confirm_versions, prepare_confirmation, proof_dict
 
     flags = spending or SpendFlags()
     share = share_of(level)
@@ -60,8 +60,7 @@ def confirm(
     prepared = prepare_confirmation(job)
     flags.consent(prepared.forecast, gate_advice(prepared, gate))
     proof = flags.spend(lambda listener, stop: confirm_versions(prepared, listener, stop))
-    keep_proof(prepared, proof)
-    refresh_report(run)
+    keep(prepared, proof)
     shown: dict[str, Any] = {**proof_dict(proof), "gate": _gate_table(proof, gate)}
     deliver(json_text(shown) if json else "".join(f"{line}\n" for line in proof_lines(proof)), None)
     if gate is not None:
@@ -95,12 +94,12 @@ def gate_advice(prepared: PreparedConfirmation, gate: Gate | None) -> list[str]:
     return [f"{said}: the gate of {100 * gate.max_drop:g} points then needs {gate.tasks_needed()} tasks."]
 
 
-def refresh_report(run: Path) -> Path:
-    """Draw the run's page again, now with the proof in it."""
-    from skillsv.pipeline import load_run, publish
-    from skillsv.rollout import RunFolder
+def keep(prepared: PreparedConfirmation, proof: Proof) -> None:
+    """Write the proof into the run folder, and draw the run's page again with it."""
+    from skillsv.pipeline import keep_proof, publish
 
-    return publish(RunFolder(run), load_run(run))
+    keep_proof(prepared, proof)
+    publish(prepared.reopened.folder, prepared.reopened.run)
 
 
 def require(proof: Proof, gate: Gate) -> None:

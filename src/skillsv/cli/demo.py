@@ -29,7 +29,7 @@ def demo(
     See what each line of the example skill is worth. Takes the same settings as `value`; needs no key, no network and
     no model: its agent obeys exactly the rules that it finds in the skill it is shown.
     """
-    from skillsv.cli.running import run_valuation
+    from skillsv.cli.running import default_folder, run_valuation
     from skillsv.pipeline import ValuationJob
     from skillsv.settings import load_settings
 
@@ -41,7 +41,33 @@ def demo(
     agent = "python:agent.py:answer"
     job = ValuationJob(skill=skill, tasks=evals / "tasks.jsonl", agent=agent, settings=settings, folder=evals)
     flags = replace(run or RunFlags(), yes=True)  # nothing is paid for: there is nothing to agree to
-    return run_valuation(job, flags, json=json, out=sys.stdout)
+    code = run_valuation(job, flags, json=json, out=sys.stdout)
+    if not code and not json and settings.panel_b:
+        show_shorter(flags.run_dir or default_folder(EXAMPLE), quiet=flags.quiet)
+    return code
+
+
+def show_shorter(run: Path, *, quiet: bool) -> None:
+    """What the values are for: a shorter skill, what changes in it, and the proof on tasks not used so far."""
+    from skillsv.cli.again import SpendFlags
+    from skillsv.cli.confirm import certainty_line, confirmation_line, keep
+    from skillsv.cli.printing import deliver, print_lines
+    from skillsv.cli.styles import styled_patch
+    from skillsv.pipeline import ConfirmJob, confirm_versions, prepare_confirmation
+    from skillsv.pipeline import prune as shorten
+    from skillsv.render.target import new_folder
+    from skillsv.sandbox.workspace import write_tree
+
+    prepared = prepare_confirmation(ConfirmJob(run=run))
+    pruned = shorten(prepared.reopened.run, None)
+    place = run / "shorter"
+    with new_folder(place, skill=example_folder(), main=pruned.after.main, force=True) as new:
+        write_tree(pruned.after, new)
+    deliver(f"\nWithout what is worthless or harmful ({len(pruned.removed)} units):\n\n", None)
+    print_lines(styled_patch(pruned.before.contents, pruned.after.contents))
+    proof = SpendFlags(quiet=quiet).spend(lambda listener, stop: confirm_versions(prepared, listener, stop))
+    keep(prepared, proof)
+    deliver(f"\n{confirmation_line(proof)}\n{certainty_line(proof)}\nShorter skill: {place}\n", None)
 
 
 def example_folder() -> Path:

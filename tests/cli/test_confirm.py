@@ -1,0 +1,195 @@
+import json
+
+import pytest
+
+from skillsv.cli import run
+
+
+def confirmed(place, capsys, *flags, code=0):
+    capsys.readouterr()
+    assert run(["confirm", str(place / "run"), "--json", "--quiet", "--yes", *flags]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+def panels(place):
+    manifest = json.loads((place / "run/manifest.json").read_text())
+    return set(manifest["panel_a"]), set(manifest["panel_b"])
+
+
+def test_nothing_reads_panel_b_before_confirm(tmp_path, capsys, valued):
+    place = valued.value_tiny(tmp_path)
+    a, b = panels(place)
+    assert run(["prune", str(place / "run"), "-o", str(place / "short")]) == 0
+    assert run(["report", str(place / "run")]) == 0
+    assert set(valued.asked(place)) <= a
+    before = len(valued.asked(place))
+    confirmed(place, capsys, "--curves", "none")
+    assert set(valued.asked(place)[before:]) == b
+
+
+def test_the_pruned_skill_is_compared_on_the_whole_of_panel_b(place, capsys):
+    answer = confirmed(place, capsys, "--curves", "none")
+    _, b = panels(place)
+    assert answer["schema"] == "skillsv.confirmation/1"
+    assert answer["tasks"] == len(b)
+    assert answer["new"]["value"] == 1.0  # without the mumbling and the duplicate, every word is said
+    assert answer["old"]["value"] < 1.0
+    assert answer["tokens_new"] < answer["tokens_old"]
+    assert answer["delta"]["value"] == pytest.approx(answer["new"]["value"] - answer["old"]["value"])
+    assert answer["anchors"]["empty"]["value"] == 0.0
+
+
+def test_the_same_command_again_pays_nothing(original, place, capsys, valued):
+    first = confirmed(place, capsys)
+    paid = len(valued.asked(original))
+    assert confirmed(place, capsys) == first
+    assert len(valued.asked(original)) == paid
+
+
+def test_curves_start_at_the_whole_skill_and_end_at_the_trigger(place, capsys):
+    answer = confirmed(place, capsys, "--curves", "skillsv,loo,random", "--checkpoints", "3")
+    for curve in answer["curves"]:
+        first, *_, last = curve["points"]
+        assert (first["share_removed"], last["share_removed"]) == (0.0, 1.0)
+        assert first["score"]["value"] == pytest.approx(answer["anchors"]["full"]["value"])
+        assert last["score"]["value"] == pytest.approx(answer["anchors"]["trigger"]["value"])
+    assert [curve["method"] for curve in answer["curves"]] == ["skillsv", "loo", "random"]
+    areas = {curve["method"]: curve["auc"]["value"] for curve in answer["curves"]}
+    assert areas["skillsv"] > areas["random"]
+    assert len(answer["comparisons"]) == len(answer["agreements"]) == 3
+    page = (place / "run/report.html").read_text()
+    assert "no value has seen" in page
+    assert "Pruning on panel B" in page
+
+
+def test_a_judge_ranks_units_through_the_ledger(place, capsys, tmp_path):
+    judge = tmp_path / "judge.py"
+    log = tmp_path / "judged.txt"
+    judge.write_text(
+        f"def rate(skill, task, replicate):\n"
+        f"    open({str(log)!r}, 'a').write(task.id + ' ')\n"
+        f"    return '90' if 'alpha' in task.input else '10'\n"
+    )
+    spec = f"python:{judge}:rate"
+    answer = confirmed(place, capsys, "--curves", "judge", "--judge", spec)
+    assert [curve["method"] for curve in answer["curves"]] == ["judge"]
+    asked = log.read_text().split()
+    assert len(asked) == 5
+    assert confirmed(place, capsys, "--curves", "judge", "--judge", spec)["curves"] == answer["curves"]
+    assert log.read_text().split() == asked
+
+
+def test_a_new_folder_is_compared_as_it_stands(place, capsys, tmp_path, valued):
+    new = tmp_path / "new"
+    new.mkdir()
+    (new / "SKILL.md").write_text(
+        valued.SKILL.replace("- Say `alpha` whenever anybody asks for the first of the words.\n", "")
+    )
+    answer = confirmed(place, capsys, "--skill", str(new))
+    assert answer["new"]["value"] < answer["old"]["value"]
+    assert answer["delta"]["high"] < 0
+    assert answer["curves"] == []
+
+
+def test_the_gate_is_met_where_nothing_can_change(original, place, capsys):
+    answer = confirmed(place, capsys, "--skill", str(original / "tiny"), "--max-drop", "2")
+    assert answer["gate"] == {"max_drop": 0.02, "level": 0.95, "met": True}
+    assert answer["at_worst"] == 0
+
+
+def test_a_gate_that_is_not_met_exits_with_3_and_keeps_the_result(place, capsys, tmp_path, valued):
+    new = tmp_path / "new"
+    new.mkdir()
+    (new / "SKILL.md").write_text(valued.SKILL.replace("Say `alpha`", "Whisper"))
+    answer = confirmed(place, capsys, "--skill", str(new), "--max-drop", "2", "--level", "0.9", code=3)
+    assert answer["gate"]["met"] is False
+    assert answer["gate"]["level"] == 0.9
+    assert (place / "run/confirmation.json").is_file()
+
+
+def test_a_panel_too_small_for_the_gate_is_told_before_spending(place, capsys):
+    assert run(["confirm", str(place / "run"), "--max-drop", "2", "--curves", "none"]) == 2
+    said = capsys.readouterr().err
+    assert "needs 149 tasks" in said
+    assert "--yes" in said
+
+
+def test_a_second_version_on_panel_b_is_noted(original, place, capsys):
+    assert confirmed(place, capsys, "--curves", "none")["notes"] == []
+    again = confirmed(place, capsys, "--skill", str(original / "tiny"))
+    assert any("1 other version" in note for note in again["notes"])
+
+
+def test_a_budget_keeps_what_was_paid_for(original, place, capsys, valued):
+    before = len(valued.asked(original))
+    assert run(["confirm", str(place / "run"), "--curves", "none", "--quiet", "--max-rollouts", "10"]) == 4
+    spent = len(valued.asked(original)) - before
+    assert 0 < spent <= 10
+    before = len(valued.asked(original))
+    full = confirmed(place, capsys, "--curves", "none")
+    assert len(valued.asked(original)) - before == len({"empty", "trigger", "old", "new"}) * full["tasks"] + 16 - spent
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda line: {**line, "input": "!"}, "has changed since"),
+        (lambda line: {**line, "id": f"other-{line['id']}"}, "not here any more"),
+    ],
+)
+def test_changed_tasks_are_refused(original, place, capsys, change, words):
+    _, b = panels(place)
+    lines = [json.loads(line) for line in (original / "tasks.jsonl").read_text().splitlines()]
+    changed = [change(line) if line["id"] in b else line for line in lines]
+    other = place / "tasks.jsonl"
+    other.write_text("".join(f"{json.dumps(line)}\n" for line in changed))
+    manifest = json.loads((place / "run/manifest.json").read_text())
+    manifest["about"]["tasks"] = str(other)
+    (place / "run/manifest.json").write_text(json.dumps(manifest))
+    assert run(["confirm", str(place / "run"), "--yes"]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_tasks_of_panel_a_prove_nothing(original, place, capsys):
+    a, _ = panels(place)
+    lines = (original / "tasks.jsonl").read_text().splitlines()
+    other = place / "again.jsonl"
+    other.write_text("".join(f"{line}\n" for line in lines if json.loads(line)["id"] in a))
+    assert run(["confirm", str(place / "run"), "--yes", "--tasks", str(other)]) == 2
+    assert "are in panel A, too" in capsys.readouterr().err
+
+
+def test_new_tasks_make_a_new_panel_b(place, capsys):
+    lines = [{"id": f"n{n}", "input": "?", "target": "beta", "verifier": "contains"} for n in range(9)]
+    other = place / "new.jsonl"
+    other.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    assert confirmed(place, capsys, "--curves", "none", "--tasks", str(other))["tasks"] == 9
+
+
+def test_a_run_without_panel_b_says_what_to_do(tmp_path, capsys, valued):
+    place = valued.value_tiny(tmp_path, "--panel-b", "0", tasks=12)
+    assert run(["confirm", str(place / "run"), "--yes"]) == 2
+    assert "kept no tasks for confirmation" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [["--curves", "astrology"], ["--curves", ","], ["--level", "20"], ["--max-drop", "0"], ["--checkpoints", "0"],
+     ["--replicates", "0"], ["--jobs", "0"], ["--skill", "nowhere"], ["--curves", "judge"]],
+)  # fmt: skip
+def test_flags_that_make_no_sense_are_refused(place, capsys, flags):
+    assert run(["confirm", str(place / "run"), "--yes", *flags]) == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_an_agent_that_does_not_repeat_itself_is_asked_three_times(tmp_path, capsys, monkeypatch, valued):
+    place = valued.value_tiny(tmp_path, tasks=24)
+    noisy = tmp_path / "noisy.py"
+    noisy.write_text(
+        "def answer(skill, task, replicate):\n"
+        "    return 'alpha beta' if skill and (len(skill.text) + int(task.id[1:]) + replicate) % 2 else ''\n"
+    )
+    answer = confirmed(place, capsys, "--curves", "none", "--agent", f"python:{noisy}:answer")
+    assert answer["replicates"] == 3
+    assert any("disagreed" in note for note in answer["notes"])
+    assert any("not the agent" in note for note in answer["notes"])
