@@ -137,7 +137,7 @@ def test_a_run_is_read_again_without_the_skill_tasks_or_agent(place):
             records=rolled.records,
             observations=(),
             valuation=valuation,
-            manifest={},
+            manifest=folder.manifest(),
         ),
     )
     for name in ("tiny/SKILL.md", "tasks.jsonl", "agent.py"):

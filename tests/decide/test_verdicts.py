@@ -72,9 +72,9 @@ def only(unit, **options):
 @pytest.mark.parametrize(
     ("low", "high", "evidence", "action", "words"),
     [
-        (0.1, 0.3, Evidence.POSITIVE, Action.KEEP, "It helps: net effect +0.200 [+0.100, +0.300]"),
+        (0.1, 0.3, Evidence.POSITIVE, Action.KEEP, "It helps: net effect +20.0 [+10.0, +30.0] points"),
         (-0.3, -0.1, Evidence.NEGATIVE, Action.HARMFUL, "It hurts"),
-        (-0.005, 0.005, Evidence.NEGLIGIBLE, Action.DELETE, "about zero, within ±0.01"),
+        (-0.005, 0.005, Evidence.NEGLIGIBLE, Action.DELETE, "about zero, within ±1 points"),
         (-0.2, 0.3, Evidence.UNRESOLVED, Action.UNRESOLVED, "Too uncertain"),
         (-0.2, 0.0, Evidence.UNRESOLVED, Action.DELETE, "Not positive"),
         (0.0, 0.0, Evidence.IDENTICAL, Action.DELETE, "the same bytes"),
@@ -97,7 +97,7 @@ def test_with_deletion_alone_the_reason_says_so():
 def test_valuable_content_that_costs_is_compressed_whatever_the_net(evidence):
     verdict = only(value("a", -0.01, 0.1, evidence, content=(0.1, 0.3), cost=(0.05, 0.15)))
     assert verdict.action is Action.COMPRESS
-    assert "its length costs +0.100" in verdict.reason
+    assert "its length costs +10.0" in verdict.reason
 
 
 @pytest.mark.parametrize(("content", "cost"), [((-0.1, 0.3), (0.05, 0.15)), ((0.1, 0.3), (-0.05, 0.15))])

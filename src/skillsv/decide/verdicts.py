@@ -89,14 +89,15 @@ def _evidence(unit: UnitValue, resolution: float) -> str:
     sentence = {
         Evidence.POSITIVE: f"It helps: {net}",
         Evidence.NEGATIVE: f"It hurts: {net}",
-        Evidence.NEGLIGIBLE: f"Shown to be about zero, within ±{resolution:.3g}: {net}",
+        Evidence.NEGLIGIBLE: f"Shown to be about zero, within ±{100 * resolution:.3g} points: {net}",
         Evidence.UNRESOLVED: f"Not positive: {net}" if unit.net.high <= 0 else f"Too uncertain to call: {net}",
     }
     return sentence[unit.evidence]
 
 
 def _shown(interval: Interval) -> str:
-    return f"{interval.value:+.3f} [{interval.low:+.3f}, {interval.high:+.3f}]"
+    """In points of a hundred, as reports show them."""
+    return f"{100 * interval.value:+.1f} [{100 * interval.low:+.1f}, {100 * interval.high:+.1f}] points"
 
 
 def _named(units: tuple[str, ...]) -> str:

@@ -3,7 +3,8 @@
 prepare    compile the skill, read the tasks, draw orders and windows, forecast the cost     free
 roll_out   render partial skills, run the agent, keep every rollout in the ledger            spends
 appraise   values, intervals, verdicts from the records                                      free
-run        valuation.json and report.html in the run folder; reading a run again             free
+run        reading a run again from its folder                                               free
+publish    valuation.json and report.html in the run folder                                  free
 edit       a shorter skill, from the values                                                  free
 confirm    old against new and pruning curves, on tasks not seen before                      spends
 """
@@ -20,9 +21,10 @@ from skillsv.pipeline.edit import REMOVABLE, Pruned, original_of, prune
 from skillsv.pipeline.prepare import Prepared, ValuationJob, forecast_of, prepare
 from skillsv.pipeline.probe import probe
 from skillsv.pipeline.proofs import proof_dict, recorded_confirmation
+from skillsv.pipeline.publish import page_of, publish
 from skillsv.pipeline.reopen import Again
 from skillsv.pipeline.roll_out import Rolled, roll_out
-from skillsv.pipeline.run import Run, load_run, publish
+from skillsv.pipeline.run import Run, load_run
 
 __all__ = [
     "REMOVABLE",
@@ -40,6 +42,7 @@ __all__ = [
     "keep_proof",
     "load_run",
     "original_of",
+    "page_of",
     "prepare",
     "prepare_confirmation",
     "probe",

@@ -37,7 +37,7 @@ def appraise(compiled: CompiledSkill, settings: Settings, agent: str, rolled: Ro
         rollouts=rolled.spending,
         usage=rolled.usage,
         provisional=rolled.trouble is not None,
-        notes=(*rolled.notes, *estimate.notes, *early_end(rolled)),
+        notes=(*rolled.notes, *early_end(rolled)),
     )
 
 

@@ -1,8 +1,7 @@
-"""A run on disk: publish its answer, and read it again at any moment, also while it runs."""
+"""A run on disk, read again at any moment, also while it runs."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,9 +13,7 @@ from skillsv.model.chain import ChainRecord, Observation
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import Spending, Valuation
 from skillsv.pipeline.appraise import appraise
-from skillsv.pipeline.proofs import recorded_confirmation
 from skillsv.pipeline.roll_out import Rolled
-from skillsv.report import page, valuation_dict
 from skillsv.rollout import RunFolder
 from skillsv.settings import Settings, compile_options, settings_from
 
@@ -31,14 +28,6 @@ class Run:
     observations: tuple[Observation, ...]
     valuation: Valuation
     manifest: Mapping[str, Any]
-
-
-def publish(folder: RunFolder, run: Run) -> Path:
-    """Write the answer and its page into the run folder; returns the page's path."""
-    text = json.dumps(valuation_dict(run.valuation), indent=2)
-    folder.write(folder.valuation.name, text.encode())
-    html = page(run.valuation, run.compiled, run.records, confirmation=recorded_confirmation(folder))
-    return folder.write(folder.report.name, html.encode("utf-8", errors="replace"))
 
 
 def load_run(path: Path, changes: Mapping[str, Any] | None = None) -> Run:

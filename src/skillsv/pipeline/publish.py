@@ -1,0 +1,86 @@
+"""The answer on paper: valuation.json and report.html in the run folder, the same whoever writes them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from skillsv.decide import pruning_path
+from skillsv.model.coalition import Operator
+from skillsv.model.edit import EditPlan
+from skillsv.model.rollout import Rollout, RolloutKey
+from skillsv.pipeline.edit import tokens_of_kept
+from skillsv.pipeline.prepare import make_renderer
+from skillsv.pipeline.proofs import recorded_confirmation
+from skillsv.pipeline.run import Run
+from skillsv.report import page, valuation_dict
+from skillsv.report.marginals import marginals_by_unit
+from skillsv.report.transcripts import telling_places
+from skillsv.rollout import Ledger, RunFolder
+
+TRANSCRIPTS = 200_000
+"""Characters of transcripts that a page carries unless told otherwise."""
+
+
+def publish(folder: RunFolder, run: Run) -> Path:
+    """Write the answer and its page into the run folder; returns the page's path."""
+    folder.write(folder.valuation.name, json.dumps(valuation_dict(run.valuation), indent=2).encode())
+    return folder.write(folder.report.name, page_of(folder, run).encode("utf-8", errors="replace"))
+
+
+def page_of(folder: RunFolder, run: Run, *, transcripts: int = TRANSCRIPTS) -> str:
+    """The report page of a run with everything its folder knows, about so many characters of transcripts."""
+    confirmation = recorded_confirmation(folder)
+    return page(
+        run.valuation,
+        run.compiled,
+        run.records,
+        observations=run.observations,
+        edits=whole_path(run),
+        curves=confirmation.curves if confirmation else (),
+        confirmation=confirmation,
+        transcripts=readable_rollouts(folder, run, transcripts) if transcripts else (),
+        limit=transcripts,
+    )
+
+
+def whole_path(run: Run) -> EditPlan:
+    """The pruning path to its end: what the values promise for every length of the skill."""
+    renderer = make_renderer(run.compiled, run.settings)
+    values = {unit.id: unit.value.net.value for unit in run.valuation.units}
+    path = pruning_path(run.compiled, values, lambda kept: tokens_of_kept(renderer, kept))
+    verdicts = tuple(unit.verdict for unit in run.valuation.units)
+    return EditPlan(verdicts=verdicts, path=path, tokens=renderer.total_tokens)
+
+
+def readable_rollouts(folder: RunFolder, run: Run, limit: int) -> tuple[Rollout, ...]:
+    """The telling rollouts with their answers, from the ledger, about `limit` characters of them."""
+    if not folder.ledger.exists():
+        return ()
+    read: list[Rollout] = []
+    room = limit
+    with Ledger.open(folder.ledger, read_only=True) as ledger:
+        for key in _telling_keys(run):
+            rollout, detail = ledger.lookup([key]).get(key), ledger.detail(key)
+            if rollout is None or detail is None:
+                continue
+            read.append(replace(rollout, answer=detail.answer, transcript=detail.transcript))
+            room -= len(detail.transcript or detail.answer)
+            if room <= 0:
+                break
+    return tuple(read)
+
+
+def _telling_keys(run: Run) -> Iterator[RolloutKey]:
+    """In chains, where a unit made the largest difference; in an adaptive run, the whole skill's worst tasks first."""
+    agent, digests = run.manifest["agent"]["fingerprint"], run.manifest["panel_a"]
+    replicate = {step.tree: record.plan.replicate for record in run.records for step in record.steps}
+    for tree, task in telling_places(marginals_by_unit(run.records)):
+        yield RolloutKey(tree=tree, task=digests.get(task, ""), agent=agent, replicate=replicate.get(tree, 0))
+    everything = run.compiled.everything
+    whole = [item for item in run.observations if item.coalition == everything and item.score is not None]
+    tree = make_renderer(run.compiled, run.settings).render(everything, Operator.DELETE).digest if whole else ""
+    for item in sorted(whole, key=lambda item: (item.score or 0.0, item.task, item.replicate)):
+        yield RolloutKey(tree=tree, task=digests.get(item.task, ""), agent=agent, replicate=item.replicate)
