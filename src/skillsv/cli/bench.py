@@ -27,6 +27,12 @@ bench_app = cyclopts.App(
     result_action="return_value",
 )
 
+bench_app.command(
+    "skillsv.cli.bench_estimators:estimators",
+    name="estimators",
+    help="Compare estimators at equal rollouts on games with known values.",
+)
+
 
 @bench_app.command
 def planted(
