@@ -97,7 +97,7 @@ def test_without_a_limit_or_a_terminal_nothing_is_spent(tmp_path, monkeypatch, c
 
 
 def test_the_demo_ends_with_a_shorter_skill_its_diff_and_the_proof(tmp_path, capsys):
-    flags = ["--operators", "delete", "--method", "chain", "-k", "16", "-b", "8"]
+    flags = ["--operators", "delete", "--max-rollouts", "2400"]
     assert run(["demo", "--quiet", "--run-dir", str(tmp_path / "run"), *flags]) == 0
     said = capsys.readouterr().out
     assert "-- Anything that mentions `urgent` goes to queue `legal`" in said

@@ -27,8 +27,10 @@ COMMANDS = (
     ("status", "skillsv.cli.status:status", "Say how far a run is and what it has spent."),
     ("estimate", "skillsv.cli.estimate:estimate", "Estimate again from the records of a run, at no cost."),
     ("prune", "skillsv.cli.prune:prune", "Write a shorter skill, by the values of a run."),
+    ("refine", "skillsv.cli.refine:refine", "Let an editor rewrite a skill, by the values of a run, and prove it."),
     ("confirm", "skillsv.cli.confirm:confirm", "Prove a shorter skill on tasks that no value has seen."),
     ("report", "skillsv.cli.report:report", "Write the report page of a run."),
+    ("doctor", "skillsv.cli.doctor:doctor", "Try an agent with one tiny call, or serve a model on this machine."),
     ("bench", "skillsv.cli.bench:bench_app", "Run benchmarks with known or published answers."),
 )
 """The table of commands: name, where it lives, what it does. Nothing is imported until it is called."""

@@ -6,6 +6,7 @@ appraise   values, intervals, verdicts from the records                         
 run        reading a run again from its folder                                               free
 publish    valuation.json and report.html in the run folder                                  free
 edit       a shorter skill, from the values                                                  free
+refine     a rewritten skill: an editor's, checked, or duplicates merged                    free
 confirm    old against new and pruning curves, on tasks not seen before                      spends
 """
 
@@ -22,6 +23,7 @@ from skillsv.pipeline.prepare import Prepared, ValuationJob, forecast_of, prepar
 from skillsv.pipeline.probe import probe
 from skillsv.pipeline.proofs import proof_dict, recorded_confirmation
 from skillsv.pipeline.publish import page_of, publish
+from skillsv.pipeline.refine import Revision, refine_mechanically, refine_with
 from skillsv.pipeline.reopen import Again
 from skillsv.pipeline.roll_out import Rolled, roll_out
 from skillsv.pipeline.run import Run, load_run
@@ -33,6 +35,7 @@ __all__ = [
     "Prepared",
     "PreparedConfirmation",
     "Pruned",
+    "Revision",
     "Rolled",
     "Run",
     "ValuationJob",
@@ -50,5 +53,7 @@ __all__ = [
     "prune",
     "publish",
     "recorded_confirmation",
+    "refine_mechanically",
+    "refine_with",
     "roll_out",
 ]

@@ -1,0 +1,148 @@
+"""`skillsv refine`: a rewritten skill, checked and proved."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from skillsv.cli.again import SpendFlags
+from skillsv.cli.flags import Json
+from skillsv.errors import SettingsError
+
+if TYPE_CHECKING:
+    from skillsv.confirm import Proof
+    from skillsv.pipeline import Revision, Run
+
+
+def refine(
+    run: Annotated[Path, Parameter(help="The folder of a run.")],
+    /,
+    *,
+    editor: Annotated[
+        str | None, Parameter(help="model:PROVIDER:NAME, command:PROGRAM ... or python:FILE.py:name.")
+    ] = None,
+    mechanical: Annotated[bool, Parameter(negative=(), help="Merge duplicates and delete, without an editor.")] = False,
+    output: Annotated[Path, Parameter(name=["--output", "-o"], help="Write the new skill here.")],
+    force: Annotated[bool, Parameter(negative=(), help="Replace the output folder if it is there.")] = False,
+    diff: Annotated[bool, Parameter(negative=(), help="Show what changes.")] = False,
+    confirm: Annotated[bool, Parameter(negative="--no-confirm", help="Compare old and new on panel B.")] = True,
+    max_drop: Annotated[float | None, Parameter(help="Fail unless it is shown that no more points are lost.")] = None,
+    level: Annotated[float, Parameter(help="Confidence level, in percent or as a share.")] = 95,
+    json: Json = False,
+    spending: SpendFlags | None = None,
+) -> int:
+    """skillsv refine .skillsv/my-skill --editor "command:./edit.sh" -o my-new-skill --yes
+
+    Let an editor rewrite the skill with the values in hand: keep what is worth much, remove what is worth nothing or
+    harms, tighten what costs. What comes back is checked (it compiles, nothing dangles, the frontmatter is intact, it
+    is not longer), tried at most three times, and then compared with the old skill on panel B, once.
+    """
+    from skillsv.cli.printing import deliver, json_text, print_lines
+    from skillsv.cli.styles import styled_patch
+
+    flags = spending or SpendFlags()
+    if bool(editor) == mechanical:
+        raise SettingsError("a refinement is by --editor or --mechanical.", hint="Give one of them.")
+    if max_drop is not None and not confirm:
+        raise SettingsError("--max-drop is judged on panel B.", hint="Leave out --no-confirm.")
+    loaded = _agreed(run, flags, editor, confirm=confirm)
+    revision = _written(loaded, run, editor, output, force=force)
+    if diff:
+        print_lines(styled_patch(revision.before.contents, revision.after.contents))
+    proof = _confirmed(run, output, flags, level) if confirm else None
+    deliver(json_text(_table(revision, proof)) if json else "\n".join(_lines(revision, proof)) + "\n", None)
+    if proof is not None and max_drop is not None:
+        from skillsv.cli.confirm import require, share_of
+        from skillsv.confirm import Gate
+
+        require(proof, Gate(max_drop=max_drop / 100, level=share_of(level)))
+    return 0
+
+
+def _agreed(run: Path, flags: SpendFlags, editor: str | None, *, confirm: bool) -> Run:
+    """The run, after somebody agreed to what the confirmation will cost."""
+    from skillsv.pipeline import ConfirmJob, load_run, prepare_confirmation
+
+    asked = ["The editor is asked once, at most three times; what it costs is not known here."] if editor else []
+    if not confirm:
+        for line in asked:
+            print(line, file=sys.stderr)
+        return load_run(run)
+    prepared = prepare_confirmation(ConfirmJob(run=run, again=flags.again()))
+    flags.consent(prepared.forecast, asked)
+    return prepared.reopened.run
+
+
+def _revision(loaded: Run, run: Path, editor: str | None) -> Revision:
+    import anyio
+
+    from skillsv.agents import AgentOptions
+    from skillsv.agents.editor import make_editor
+    from skillsv.pipeline import refine_mechanically, refine_with
+    from skillsv.rollout import RunFolder
+
+    if editor is None:
+        return refine_mechanically(loaded)
+    settings = loaded.settings
+    options = AgentOptions(timeout=settings.timeout, forward_env=settings.forward_env)
+    return anyio.run(refine_with, loaded, make_editor(editor, options), RunFolder(run))
+
+
+def _written(loaded: Run, run: Path, editor: str | None, output: Path, *, force: bool) -> Revision:
+    """The new skill in its folder, with a patch beside it. A folder that cannot be written to stops it at once."""
+    from skillsv.pipeline import original_of
+    from skillsv.render.target import new_folder
+    from skillsv.report.patch import patch_lines
+    from skillsv.sandbox.workspace import write_tree
+
+    original = original_of(loaded, check=False)
+    with new_folder(output, skill=original, main=loaded.compiled.skill.main, force=force) as new:
+        revision = _revision(loaded, run, editor)
+        write_tree(revision.after, new)
+    patch = output.with_name(f"{output.name}.patch")
+    text = "".join(patch_lines(revision.before.contents, revision.after.contents))
+    patch.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
+    print(f"Wrote {output} and {patch}.", file=sys.stderr)
+    return revision
+
+
+def _confirmed(run: Path, skill: Path, flags: SpendFlags, level: float) -> Proof:
+    from skillsv.cli.confirm import keep, share_of
+    from skillsv.pipeline import ConfirmJob, confirm_versions, prepare_confirmation
+
+    prepared = prepare_confirmation(ConfirmJob(run=run, again=flags.again(), skill=skill, level=share_of(level)))
+    proof = flags.spend(lambda listener, stop: confirm_versions(prepared, listener, stop))
+    keep(prepared, proof)
+    return proof
+
+
+def _lines(revision: Revision, proof: Proof | None) -> Iterator[str]:
+    from skillsv.cli.confirm import certainty_line, confirmation_line
+
+    yield from (f"{gone} says what {stays} says: merged." for gone, stays in revision.merged)
+    if revision.tries > 1:
+        yield f"The editor was asked {revision.tries} times."
+    before, after = revision.tokens_before, revision.tokens_after
+    yield f"{after:,} of {before:,} tokens stay ({after / before if before else 1:.0%})."
+    if proof is not None:
+        yield confirmation_line(proof)
+        yield certainty_line(proof)
+        yield from (f"Note: {note}" for note in proof.notes)
+
+
+def _table(revision: Revision, proof: Proof | None) -> dict[str, Any]:
+    from skillsv.pipeline import proof_dict
+
+    return {
+        "schema": "skillsv.refined/1",
+        "tokens_before": revision.tokens_before,
+        "tokens_after": revision.tokens_after,
+        "tries": revision.tries,
+        "merged": [list(pair) for pair in revision.merged],
+        "removed": list(revision.removed),
+        "confirmation": None if proof is None else proof_dict(proof),
+    }

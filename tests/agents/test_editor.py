@@ -1,0 +1,63 @@
+import anyio
+import pytest
+
+from skillsv.agents import AgentOptions
+from skillsv.agents.editor import AgentEditor, make_editor
+from skillsv.errors import AgentFailure, SettingsError
+from skillsv.model.rollout import Outcome
+
+FILES = {"SKILL.md": b"# Old\n", "notes.md": b"notes\n", "logo.png": b"\x89PNG\xff\x00"}
+
+
+class Answers:
+    fingerprint = "answers/1"
+
+    def __init__(self, answer):
+        self.answer = answer
+        self.asked = ""
+
+    async def run(self, skill, task, replicate, workspace):
+        assert skill is None
+        self.asked = task.input
+        return Outcome(answer=self.answer)
+
+
+def edited(editor):
+    return anyio.run(editor.edit, dict(FILES), "Be brief.")
+
+
+def test_an_agents_answer_replaces_and_removes_files():
+    agent = Answers('Here:\n<file path="SKILL.md">\n# New\n</file>\n<remove path="notes.md"/>')
+    assert edited(AgentEditor(agent)) == {"SKILL.md": b"# New\n", "logo.png": FILES["logo.png"]}
+    assert "Be brief." in agent.asked
+    assert "# Old" in agent.asked
+    assert "PNG" not in agent.asked
+
+
+def test_an_answer_without_a_file_is_no_edit():
+    with pytest.raises(AgentFailure) as caught:
+        edited(AgentEditor(Answers("I would rather not.")))
+    assert caught.value.kind == "bad-output"
+
+
+def test_a_command_brings_back_no_links_and_sees_no_secrets(tmp_path, monkeypatch):
+    monkeypatch.setenv("SECRET_KEY", "hush-hush-hush")
+    script = tmp_path / "edit.sh"
+    script.write_text(
+        '#!/bin/sh\ncd "$SKILLSV_SKILL"\nln -s /etc/hostname linked.md\nrm notes.md\necho "${SECRET_KEY:-none}" > key.txt\n'
+    )
+    script.chmod(0o755)
+    found = edited(make_editor(f"command:{script}", AgentOptions()))
+    assert sorted(found) == ["SKILL.md", "key.txt", "logo.png"]
+    assert found["key.txt"] == b"none\n"
+
+
+def test_a_command_that_takes_too_long_is_ended(tmp_path):
+    with pytest.raises(AgentFailure, match="did not end"):
+        edited(make_editor("command:sleep 60", AgentOptions(timeout=0.2)))
+
+
+@pytest.mark.parametrize("spec", ["", "command:", "python", "planted:rules"])
+def test_what_is_no_editor_is_refused(spec):
+    with pytest.raises(SettingsError):
+        make_editor(spec)
