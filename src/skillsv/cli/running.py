@@ -23,6 +23,8 @@ from skillsv.rollout import Forecast, RunFolder, Stop
 from skillsv.rollout.adaptive import advise
 from skillsv.settings import Settings, compile_options
 
+PIPE_WIDTH = 120
+
 
 def run_valuation(job: ValuationJob, flags: RunFlags, *, json: bool, out: TextIO) -> int:
     """The main job from forecast to report; the exit code says whether it came to its end."""
@@ -121,6 +123,7 @@ def show(valuation: Valuation, page: Path, *, json: bool, out: TextIO) -> None:
         return
     from rich.console import Console
 
-    console = Console(file=out, highlight=False)
+    # A log or a pipe has no width of its own: give the words room.
+    console = Console(file=out, highlight=False, width=None if out.isatty() else PIPE_WIDTH)
     console.print(terminal_table(valuation, width=console.width, colour=console.is_terminal))
     console.print(f"Report: {page}", soft_wrap=True)

@@ -38,28 +38,29 @@ _STYLE = {
     Action.UNRESOLVED: "dim",
 }
 
+BAR = 21
+"""Columns of the small bar."""
+
 
 def terminal_table(valuation: Valuation, width: int = 100, colour: bool = True) -> RenderableType:  # noqa: FBT001, FBT002
     """Every unit with its value, interval, a small bar and its verdict; then the lift, the closure, the spending."""
     table = Table(box=box.SIMPLE_HEAD, width=width, pad_edge=False, header_style="bold" if colour else "")
-    bar_width = 21 if width >= 100 else 11
+    with_bar = width >= 100
+    table.add_column("line", justify="right", no_wrap=True)
     table.add_column("unit", ratio=1, no_wrap=True, overflow="ellipsis")
-    if width >= 120:
-        table.add_column("where", no_wrap=True)
     table.add_column("tokens", justify="right", no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)
-    table.add_column("95 % interval", no_wrap=True)
-    if width >= 80:
-        table.add_column("", width=bar_width, no_wrap=True)
+    table.add_column(f"{100 * valuation.settings.get('level', 0.95):.4g} % interval", no_wrap=True)
+    if with_bar:
+        table.add_column("", width=BAR, no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     reach = reach_of(unit.value.net for unit in execution(valuation))
     for unit in execution(valuation):
         style = _STYLE[unit.verdict.action] if colour else ""
-        cells = [Text(label(unit, 200))]
-        cells += [Text(where(unit), style="dim" if colour else "")] if width >= 120 else []
+        cells = [Text(str(unit.lines.first), style="dim" if colour else ""), Text(label(unit, 200))]
         cells += [Text(f"{unit.tokens:,}"), Text(points(unit.value.net.value), style=style)]
         cells += [Text(bounds(unit.value.net))]
-        cells += [Text(text_bar(unit.value.net, reach, bar_width), style=style)] if width >= 80 else []
+        cells += [Text(text_bar(unit.value.net, reach, BAR), style=style)] if with_bar else []
         cells += [Text(f"{MARK[unit.verdict.action]} {unit.verdict.action}", style=style)]
         table.add_row(*cells)
     return Group(table, *(Text(line) for line in _closing_lines(valuation)))
