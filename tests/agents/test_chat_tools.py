@@ -9,6 +9,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from fake_provider import say
 
 from skillsv.agents import AgentOptions, ChatOptions, make_agent
 from skillsv.errors import SettingsError
@@ -16,8 +17,6 @@ from skillsv.model.task import Task
 from skillsv.sandbox import bubblewrap
 
 pytest.importorskip("pydantic_ai", reason="the extra `models` is not installed")
-
-from tests.agents.conftest import say
 
 TASK = Task(id="t", input="Go.")
 SKILL = "---\nname: numbers\ndescription: Facts about\n  numbers.\n---\n\n- Six times seven is 42.\n"
