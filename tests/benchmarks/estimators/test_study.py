@@ -46,7 +46,7 @@ def test_the_table_the_bar_and_the_figure_come_out(trials):
     rows = summary.table(trials)
     assert {row.noise for row in rows} == {"T=0", "lapse"}
     late = study.LateNoise(noticed=4, runs=4, delay=50.0)
-    bar = summary.claims(trials, (300, 1200), late, [2.0, 2.1])
+    bar = summary.claims(trials, (300, 1200), late, 2.1)
     assert any("noise told apart" in line.text for line in bar)
     root = ET.fromstring(draw(rows))
     assert len(root.findall(".//{http://www.w3.org/2000/svg}path")) == 4

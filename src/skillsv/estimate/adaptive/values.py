@@ -9,7 +9,7 @@ import numpy as np
 from skillsv.estimate.adaptive.curve import OrderLadder
 from skillsv.estimate.adaptive.observed import Floats, Numbers, Scored
 from skillsv.estimate.adaptive.patterns import Effects, pattern_effects
-from skillsv.estimate.adaptive.surrogate import fit_surrogate
+from skillsv.estimate.adaptive.surrogate import COIN_LIKE, fit_surrogate
 
 DRAWS = 60
 SURROGATE_ORDERS = 100
@@ -23,9 +23,9 @@ WIDER = 1.3
 
 
 NARROWEST, EXTRA_ROLLOUTS, WIDEST = 0.72, 8.0, 2.0
-FAINT_NOISE, BY_NOISE = 0.4, 7.5
-"""Noisy agents: what the fit's own spread is multiplied by. Chosen likewise: with few rollouts a task the fit is surer
-than it should be; with many, or with little noise, it allows for more than is there."""
+FAINT_NOISE, BY_NOISE, BY_COINS = 0.4, 7.5, 2.5
+"""Noisy agents: what the fit's own spread is multiplied by. Chosen likewise: with few rollouts a task, or with scores
+that are nearly coins, the fit is surer than it should be; with little noise it allows for more than is there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,4 +108,5 @@ def _slopes(scored: Scored, tasks: int) -> Floats:
 
 def _widening(rollouts: float, noise: float) -> float:
     """The factor on the fit's spread for so many rollouts a task and this variance of a score around its chance."""
-    return min(NARROWEST + EXTRA_ROLLOUTS / rollouts, WIDEST) * min(FAINT_NOISE + BY_NOISE * noise, 1.0)
+    by_noise = min(FAINT_NOISE + BY_NOISE * noise, 1.0) + BY_COINS * max(noise - COIN_LIKE, 0.0)
+    return min(NARROWEST + EXTRA_ROLLOUTS / rollouts, WIDEST) * by_noise

@@ -26,7 +26,7 @@ from skillsv.rollout.walk import Policy
 POOL = 1000
 """Orders drawn for choosing what to ask; fewer for skills of hundreds of units."""
 
-IDLE_ROUNDS = 20
+IDLE_ROUNDS = 5
 """So many rounds without a question mean that all is known."""
 
 LOOK_AGAIN = 1.25
