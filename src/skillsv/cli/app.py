@@ -29,6 +29,8 @@ COMMANDS = (
     ("prune", "skillsv.cli.prune:prune", "Write a shorter skill, by the values of a run."),
     ("refine", "skillsv.cli.refine:refine", "Let an editor rewrite a skill, by the values of a run, and prove it."),
     ("confirm", "skillsv.cli.confirm:confirm", "Prove a shorter skill on tasks that no value has seen."),
+    ("pairs", "skillsv.cli.pairs:pairs", "Find units that say the same, and units that need each other."),
+    ("compare", "skillsv.cli.compare:compare", "Put two runs side by side, unit by unit."),
     ("report", "skillsv.cli.report:report", "Write the report page of a run."),
     ("doctor", "skillsv.cli.doctor:doctor", "Try an agent with one tiny call, or serve a model on this machine."),
     ("bench", "skillsv.cli.bench:bench_app", "Run benchmarks with known or published answers."),

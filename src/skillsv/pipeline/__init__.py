@@ -8,6 +8,7 @@ publish    valuation.json and report.html in the run folder                     
 edit       a shorter skill, from the values                                                  free
 refine     a rewritten skill: an editor's, checked, or duplicates merged                    free
 confirm    old against new and pruning curves, on tasks not seen before                      spends
+pairs      redundant and complementary units, suspected and tested                           spends
 """
 
 from skillsv.pipeline.appraise import appraise
@@ -19,6 +20,7 @@ from skillsv.pipeline.confirm import (
     prepare_confirmation,
 )
 from skillsv.pipeline.edit import REMOVABLE, Pruned, original_of, prune
+from skillsv.pipeline.pairs import PairsJob, prepare_pairs, try_pairs
 from skillsv.pipeline.prepare import Prepared, ValuationJob, forecast_of, prepare
 from skillsv.pipeline.probe import probe
 from skillsv.pipeline.proofs import proof_dict, recorded_confirmation
@@ -32,6 +34,7 @@ __all__ = [
     "REMOVABLE",
     "Again",
     "ConfirmJob",
+    "PairsJob",
     "Prepared",
     "PreparedConfirmation",
     "Pruned",
@@ -48,6 +51,7 @@ __all__ = [
     "page_of",
     "prepare",
     "prepare_confirmation",
+    "prepare_pairs",
     "probe",
     "proof_dict",
     "prune",
@@ -56,4 +60,5 @@ __all__ = [
     "refine_mechanically",
     "refine_with",
     "roll_out",
+    "try_pairs",
 ]

@@ -1,0 +1,78 @@
+"""`skillsv compare`: two runs side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from skillsv.cli.flags import Json
+
+if TYPE_CHECKING:
+    from skillsv.confirm.compare import SideBySide, UnitChange
+    from skillsv.pipeline import Run
+
+
+def compare(
+    first: Annotated[Path, Parameter(help="The folder of a run.")],
+    second: Annotated[Path, Parameter(help="The folder of another run.")],
+    /,
+    *,
+    json: Json = False,
+) -> int:
+    """skillsv compare .skillsv/my-skill .skillsv/my-shorter-skill
+
+    Put two runs side by side: two versions of a skill, or one skill with two agents. Units are matched by id, then by
+    text; every difference has its interval. Costs nothing.
+    """
+    from skillsv.cli.printing import deliver, json_text
+    from skillsv.confirm.compare import side_by_side
+    from skillsv.pipeline import load_run
+
+    one, other = load_run(first), load_run(second)
+    found = side_by_side(one.valuation, other.valuation)
+    notes = _notes(one, other)
+    if json:
+        deliver(json_text({"schema": "skillsv.comparison/1", **asdict(found), "notes": notes}), None)
+    else:
+        deliver("".join(f"{line}\n" for line in (*_lines(found), *(f"Note: {note}" for note in notes))), None)
+    return 0
+
+
+def _notes(one: Run, other: Run) -> list[str]:
+    notes = []
+    if one.manifest["panel_a"] != other.manifest["panel_a"]:
+        notes.append("The runs were valued on different tasks.")
+    if one.manifest["agent"]["fingerprint"] != other.manifest["agent"]["fingerprint"]:
+        notes.append("The runs were valued with different agents.")
+    if one.compiled.digest != other.compiled.digest:
+        notes.append("The runs are of different versions of the skill.")
+    return notes
+
+
+def _lines(found: SideBySide) -> Iterator[str]:
+    from skillsv.cli.confirm import points
+
+    share = found.tokens_after / found.tokens_before if found.tokens_before else 1.0
+    yield f"Tokens: {found.tokens_before:,} before, {found.tokens_after:,} after ({share:.0%})."
+    yield f"Lift: {points(found.lift_before)} before, {points(found.lift_after)} after."
+    score = points(found.full_change, signed=True)
+    yield f"Change of the lift {points(found.lift_change, signed=True)}, of the whole skill's score {score}."
+    for unit in found.units:
+        yield _line(unit)
+
+
+def _line(unit: UnitChange) -> str:
+    from skillsv.cli.confirm import points
+
+    if unit.net_after is None and unit.net_before is not None:
+        return f"{unit.before}: gone; it was worth {points(unit.net_before, signed=True)}."
+    if unit.net_before is None and unit.net_after is not None:
+        return f"{unit.after}: new; worth {points(unit.net_after, signed=True)}."
+    assert unit.change is not None
+    name = unit.before if unit.matched == "id" else f"{unit.before}, now {unit.after}"
+    told = "" if unit.change.low <= 0 <= unit.change.high else ", a real change"
+    return f"{name}: {points(unit.change, signed=True)}{told}."

@@ -1,0 +1,97 @@
+"""`skillsv pairs`: which units say the same, and which need each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from skillsv.cli.again import SpendFlags
+from skillsv.cli.flags import Json
+from skillsv.errors import SettingsError
+
+if TYPE_CHECKING:
+    from skillsv.confirm.pairs import Suspicion, Tested
+
+_SAID = {
+    "redundant": "redundant: either one alone does the work of both",
+    "complementary": "complementary: neither does its work without the other",
+    "independent": "independent",
+    "unresolved": "unresolved",
+}
+
+
+def pairs(
+    run: Annotated[Path, Parameter(help="The folder of a run.")],
+    /,
+    *,
+    pair: Annotated[tuple[str, ...], Parameter(negative=(), help="Two unit ids, A,B; may be given again.")] = (),
+    most: Annotated[int, Parameter(help="Test at most so many suspected pairs.")] = 5,
+    window: Annotated[int, Parameter(name=["--window", "-b"], help="Tasks of panel A to test on.")] = 48,
+    replicates: Annotated[int | None, Parameter(help="Rollouts per task and version [1, or 3 if noisy].")] = None,
+    list_only: Annotated[bool, Parameter(name="--list", negative=(), help="Only list suspects, at no cost.")] = False,
+    json: Json = False,
+    spending: SpendFlags | None = None,
+) -> int:
+    """skillsv pairs .skillsv/my-skill --max-rollouts 500
+
+    Find units that stand in for each other, and units that need each other. Suspects come from the records of the run:
+    units whose effect depends on whether the other was there. Each is then tested on tasks of panel A: without one,
+    without the other, without both.
+    """
+    from skillsv.cli.printing import deliver, json_text
+    from skillsv.pipeline import PairsJob, prepare_pairs, try_pairs
+
+    flags = spending or SpendFlags()
+    if most < 1 or window < 2 or (replicates is not None and replicates < 1):
+        raise SettingsError("a test needs a pair, two tasks and a replicate.", hint="Try --most 5 --window 48.")
+    job = PairsJob(
+        run=run,
+        again=flags.again(),
+        pairs=tuple(_two(text) for text in pair),
+        most=most,
+        window=window,
+        replicates=replicates,
+    )
+    prepared = prepare_pairs(job)
+    tested: tuple[Tested, ...] = ()
+    if prepared.pairs and not list_only:
+        flags.consent(prepared.forecast)
+        tested = flags.spend(lambda listener, stop: try_pairs(prepared, listener, stop))
+    if json:
+        table = {
+            "schema": "skillsv.pairs/1",
+            "suspected": [asdict(each) for each in prepared.suspicions],
+            "tested": [asdict(each) for each in tested],
+        }
+        deliver(json_text(table), None)
+    else:
+        deliver("".join(f"{line}\n" for line in _lines(prepared.suspicions, tested)), None)
+    return 0
+
+
+def _two(text: str) -> tuple[str, str]:
+    names = [word.strip() for word in text.split(",")]
+    if len(names) != 2 or not all(names):
+        raise SettingsError(f"--pair {text} does not name two units.", hint="Write A,B.")
+    return names[0], names[1]
+
+
+def _lines(suspicions: tuple[Suspicion, ...], tested: tuple[Tested, ...]) -> Iterator[str]:
+    from skillsv.cli.confirm import points
+
+    if not suspicions and not tested:
+        yield "No pair is suspicious: no unit's effect depends on whether another one was there."
+    for each in suspicions if not tested else ():
+        kind = "redundant" if each.score < 0 else "complementary"
+        yield f"{each.first} and {each.second}: perhaps {kind} ({abs(each.score):.1f} standard errors)."
+    for found in tested:
+        yield f"{found.first} and {found.second}: {_SAID[found.relation]}."
+        yield (
+            f"  loss without the first {points(found.without_first)}, the second {points(found.without_second)}, both "
+            f"{points(found.without_both)}; interaction {points(found.interaction, signed=True)} points, "
+            f"{found.tasks} tasks."
+        )
