@@ -59,8 +59,8 @@ def free_port() -> int:
 class LocalServer:
     """The server as a child process: `with LocalServer(gguf) as server: ... server.base_url`.
 
-    One request at a time and one thread: answers then do not depend on what else is asked at the moment, and a busy
-    machine does not slow it down out of proportion (threads of llama.cpp wait for each other by spinning).
+    One request at a time, so that answers do not depend on what else is asked at the moment. One thread, because a
+    busy machine would slow down more of them out of proportion (threads of llama.cpp wait for each other by spinning).
     """
 
     def __init__(self, gguf: Path, *, port: int | None = None) -> None:
@@ -156,6 +156,10 @@ def serve(gguf: str, port: int) -> None:
     settings.n_ctx = CONTEXT_TOKENS
     settings.n_parallel = 1
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = 1
+    # With flash attention or repacked weights the numbers depend on how much of a prompt was cached, and with them,
+    # at temperature 0, now and then an answer. Without, a prompt has one answer, whatever was asked before it.
+    settings.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
+    settings.no_extra_bufts = True
     settings.verbosity = 0
     server = xllamacpp.Server(settings)  # serves as long as it is referred to
     threading.Event().wait()

@@ -123,7 +123,9 @@ class ChatAgent:
                 self._model(), messages, model_settings=settings, model_request_parameters=parameters
             )
         except (AgentRunError, UserError) as error:
-            raise trouble_of(error) from None  # the cause may hold a key in its words
+            raise trouble_of(
+                error, self._chat.base_url or self._name
+            ) from None  # the cause may hold a key in its words
         except IndexError:  # the library does not look whether a choice is there
             raise AgentFailure("the provider's answer holds no choice.", kind=FailureKind.BAD_OUTPUT) from None
         if response.finish_reason == "content_filter":

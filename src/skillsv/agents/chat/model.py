@@ -23,7 +23,8 @@ def make_model(name: str, base_url: str | None) -> Model:
     try:
         return infer_model(name)
     except (UserError, ValueError, ImportError) as error:
-        raise SettingsError(f"the model `{name}` cannot be used: {redacted(str(error))}") from None
+        first = redacted(str(error)).split(". ")[0].rstrip(".")  # the rest advertises other ways to use the library
+        raise SettingsError(f"the model `{name}` cannot be used: {first}.") from None
 
 
 def _compatible(name: str, base_url: str) -> Model:

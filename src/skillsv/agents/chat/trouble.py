@@ -36,18 +36,18 @@ HOPELESS: tuple[tuple[type[Exception], str], ...] = (
 """What fails for every rollout alike: the run ends at once instead of retrying."""
 
 
-def trouble_of(error: provider.AgentRunError | provider.UserError) -> SkillSVError:
-    """The error as the runner understands it, without any key in its words."""
+def trouble_of(error: provider.AgentRunError | provider.UserError, place: str) -> SkillSVError:
+    """The error as the runner understands it, without any key in its words. `place` is the model or its server."""
     said = _said(error)
     if isinstance(error, provider.UserError):
         return SettingsError(f"the model cannot be used like this: {said}")
     for kind_of_error, hint in HOPELESS:
         if isinstance(error, kind_of_error):
-            return Unavailable(f"the provider will not serve any rollout: {said}", hint=hint)
+            return Unavailable(f"{place} will not serve any rollout: {said}", hint=hint)
     kind = next((kind for fits, kind in KINDS if isinstance(error, fits)), FailureKind.CRASH)
     if kind in {FailureKind.BAD_REQUEST, FailureKind.OVERLOAD} and _TOO_LONG.search(said):
         kind = FailureKind.CONTEXT_OVERFLOW
-    return AgentFailure(f"the provider failed: {said}", kind=kind, retry_after=getattr(error, "retry_after", None))
+    return AgentFailure(f"{place} failed: {said}", kind=kind, retry_after=getattr(error, "retry_after", None))
 
 
 def _said(error: Exception) -> str:
