@@ -50,9 +50,9 @@ def ask(server, skill, question, *, cache=True):
 def test_an_answer_does_not_depend_on_what_was_asked_before(server):
     cold, nothing = ask(server, SKILL, QUESTION, cache=False)
     ask(server, SKILL, "Hello?")
-    warm, most = ask(server, SKILL, QUESTION)
+    warm, much = ask(server, SKILL, QUESTION)
     ask(server, SKILL.replace("- The ferry to Marrow Island is called the Saltwhistle.\n", ""), QUESTION)
-    after_another, some = ask(server, SKILL, QUESTION)
-    assert nothing < some < most, "the cache was used, and each time differently"
+    after_another, more = ask(server, SKILL, QUESTION)
+    assert len({nothing, much, more}) == 3, "the cache was used, and each time differently"
     assert warm == cold
     assert after_another == cold
