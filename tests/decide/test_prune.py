@@ -98,3 +98,30 @@ def test_nothing_that_should_stay_goes_along(compiled):
     assert removable(compiled, verdicts, both) == {four}
     assert removable(compiled, verdicts, frozenset({Action.HARMFUL})) == frozenset()
     assert one not in removable(compiled, verdicts, both)
+
+
+def test_of_two_that_say_the_same_one_goes_for_nothing_and_the_other_is_worth_both(compiled):
+    one, other, three, four = (by_words(compiled, word) for word in ("one.", "two.", "three.", "four."))
+    values = dict.fromkeys(compiled.execution, 1.0) | {one: 0.3, other: 0.3, three: 0.4, four: 0.5}
+    plain = [step.unit for step in pruning_path(compiled, values, tokens)]
+    assert plain[:2] == [other, one]
+    partners = {one: (other, 0.0, 2.0), other: (one, 0.0, 2.0)}
+    aware = pruning_path(compiled, values, tokens, partners=partners)
+    assert [step.unit for step in aware][:4] == [other, three, four, one]
+    assert [step.lost_value for step in aware][:4] == pytest.approx([0.0, 0.4, 0.9, 1.5])
+
+
+def test_of_two_that_need_each_other_the_second_follows_the_first(compiled):
+    one, other, three, four = (by_words(compiled, word) for word in ("one.", "two.", "three.", "four."))
+    values = dict.fromkeys(compiled.execution, 1.0) | {one: 0.3, four: 0.35, three: 0.4, other: 0.45}
+    partners = {one: (other, 1.0, 0.0), other: (one, 1.0, 0.0)}
+    assert [step.unit for step in pruning_path(compiled, values, tokens, partners=partners)][:2] == [one, other]
+
+
+def test_a_value_that_counts_its_dependants_is_taken_as_it_is(compiled):
+    lead, one, two = (by_words(compiled, word) for word in ("Say these:", "one.", "two."))
+    values = dict.fromkeys(compiled.execution, 1.0) | {lead: 0.1, one: 0.2, two: 0.2}
+    first = pruning_path(compiled, values, tokens, additive=False)[0]
+    assert first.unit == lead
+    assert set(first.removed) == {lead, one, two}
+    assert first.lost_value == pytest.approx(0.1)

@@ -70,6 +70,37 @@ class _Turn:
     change: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Leanings:
+    """Changes of each unit (rows) while each other one (columns) was there and while it was not, and their squares."""
+
+    units: tuple[str, ...]
+    present: Floats
+    absent: Floats
+    squares: Floats
+
+    def scores(self) -> Floats:
+        """How far the changes of two units lean to the other's presence, in standard errors of chance."""
+        lean = self.present - self.absent
+        total = np.sqrt(self.squares[:, None] + self.squares[None, :])
+        scores: Floats = np.divide(lean + lean.T, total, out=np.zeros_like(lean), where=total > 0)
+        return scores
+
+
+def _leanings(units: tuple[str, ...], turns: Iterable[_Turn]) -> _Leanings:
+    place = {unit: number for number, unit in enumerate(units)}
+    present, absent = np.zeros((len(units), len(units))), np.zeros((len(units), len(units)))
+    squares = np.zeros(len(units))
+    for turn in turns:
+        row = place.get(turn.unit)
+        if row is not None:
+            there = np.array([unit in turn.before for unit in units])
+            present[row] += turn.change * there
+            absent[row] += turn.change * ~there
+            squares[row] += turn.change**2
+    return _Leanings(units, present, absent, squares)
+
+
 def suspected(
     compiled: CompiledSkill, records: Sequence[ChainRecord], observations: Sequence[Observation]
 ) -> list[Suspicion]:
@@ -77,8 +108,12 @@ def suspected(
 
     Were two units independent, the other would be present at half of the changes of one, whatever their size.
     """
-    units = compiled.execution
-    scores = _leanings(units, (*_chain_turns(records), *_observed_turns(observations)))
+    turns = (*_chain_turns(records), *_observed_turns(observations))
+    return _suspected(compiled, _leanings(compiled.execution, turns))
+
+
+def _suspected(compiled: CompiledSkill, leanings: _Leanings) -> list[Suspicion]:
+    scores, units = leanings.scores(), leanings.units
     rows, columns = np.nonzero(np.triu(np.abs(scores) >= SUSPICIOUS, k=1))
     found = [
         Suspicion(first=units[one], second=units[other], score=float(scores[one, other]))
@@ -88,18 +123,30 @@ def suspected(
     return sorted(found, key=lambda each: -abs(each.score))
 
 
-def _leanings(units: Sequence[str], turns: Iterable[_Turn]) -> Floats:
-    """How far the changes of two units lean to the other's presence, in standard errors of chance."""
-    place = {unit: number for number, unit in enumerate(units)}
-    lean, squares = np.zeros((len(units), len(units))), np.zeros(len(units))
-    for turn in turns:
-        row = place.get(turn.unit)
-        if row is not None:
-            lean[row] += turn.change * np.where([unit in turn.before for unit in units], 1.0, -1.0)
-            squares[row] += turn.change**2
-    total = np.sqrt(squares[:, None] + squares[None, :])
-    scores: Floats = np.divide(lean + lean.T, total, out=np.zeros_like(lean), where=total > 0)
-    return scores
+def partners_of(
+    compiled: CompiledSkill, records: Sequence[ChainRecord], observations: Sequence[Observation]
+) -> dict[str, tuple[str, float, float]]:
+    """For a unit its partner, and how many times its value it is worth while the partner is there, and once it is gone.
+
+    Orders put each of two first equally often: a redundant unit is worth nothing beside its twin and twice its value
+    without it; of a complementary pair the first to go takes along what both were worth, half of it counted for each,
+    and the second is worth nothing then. Neighbours of a twin look like twins, too, because sections enter together; so
+    each unit has one partner at most, the one that it is most suspicious with, and only if both agree.
+    """
+    leanings = _leanings(compiled.execution, (*_chain_turns(records), *_observed_turns(observations)))
+    place = {unit: number for number, unit in enumerate(leanings.units)}
+    best: dict[str, str] = {}
+    for pair in _suspected(compiled, leanings):
+        best.setdefault(pair.first, pair.second)
+        best.setdefault(pair.second, pair.first)
+    found = {}
+    for one, other in best.items():
+        there = leanings.present[place[one], place[other]]
+        total = there + leanings.absent[place[one], place[other]]
+        if best[other] == one and total > 0:
+            share = float(np.clip(there / total, 0, 1))
+            found[one] = (other, min(1.0, 2 * share), 2 - 2 * share)
+    return found
 
 
 def _tied(compiled: CompiledSkill, one: str, other: str) -> bool:

@@ -14,6 +14,9 @@ from skillsv.model.value import Action, Verdict
 CountTokens = Callable[[Coalition], int]
 """The tokens of what a coalition renders to."""
 
+Partners = Mapping[str, tuple[str, float, float]]
+"""A unit's partner, and the factors of the unit's value while the partner is there and once it is gone."""
+
 
 def pruning_path(
     compiled: CompiledSkill,
@@ -22,12 +25,15 @@ def pruning_path(
     among: Iterable[str] | None = None,
     *,
     additive: bool = True,
+    partners: Partners | None = None,
 ) -> tuple[PruneStep, ...]:
     """Remove units in ascending value until none of `among` (all execution units) is left.
 
     A removed unit takes along everything that needs it (its reverse closure), so what counts is the value of all that
     goes: a lead-in worth nothing stands as long as its list is worth something. Ties go to the later unit. A value that
     counts its dependants already (Closure-LOO) is not `additive`: it stands for all that goes, as it is.
+    `partners` let the value of a unit follow what is left: one of two that say the same goes for nothing, and then the
+    other is worth what both were.
     """
     place = {unit: index for index, unit in enumerate(compiled.execution)}
     left = {unit for unit in (compiled.execution if among is None else among) if unit in place}
@@ -37,7 +43,8 @@ def pruning_path(
     while left:
         going = {unit: closures[unit] & kept for unit in left}
         counted = {unit: sorted(gone) if additive else (unit,) for unit, gone in going.items()}
-        loss = {unit: sum(values.get(other, 0.0) for other in gone) for unit, gone in counted.items()}
+        now = _given(values, kept, partners or {})
+        loss = {unit: sum(now.get(other, 0.0) for other in gone) for unit, gone in counted.items()}
         unit = min(left, key=lambda each: (loss[each], -place[each]))
         kept -= going[unit]
         left -= going[unit]
@@ -54,6 +61,14 @@ def pruning_path(
             )
         )
     return tuple(steps)
+
+
+def _given(values: Mapping[str, float], kept: Coalition, partners: Partners) -> Mapping[str, float]:
+    """The values with every unit's partner present or gone, as it is now."""
+    now = dict(values)
+    for unit, (partner, present, gone) in partners.items():
+        now[unit] = now.get(unit, 0.0) * (present if partner in kept else gone)
+    return now
 
 
 def removable(compiled: CompiledSkill, verdicts: Iterable[Verdict], actions: frozenset[Action]) -> frozenset[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skillsv.compile import compile_skill
+from skillsv.confirm.pairs import partners_of
 from skillsv.decide import Goal, how_far, pruning_path, removable
 from skillsv.errors import RecordsError
 from skillsv.model.coalition import Coalition, Operator, Rendering
@@ -42,7 +43,8 @@ def prune(run: Run, goal: Goal | None, actions: frozenset[Action] = REMOVABLE) -
     among = None
     if goal is None:
         among = removable(run.compiled, (unit.verdict for unit in run.valuation.units), actions)
-    path = pruning_path(run.compiled, values, lambda kept: tokens_of_kept(renderer, kept), among)
+    partners = partners_of(run.compiled, run.records, run.observations)
+    path = pruning_path(run.compiled, values, lambda kept: tokens_of_kept(renderer, kept), among, partners=partners)
     steps = path if goal is None else path[: how_far(path, goal)]
     everything = run.compiled.everything
     after = renderer.render(steps[-1].kept if steps else everything, Operator.DELETE)

@@ -11,6 +11,7 @@ import numpy as np
 from skillsv.agents import make_agent
 from skillsv.baselines import closure_loo, closure_loo_requests, judge_ranking, judge_tasks, random_ranking
 from skillsv.baselines.judge import read_score
+from skillsv.confirm.pairs import partners_of
 from skillsv.decide import pruning_path
 from skillsv.errors import SettingsError, VerifierFailure
 from skillsv.model.coalition import Coalition, Operator
@@ -131,4 +132,6 @@ def paths(run: Run, method: str, rankings: Sequence[Ranking]) -> list[tuple[Prun
         return known[kept]
 
     values = ({unit: value.value for unit, value in ranking.values.items()} for ranking in rankings)
-    return [pruning_path(run.compiled, each, tokens, additive=method in _ADDITIVE) for each in values]
+    partners = partners_of(run.compiled, run.records, run.observations) if method == "skillsv" else None
+    additive = method in _ADDITIVE
+    return [pruning_path(run.compiled, each, tokens, additive=additive, partners=partners) for each in values]
