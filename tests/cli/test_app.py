@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -53,3 +54,33 @@ def test_start_up_leaves_heavy_parts_alone(arguments, request):
         [sys.executable, "-c", program, *arguments], cwd=request.config.rootpath, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("command", ["compile", "lint"])
+def test_a_result_never_lands_in_the_skill(command, tmp_path, capsys):
+    skill = tmp_path / "skill"
+    skill.mkdir()
+    (skill / "SKILL.md").write_text("- One.\n")
+    assert run([command, str(skill), "--json", "-o", str(skill / "SKILL.md")]) == 2
+    assert "inside the skill" in capsys.readouterr().err
+    assert (skill / "SKILL.md").read_text() == "- One.\n"
+
+
+def test_a_stdout_that_takes_nothing_is_one_sentence(request):
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "skillsv", "compile", "examples/support-desk", "--json"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=request.config.rootpath)
+    assert done.returncode == 1
+    assert "No space left" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_mistake_of_ours_is_said_and_not_dumped(monkeypatch, capsys, tmp_path):
+    def broken(*_):
+        raise ValueError("seven is not a colour")
+
+    monkeypatch.setattr("skillsv.compile.compile_skill", broken)
+    assert run(["compile", str(tmp_path)]) == 1
+    printed = capsys.readouterr().err
+    assert "seven is not a colour" in printed
+    assert "Traceback" not in printed

@@ -19,7 +19,7 @@ def skill(tmp_path):
 
 
 def write(target, skill, text="new", **options):
-    with new_folder(target, skill=skill, main="SKILL.md", **options) as folder:
+    with new_folder(target, skill=skill, **options) as folder:
         (folder / "SKILL.md").write_text(text)
 
 
@@ -52,10 +52,16 @@ def test_what_exists_is_kept_unless_forced(skill, tmp_path):
     assert not leftovers(tmp_path)
 
 
-def test_force_replaces_renderings_only(skill, tmp_path):
+def test_force_replaces_folders_but_not_where_people_live(skill, tmp_path, monkeypatch):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "keep.txt").write_text("k")
+    write(other, skill, force=True)
+    assert [path.name for path in other.iterdir()] == ["SKILL.md"]
     home = tmp_path / "home"
     home.mkdir()
     (home / "diary.txt").write_text("dear diary")
+    monkeypatch.setenv("HOME", str(home))
     file = tmp_path / "file"
     file.write_text("x")
     link = tmp_path / "link"
@@ -89,7 +95,7 @@ def test_trouble_while_writing_leaves_nothing(skill, tmp_path):
     for error in (OSError(28, "No space left on device"), KeyboardInterrupt()):
         with (  # noqa: PT012 - the fault is inside the block
             pytest.raises((OutputError, KeyboardInterrupt)),
-            new_folder(target, skill=skill, main="SKILL.md", force=True) as folder,
+            new_folder(target, skill=skill, force=True) as folder,
         ):
             (folder / "SKILL.md").write_text("half")
             raise error

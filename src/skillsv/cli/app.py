@@ -6,7 +6,8 @@ import difflib
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import cyclopts
 
@@ -57,22 +58,15 @@ def build_app(chosen: str = "") -> cyclopts.App:
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code. Tests call this directly."""
     words = [word for word in arguments if word != "--debug"]
-    debug = len(words) < len(arguments)
     if words and not words[0].startswith("-") and words[0] not in COMMAND_NAMES:
         return _unknown_command(words[0])
     try:
         result = build_app(*words[:1])(words, exit_on_error=False, print_error=False)
-    except cyclopts.CycloptsError as trouble:
-        return _usage_error(trouble)
-    except SkillSVError as trouble:
-        return _failure(trouble, debug=debug)
-    except KeyboardInterrupt:
-        _say("Interrupted. What had finished is saved; the same command resumes.")
-        return INTERRUPTED
-    except BrokenPipeError:
-        # The reader (head, less) went away: not an error. Keep the interpreter from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        sys.stdout.flush()  # a full disk shows here, not in the interpreter's last breath
+    except (Exception, KeyboardInterrupt) as trouble:  # noqa: BLE001 - the edge of the program: trouble becomes words
+        if len(words) < len(arguments):
+            traceback.print_exception(trouble)
+        return next(explain(trouble) for kind, explain in EXPLANATIONS if isinstance(trouble, kind))
     return result if isinstance(result, int) else 0
 
 
@@ -88,17 +82,56 @@ def _unknown_command(word: str) -> int:
     return USAGE_ERROR
 
 
-def _usage_error(trouble: cyclopts.CycloptsError) -> int:
+def _usage_error(trouble: BaseException) -> int:
     _say(f"skillsv: {' '.join(str(trouble).split())}")
     _say("Run 'skillsv --help', or 'skillsv COMMAND --help', to see what is there.")
     return USAGE_ERROR
 
 
-def _failure(trouble: SkillSVError, *, debug: bool) -> int:
-    if debug:
-        traceback.print_exception(trouble)
+def _failure(trouble: BaseException) -> int:
     _say(f"skillsv: {trouble}")
-    return trouble.exit_code
+    return getattr(trouble, "exit_code", SkillSVError.exit_code)
+
+
+def _interrupted(_: BaseException) -> int:
+    _say("Interrupted. What had finished is saved; the same command resumes.")
+    return INTERRUPTED
+
+
+def _reader_gone(_: BaseException) -> int:
+    """The reader (head, less) went away: not an error."""
+    _silence_stdout()
+    return 0
+
+
+def _system_error(trouble: BaseException) -> int:
+    _silence_stdout()
+    place = f"{trouble.filename}: " if isinstance(trouble, OSError) and trouble.filename else ""
+    _say(f"skillsv: {place}{getattr(trouble, 'strerror', None) or trouble}.")
+    return SkillSVError.exit_code
+
+
+def _mistake(trouble: BaseException) -> int:
+    _say(f"skillsv: a mistake of skillsv itself: {type(trouble).__name__}: {trouble}")
+    _say("Run the same command with --debug to see where, and please report it.")
+    return SkillSVError.exit_code
+
+
+EXPLANATIONS: tuple[tuple[type[BaseException], Callable[[BaseException], int]], ...] = (
+    (cyclopts.CycloptsError, _usage_error),
+    (SkillSVError, _failure),
+    (KeyboardInterrupt, _interrupted),
+    (BrokenPipeError, _reader_gone),
+    (OSError, _system_error),
+    (Exception, _mistake),
+)
+"""What is said about each kind of trouble, the first that fits."""
+
+
+def _silence_stdout() -> None:
+    """Keep the interpreter from complaining about stdout once more at its end."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(message: str) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from skillsv.cli.flags import CompileFlags, Json
-from skillsv.cli.printing import deliver, json_text, print_lines
+from skillsv.cli.printing import deliver, json_text, print_lines, refuse_inside
 from skillsv.errors import SettingsError
 from skillsv.model.skill import CompiledSkill
 
@@ -30,6 +30,7 @@ def compile_(
 
     if json and graph:
         raise SettingsError("--json and --graph ask for two results at once.", hint="Give one of them.")
+    refuse_inside(output, skill)
     compiled = compile_skill(skill, (flags or CompileFlags()).options(skill))
     if json or graph or output:
         deliver(_document(compiled, json=json, graph=graph), output)

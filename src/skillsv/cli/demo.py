@@ -61,7 +61,7 @@ def show_shorter(run: Path, *, quiet: bool) -> None:
     prepared = prepare_confirmation(ConfirmJob(run=run))
     pruned = shorten(prepared.reopened.run, None)
     place = run / "shorter"
-    with new_folder(place, skill=example_folder(), main=pruned.after.main, force=True) as new:
+    with new_folder(place, skill=example_folder(), force=True) as new:
         write_tree(pruned.after, new)
     deliver(f"\nWithout what is worthless or harmful ({len(pruned.removed)} units):\n\n", None)
     print_lines(styled_patch(pruned.before.contents, pruned.after.contents))

@@ -13,7 +13,7 @@ from cyclopts import Parameter
 
 from skillsv import __version__
 from skillsv.cli.flags import CompileFlags, Json
-from skillsv.cli.printing import Line, deliver, json_text, print_lines
+from skillsv.cli.printing import Line, deliver, json_text, print_lines, refuse_inside
 from skillsv.errors import SettingsError, SkillError
 from skillsv.model.skill import Finding, Severity
 
@@ -48,6 +48,8 @@ def lint(
     """
     if json and format not in {None, "json"}:
         raise SettingsError(f"--json and --format {format} ask for two results at once.", hint="Give one of them.")
+    for skill in skills:
+        refuse_inside(output, skill)
     linted, missing = _look_at(skills, flags or CompileFlags())
     form = "json" if json else format or "text"
     if form == "text" and output is None:

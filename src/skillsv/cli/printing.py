@@ -36,6 +36,12 @@ def json_text(value: Any) -> str:
         raise OutputError("The result nests too deeply for JSON.", hint="Flatten the folders of the skill.") from None
 
 
+def refuse_inside(output: Path | None, skill: Path) -> None:
+    """A result never lands in the skill it was made from, least of all over one of its files."""
+    if output is not None and output.resolve().is_relative_to(skill.resolve()):
+        raise OutputError("This is inside the skill.", where=str(output), hint="Choose another file with -o.")
+
+
 def deliver(text: str, path: Path | None) -> None:
     """Write the text to the file, or to stdout where none was given."""
     if path is None:

@@ -69,7 +69,7 @@ def _write(run: Run, pruned: Pruned, output: Path | None, *, in_place: bool, for
     if in_place:
         _change_in_place(original_of(run), pruned)
     elif output is not None:
-        with new_folder(output, skill=original_of(run, check=False), main=pruned.after.main, force=force) as new:
+        with new_folder(output, skill=original_of(run, check=False), force=force) as new:
             write_tree(pruned.after, new)
         place = output.with_name(f"{output.name}.patch")
         place.write_text(patch, encoding="utf-8", errors="surrogateescape", newline="")

@@ -100,7 +100,7 @@ def _written(loaded: Run, run: Path, editor: str | None, output: Path, *, force:
     from skillsv.sandbox.workspace import write_tree
 
     original = original_of(loaded, check=False)
-    with new_folder(output, skill=original, main=loaded.compiled.skill.main, force=force) as new:
+    with new_folder(output, skill=original, force=force) as new:
         revision = _revision(loaded, run, editor)
         write_tree(revision.after, new)
     patch = output.with_name(f"{output.name}.patch")

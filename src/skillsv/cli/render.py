@@ -72,7 +72,7 @@ def _write(rendering: Rendering, output: Path, skill: Path, *, force: bool) -> N
     from skillsv.render.target import new_folder
     from skillsv.sandbox.workspace import write_tree
 
-    with new_folder(output, skill=skill, main=rendering.main, force=force) as folder:
+    with new_folder(output, skill=skill, force=force) as folder:
         try:
             write_tree(rendering, folder)
         except RolloutError as trouble:

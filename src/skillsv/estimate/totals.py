@@ -32,7 +32,7 @@ def section_values(
 ) -> tuple[SectionValue, ...]:
     """The value tree: for every section with units below it the sum of their net effects, not a new estimate."""
     rows = []
-    for section, below in zip(compiled.sections, _units_below(compiled), strict=True):
+    for section, below in zip(compiled.sections, units_below(compiled), strict=True):
         if below:
             members = np.zeros(len(values), dtype=np.bool_)
             members[below] = True
@@ -43,7 +43,7 @@ def section_values(
     return tuple(rows)
 
 
-def _units_below(compiled: CompiledSkill) -> list[list[int]]:
+def units_below(compiled: CompiledSkill) -> list[list[int]]:
     """Columns of the execution units in each section's subtree; a unit of several places counts where they meet."""
     homes: dict[str, set[int]] = {}
     for layout in compiled.layouts:

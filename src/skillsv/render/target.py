@@ -12,12 +12,12 @@ from skillsv.errors import OutputError
 
 
 @contextmanager
-def new_folder(target: Path, *, skill: Path, main: str, force: bool = False) -> Iterator[Path]:
+def new_folder(target: Path, *, skill: Path, force: bool = False) -> Iterator[Path]:
     """Yields a folder to write into; it becomes `target` when the block ends well, else nothing is left of it.
 
     `skill` is where the skill was read from: nothing is written into it, and nothing that holds it is replaced.
     """
-    _check(target, skill, main, force=force)
+    _check(target, skill, force=force)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as beside:
@@ -32,7 +32,7 @@ def new_folder(target: Path, *, skill: Path, main: str, force: bool = False) -> 
         raise OutputError(f"{reason}.", where=str(target), hint="Choose another folder with -o.") from trouble
 
 
-def _check(target: Path, skill: Path, main: str, *, force: bool) -> None:
+def _check(target: Path, skill: Path, *, force: bool) -> None:
     place, source = target.resolve(), skill.resolve()
     if place.is_relative_to(source) and not source.is_file():
         raise OutputError("This is inside the skill.", where=str(target), hint="Choose a folder outside it with -o.")
@@ -49,11 +49,11 @@ def _check(target: Path, skill: Path, main: str, *, force: bool) -> None:
         raise OutputError(
             "This exists already; it was left as it is.", where=str(target), hint="Replace it with --force."
         )
-    if not target.is_dir() or target.is_symlink() or (any(target.iterdir()) and not (target / main).is_file()):
-        # --force replaces an earlier rendering, not somebody's home.
-        raise OutputError(
-            f"This is no rendered skill (it holds no {main}).", where=str(target), hint="Remove it first."
-        )
+    if not target.is_dir() or target.is_symlink():
+        raise OutputError("This is not a folder.", where=str(target), hint="Remove it first.")
+    if any(home.is_relative_to(place) for home in (Path.cwd(), Path.home())):
+        # --force replaces an earlier result, not somebody's home.
+        raise OutputError("You are working in there.", where=str(target), hint="Choose another folder with -o.")
 
 
 def _exists(path: Path) -> bool:

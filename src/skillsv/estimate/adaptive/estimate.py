@@ -13,8 +13,7 @@ from skillsv.estimate.adaptive.observed import Bools, Numbers, Observed, Scored,
 from skillsv.estimate.adaptive.values import Drawn, noisy_values, steady_values
 from skillsv.estimate.chains import DEFAULT, EstimateOptions
 from skillsv.estimate.evidence import FINEST, evidence_of, reporting_resolution
-from skillsv.estimate.totals import _units_below as units_below
-from skillsv.estimate.totals import closure_of
+from skillsv.estimate.totals import closure_of, units_below
 from skillsv.model.chain import Observation
 from skillsv.model.coalition import Order
 from skillsv.model.skill import CompiledSkill
