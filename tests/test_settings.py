@@ -23,10 +23,10 @@ def test_tolerance_can_be_switched_off_in_words(word):
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        ({"orders": 0}, "orders"),
+        ({"orders": 0}, "--orders cannot be used: expected int >= 1"),
         ({"tolerance": "much"}, "not a tolerance"),
         ({"operators": "pad"}, "do not make a valuation"),
-        ({"operators": "erase"}, "operators"),
+        ({"operators": "erase"}, "--operators .* delete, pad"),
         ({"colour": "red"}, "no setting 'colour'"),
     ],
 )

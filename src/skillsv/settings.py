@@ -147,7 +147,7 @@ def _convert(table: dict[str, Any], *, where: str | None) -> Settings:
     try:
         settings = msgspec.convert(plain, Settings)
     except msgspec.ValidationError as trouble:
-        raise SettingsError(f"a setting cannot be used: {trouble}.", where=where) from trouble
+        raise SettingsError(_in_words(str(trouble)), where=where) from trouble
     if settings.operators not in {(Operator.DELETE,), (Operator.DELETE, Operator.PAD)}:
         raise SettingsError(
             f"the operators '{','.join(settings.operators)}' do not make a valuation.",
@@ -155,6 +155,14 @@ def _convert(table: dict[str, Any], *, where: str | None) -> Settings:
             hint="Say 'delete' for the net effect, or 'delete,pad' to split it into content and cost.",
         )
     return settings
+
+
+def _in_words(trouble: str) -> str:
+    """The complaint of the reader of settings, with the name that people gave."""
+    what, _, place = trouble.replace("`", "").partition(" - at $.")
+    name = place.split("[")[0].replace("_", "-")
+    choices = " Choose among: delete, pad." if name == "operators" else ""
+    return f"--{name} cannot be used: {what[:1].lower()}{what[1:]}.{choices}"
 
 
 def _plain(name: str, value: Any) -> Any:
