@@ -35,6 +35,13 @@ def test_the_table_list_and_lead_in_edges_of_alfworld(corpus):
     assert "introduces lines 82 to 85" in found["R9"][0].evidence
 
 
+def test_the_output_path_edges_of_spreadsheetbench(corpus):
+    skill = compile_skill(_artifact(corpus, "spreadsheetbench"), CompileOptions(regions="split"))
+    found = [edge for edge in skill.edges if edge.rule == "R4"]
+    assert (73, 59) in [(edge.at.line, edge.target_at.line) for edge in found if "OUTPUT_PATH" in edge.evidence]
+    assert not skill.contractions
+
+
 def test_leaving_rules_out_leaves_their_edges_out(corpus):
     folder = _artifact(corpus, "alfworld")
     skill = compile_skill(folder, CompileOptions(without=frozenset({"R3", "R8", "R9"})))

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from skillsv.compile.symbols import language_of, language_of_file
-from skillsv.compile.symbols.definitions import is_placeholder
+from skillsv.compile.symbols.shell import is_placeholder
 
 
 def _defined(language, code):
@@ -26,11 +26,16 @@ def _defined(language, code):
             {"z"},
         ),
         ("python", "A_B: int = 1\nc, D_E = 1, 2\nF_G: int\n", {"A_B", "D_E"}, {"c"}),
-        ("python", "API_KEY = 'your-key-here'\nTOKEN = '<token>'", set(), set()),
+        (
+            "python",
+            "API_KEY = 'your-key-here'\nOUT_PATH = '...'\nplace = '<place>'",
+            {"API_KEY", "OUT_PATH"},
+            {"place"},
+        ),
         ("python", "x = '\\d'", set(), {"x"}),
         ("python", "not python at all (", set(), set()),
         ("bash", "OUT=/x\nname=1\nrun() { LOCAL_X=1; }\nPATH=$PATH:/b", {"OUT", "run"}, {"name"}),
-        ("sh", "export KEY='<your key>'\nexport DIR_A=a", {"DIR_A"}, set()),
+        ("sh", "export KEY='<your key>'\nexport DIR_A=a\nOUT='<a folder>'", {"DIR_A", "OUT"}, set()),
         ("bash", "cmd && AB=1", {"AB"}, set()),
         (
             "js",
@@ -39,6 +44,7 @@ def _defined(language, code):
             {"low"},
         ),
         ("js", "export const go = (x) => x\nconst { d } = e", {"go"}, set()),
+        ("js", "const OUT = '...'", {"OUT"}, set()),
         (
             "ts",
             "interface Shape { a: number }\ntype T = string\nenum E { A }\nexport class K<T> {}",

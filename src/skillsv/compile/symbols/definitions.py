@@ -9,10 +9,6 @@ from dataclasses import dataclass, field
 CONSTANT = re.compile(r"[A-Z][A-Z0-9_]+")
 """CONSTANT_CASE: such a name is meant to be known elsewhere."""
 
-_PLACEHOLDER = re.compile(
-    r"<[^<>]*>|\byour\b|\byour[-_ ]|x{3,}|\.\.\.|…|change[-_]?me|replace[-_]|^\s*$", re.IGNORECASE
-)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definitions:
@@ -25,11 +21,6 @@ class Definitions:
     names: Mapping[str, int] = field(default_factory=dict)
     variables: Mapping[str, int] = field(default_factory=dict)
     modules: tuple[tuple[str, int], ...] = ()
-
-
-def is_placeholder(value: str) -> bool:
-    """Whether a value only marks where the reader has to put their own: it defines nothing."""
-    return _PLACEHOLDER.search(value.strip("\"'")) is not None
 
 
 def first_lines(code: str, names: set[str]) -> dict[str, int]:

@@ -6,7 +6,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from skillsv.compile.symbols.definitions import CONSTANT, Definitions, is_placeholder
+from skillsv.compile.symbols.definitions import CONSTANT, Definitions
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -67,8 +67,7 @@ def _declared(declaration: Node, names: dict[str, int], variables: dict[str, int
         name, value = part.child_by_field_name("name"), part.child_by_field_name("value")
         if name is None or name.type != "identifier" or value is None:
             continue
-        source = text_of(value)
-        if source.startswith(("require(", "await import(")) or (value.type == "string" and is_placeholder(source)):
+        if text_of(value).startswith(("require(", "await import(")):
             continue
         shared = value.type in _FUNCTIONS or CONSTANT.fullmatch(text_of(name))
         (names if shared else variables).setdefault(text_of(name), part.start_point[0])

@@ -7,7 +7,7 @@ import builtins
 import symtable
 import warnings
 
-from skillsv.compile.symbols.definitions import CONSTANT, Definitions, is_placeholder
+from skillsv.compile.symbols.definitions import CONSTANT, Definitions
 
 _BUILTINS = frozenset(dir(builtins))
 _UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -61,9 +61,6 @@ def _parse(code: str) -> ast.Module | None:
 
 
 def _assigned(node: ast.Assign | ast.AnnAssign, names: dict[str, int], variables: dict[str, int]) -> None:
-    value = node.value
-    if isinstance(value, ast.Constant) and isinstance(value.value, str) and is_placeholder(value.value):
-        return
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     for target in targets:
         for part in target.elts if isinstance(target, ast.Tuple | ast.List) else [target]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from skillsv.compile.symbols.definitions import CONSTANT, Definitions, is_placeholder
+from skillsv.compile.symbols.definitions import CONSTANT, Definitions
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -30,6 +30,9 @@ _ENVIRONMENT = frozenset(
         "PYTHONPATH",
     )
 )
+_PLACEHOLDER = re.compile(
+    r"<[^<>]*>|\byour\b|\byour[-_ ]|x{3,}|\.\.\.|…|change[-_]?me|replace[-_]|^\s*$", re.IGNORECASE
+)
 _OUTER = {"program", "list", "declaration_command", "redirected_statement", "pipeline"}
 
 
@@ -46,8 +49,7 @@ def define_shell(code: str) -> Definitions:
         if node.type == "function_definition":
             names.setdefault(name, node.start_point[0])
         elif node.type == "variable_assignment" and _is_outermost(node):
-            value = node.child_by_field_name("value")
-            if name not in _ENVIRONMENT and not is_placeholder(text_of(value)):
+            if name not in _ENVIRONMENT and not _asks_for_a_value(node):
                 (names if CONSTANT.fullmatch(name) else variables).setdefault(name, node.start_point[0])
     return Definitions(names=names, variables=variables)
 
@@ -69,6 +71,20 @@ def use_shell(code: str) -> set[str]:
         elif node.type == "function_definition":
             bound.add(text_of(node.child_by_field_name("name")))
     return used - bound
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether a value only marks where the reader has to put their own."""
+    return _PLACEHOLDER.search(value.strip("\"'")) is not None
+
+
+def _asks_for_a_value(node: Node) -> bool:
+    """`export KEY="<your key>"`: a wish to the reader's environment, not a definition that others could use."""
+    from skillsv.compile.symbols.grammar import text_of
+
+    around = node.parent
+    is_export = around is not None and around.type == "declaration_command" and text_of(around).startswith("export")
+    return is_export and is_placeholder(text_of(node.child_by_field_name("value")))
 
 
 def _is_outermost(node: Node) -> bool:
