@@ -193,3 +193,14 @@ def test_an_agent_that_does_not_repeat_itself_is_asked_three_times(tmp_path, cap
     assert answer["replicates"] == 3
     assert any("disagreed" in note for note in answer["notes"])
     assert any("not the agent" in note for note in answer["notes"])
+
+
+def test_curves_of_several_skills_are_pooled(original, place, capsys):
+    flags = ("--curves", "skillsv,random", "--checkpoints", "2")
+    alone = confirmed(place, capsys, *flags)
+    assert run(["confirm", str(place / "run"), "--yes", "--quiet", *flags, "--pool", str(place)]) == 2  # no run there
+    together = confirmed(place, capsys, *flags, "--pool", str(place / "run"))
+    (pooled,) = together["pooled"]
+    assert pooled["difference"]["value"] == pytest.approx(alone["comparisons"][0]["difference"]["value"])
+    one, other = (each["difference"]["high"] - each["difference"]["low"] for each in (pooled, alone["comparisons"][0]))
+    assert one < other

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +15,7 @@ from skillsv.errors import GateNotMet, SettingsError
 from skillsv.model.value import Interval
 
 if TYPE_CHECKING:
-    from skillsv.confirm import Gate, Proof
+    from skillsv.confirm import Comparison, Gate, Proof
     from skillsv.pipeline import PreparedConfirmation
 
 DEFAULT_CURVES = ("skillsv", "loo", "random")
@@ -32,6 +33,9 @@ def confirm(
     ] = None,
     checkpoints: Annotated[int, Parameter(help="Checkpoints of each curve between its ends.")] = 10,
     replicates: Annotated[int | None, Parameter(help="Rollouts per task and version [1, or 3 if noisy].")] = None,
+    pool: Annotated[
+        tuple[Path, ...], Parameter(negative=(), help="Other runs, confirmed before, to pool the curves with.")
+    ] = (),
     json: Json = False,
     spending: SpendFlags | None = None,
 ) -> int:
@@ -61,8 +65,14 @@ def confirm(
     flags.consent(prepared.forecast, gate_advice(prepared, gate))
     proof = flags.spend(lambda listener, stop: confirm_versions(prepared, listener, stop))
     keep(prepared, proof)
-    shown: dict[str, Any] = {**proof_dict(proof), "gate": _gate_table(proof, gate)}
-    deliver(json_text(shown) if json else "".join(f"{line}\n" for line in proof_lines(proof)), None)
+    together = _pooled(proof, pool)
+    shown: dict[str, Any] = {
+        **proof_dict(proof),
+        "gate": _gate_table(proof, gate),
+        "pooled": list(map(asdict, together)),
+    }
+    lines = (*proof_lines(proof), *_pooled_lines(together, 1 + len(pool)))
+    deliver(json_text(shown) if json else "".join(f"{line}\n" for line in lines), None)
     if gate is not None:
         require(proof, gate)
     return 0
@@ -116,6 +126,22 @@ def _gate_table(proof: Proof, gate: Gate | None) -> dict[str, Any] | None:
     if gate is None:
         return None
     return {"max_drop": gate.max_drop, "level": gate.level, "met": proof.meets(gate)}
+
+
+def _pooled(proof: Proof, others: tuple[Path, ...]) -> tuple[Comparison, ...]:
+    """The methods compared over this skill and those of other confirmed runs, each skill with equal weight."""
+    from skillsv.confirm import pooled_comparisons
+    from skillsv.pipeline import recorded_areas
+
+    if not others:
+        return ()
+    return pooled_comparisons([proof.areas, *(recorded_areas(other) for other in others)], level=proof.level)
+
+
+def _pooled_lines(found: tuple[Comparison, ...], skills: int) -> Iterator[str]:
+    for each in found:
+        gain = points(each.difference, signed=True)
+        yield f"Over {skills} skills, {each.first} against {each.second}: {gain} points of area."
 
 
 def proof_lines(proof: Proof) -> Iterator[str]:

@@ -7,7 +7,7 @@ proof       all of it from one table of scores           agreement   Kendall's t
 
 from skillsv.confirm.agreement import Agreement, agreements, concentration, holm, kendall_tau_b, permutation_p
 from skillsv.confirm.bootstrap import interval, intervals, pooled
-from skillsv.confirm.curves import Comparison, Track, areas, comparisons, curve, track
+from skillsv.confirm.curves import Comparison, Track, areas, comparisons, curve, pooled_comparisons, track
 from skillsv.confirm.gate import Gate, smallest_drop, worst_case
 from skillsv.confirm.proof import Proof, Versions, prove
 from skillsv.confirm.scoring import HeldOut, score_on_panel
@@ -31,6 +31,7 @@ __all__ = [
     "kendall_tau_b",
     "permutation_p",
     "pooled",
+    "pooled_comparisons",
     "prove",
     "score_on_panel",
     "smallest_drop",

@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
-from skillsv.confirm.bootstrap import interval, intervals
+from skillsv.confirm.bootstrap import interval, intervals, pooled
 from skillsv.confirm.scoring import Floats, HeldOut
 from skillsv.model.coalition import Coalition
 from skillsv.model.edit import CurvePoint, PruneStep, PruningCurve
@@ -108,4 +108,18 @@ def comparisons(per_task: Mapping[str, Floats], *, level: float, rng: np.random.
     found = intervals(rows, level, rng)
     return tuple(
         Comparison(first=one, second=other, difference=each) for (one, other), each in zip(pairs, found, strict=True)
+    )
+
+
+def pooled_comparisons(skills: Sequence[Mapping[str, Sequence[float]]], *, level: float) -> tuple[Comparison, ...]:
+    """The methods that all skills have, compared over all of them; `skills` hold areas task by task."""
+    shared = [method for method in skills[0] if all(method in each for each in skills)]
+    rng = np.random.default_rng(len(skills))
+    return tuple(
+        Comparison(
+            first=one,
+            second=other,
+            difference=pooled([np.array(each[one]) - np.array(each[other]) for each in skills], level, rng),
+        )
+        for one, other in combinations(shared, 2)
     )

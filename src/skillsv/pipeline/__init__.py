@@ -23,7 +23,7 @@ from skillsv.pipeline.edit import REMOVABLE, Pruned, original_of, prune
 from skillsv.pipeline.pairs import PairsJob, prepare_pairs, try_pairs
 from skillsv.pipeline.prepare import Prepared, ValuationJob, forecast_of, prepare
 from skillsv.pipeline.probe import probe
-from skillsv.pipeline.proofs import proof_dict, recorded_confirmation
+from skillsv.pipeline.proofs import proof_dict, recorded_areas, recorded_confirmation
 from skillsv.pipeline.publish import page_of, publish
 from skillsv.pipeline.refine import Revision, refine_mechanically, refine_with
 from skillsv.pipeline.reopen import Again
@@ -56,6 +56,7 @@ __all__ = [
     "proof_dict",
     "prune",
     "publish",
+    "recorded_areas",
     "recorded_confirmation",
     "refine_mechanically",
     "refine_with",

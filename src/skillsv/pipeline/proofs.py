@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from skillsv.confirm import Proof
+from skillsv.errors import RecordsError
 from skillsv.model.edit import Confirmation
 from skillsv.rollout import RunFolder
 
@@ -40,3 +42,13 @@ def recorded_confirmation(folder: RunFolder) -> Confirmation | None:
     """What was confirmed for this run before, for its report."""
     table = recorded_proof(folder)
     return msgspec.convert(table, Confirmation) if table else None
+
+
+def recorded_areas(run: Path) -> Mapping[str, Sequence[float]]:
+    """The areas under the pruning curves of a confirmed run, task by task."""
+    areas: Mapping[str, Sequence[float]] = recorded_proof(RunFolder(run)).get("areas", {})
+    if not areas:
+        raise RecordsError(
+            "no pruning curves were confirmed for this run.", where=str(run), hint="Run 'skillsv confirm' on it first."
+        )
+    return areas
