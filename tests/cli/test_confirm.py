@@ -60,6 +60,7 @@ def test_curves_start_at_the_whole_skill_and_end_at_the_trigger(place, capsys):
     page = (place / "run/report.html").read_text()
     assert "no value has seen" in page
     assert "Pruning on panel B" in page
+    assert page.count(' band"') == 3  # each curve once
 
 
 def test_a_judge_ranks_units_through_the_ledger(place, capsys, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,12 +40,10 @@ class Pruned:
 def prune(run: Run, goal: Goal | None, actions: frozenset[Action] = REMOVABLE) -> Pruned:
     """Shorten the skill of a run: as far as the goal asks, or by the verdicts in `actions` where there is none."""
     renderer = make_renderer(run.compiled, run.settings)
-    values = {unit.id: unit.value.net.value for unit in run.valuation.units}
     among = None
     if goal is None:
         among = removable(run.compiled, (unit.verdict for unit in run.valuation.units), actions)
-    partners = partners_of(run.compiled, run.records, run.observations)
-    path = pruning_path(run.compiled, values, lambda kept: tokens_of_kept(renderer, kept), among, partners=partners)
+    path = path_of(run, renderer, among)
     steps = path if goal is None else path[: how_far(path, goal)]
     everything = run.compiled.everything
     after = renderer.render(steps[-1].kept if steps else everything, Operator.DELETE)
@@ -55,6 +54,13 @@ def prune(run: Run, goal: Goal | None, actions: frozenset[Action] = REMOVABLE) -
         tokens_before=renderer.total_tokens,
         tokens_after=renderer.count_tokens(after),
     )
+
+
+def path_of(run: Run, renderer: Renderer, among: Iterable[str] | None = None) -> tuple[PruneStep, ...]:
+    """The pruning path by the values of a run, which know redundant and complementary pairs, to its end."""
+    values = {unit.id: unit.value.net.value for unit in run.valuation.units}
+    partners = partners_of(run.compiled, run.records, run.observations)
+    return pruning_path(run.compiled, values, lambda kept: tokens_of_kept(renderer, kept), among, partners=partners)
 
 
 def original_of(run: Run, *, check: bool = True) -> Path:

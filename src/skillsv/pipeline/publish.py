@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from skillsv.decide import pruning_path
 from skillsv.model.coalition import Operator
 from skillsv.model.edit import EditPlan
 from skillsv.model.rollout import Rollout, RolloutKey
-from skillsv.pipeline.edit import tokens_of_kept
+from skillsv.pipeline.edit import path_of
 from skillsv.pipeline.prepare import make_renderer
 from skillsv.pipeline.proofs import recorded_confirmation
 from skillsv.pipeline.run import Run
@@ -39,7 +38,6 @@ def page_of(folder: RunFolder, run: Run, *, transcripts: int = TRANSCRIPTS) -> s
         run.records,
         observations=run.observations,
         edits=whole_path(run),
-        curves=confirmation.curves if confirmation else (),
         confirmation=confirmation,
         transcripts=readable_rollouts(folder, run, transcripts) if transcripts else (),
         limit=transcripts,
@@ -49,10 +47,8 @@ def page_of(folder: RunFolder, run: Run, *, transcripts: int = TRANSCRIPTS) -> s
 def whole_path(run: Run) -> EditPlan:
     """The pruning path to its end: what the values promise for every length of the skill."""
     renderer = make_renderer(run.compiled, run.settings)
-    values = {unit.id: unit.value.net.value for unit in run.valuation.units}
-    path = pruning_path(run.compiled, values, lambda kept: tokens_of_kept(renderer, kept))
     verdicts = tuple(unit.verdict for unit in run.valuation.units)
-    return EditPlan(verdicts=verdicts, path=path, tokens=renderer.total_tokens)
+    return EditPlan(verdicts=verdicts, path=path_of(run, renderer), tokens=renderer.total_tokens)
 
 
 def readable_rollouts(folder: RunFolder, run: Run, limit: int) -> tuple[Rollout, ...]:
