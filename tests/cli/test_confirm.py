@@ -37,6 +37,7 @@ def test_the_pruned_skill_is_compared_on_the_whole_of_panel_b(place, capsys):
     assert answer["tokens_new"] < answer["tokens_old"]
     assert answer["delta"]["value"] == pytest.approx(answer["new"]["value"] - answer["old"]["value"])
     assert answer["anchors"]["empty"]["value"] == 0.0
+    assert 0.2 < answer["concentration"] < 1
 
 
 def test_the_same_command_again_pays_nothing(original, place, capsys, valued):

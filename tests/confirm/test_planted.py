@@ -144,7 +144,7 @@ def test_skillsv_prunes_better_than_chance_on_large_skills():
 @pytest.mark.heavy
 def test_with_an_agent_that_errs_skillsv_beats_leaving_out_on_large_skills():
     """Eight wrong answers in a hundred. Leaving out is scored once on the whole of panel A, as in the paper; repeated
-    until it has cost as much as the chains it does as well (docs say so)."""
+    until it has cost as much as the chains, it does as well on these games."""
     found = [Study(kind, s, chains=96, noise=Noise(lapse=0.08)).areas() for kind in SHAPED for s in range(10)]
     assert gain_over("loo", found).low > 0
     assert gain_over("random", found).low > 0

@@ -46,7 +46,7 @@ def confirm(
     unless "no worse than that" is shown. The same command again resumes.
     """
     from skillsv.cli.printing import deliver, json_text
-    from skillsv.confirm import Gate
+    from skillsv.confirm import Gate, concentration
     from skillsv.pipeline import ConfirmJob, confirm_versions, prepare_confirmation, proof_dict
 
     flags = spending or SpendFlags()
@@ -66,12 +66,14 @@ def confirm(
     proof = flags.spend(lambda listener, stop: confirm_versions(prepared, listener, stop))
     keep(prepared, proof)
     together = _pooled(proof, pool)
+    best = concentration({unit.id: unit.value.net.value for unit in prepared.reopened.run.valuation.units})
     shown: dict[str, Any] = {
         **proof_dict(proof),
         "gate": _gate_table(proof, gate),
         "pooled": list(map(asdict, together)),
     }
-    lines = (*proof_lines(proof), *_pooled_lines(together, 1 + len(pool)))
+    shown["concentration"] = best
+    lines = (*proof_lines(proof), *_pooled_lines(together, 1 + len(pool)), *_concentration_lines(best))
     deliver(json_text(shown) if json else "".join(f"{line}\n" for line in lines), None)
     if gate is not None:
         require(proof, gate)
@@ -142,6 +144,11 @@ def _pooled_lines(found: tuple[Comparison, ...], skills: int) -> Iterator[str]:
     for each in found:
         gain = points(each.difference, signed=True)
         yield f"Over {skills} skills, {each.first} against {each.second}: {gain} points of area."
+
+
+def _concentration_lines(best: float | None) -> Iterator[str]:
+    if best is not None:
+        yield f"On panel A, the best tenth of the units hold {best:.0%} of all that is gained."
 
 
 def proof_lines(proof: Proof) -> Iterator[str]:
