@@ -79,6 +79,15 @@ def test_exact_says_when_a_skill_is_too_wide(tmp_path, capsys):
     assert "by sampling" in said
 
 
+def test_exact_does_not_write_out_numbers_without_end(tmp_path, capsys):
+    huge = tmp_path / "HUGE.md"
+    huge.write_text("# Huge\n\n" + "".join(f"- Item number {number}.\n" for number in range(20_000)))
+    assert run(["orders", str(huge), "--exact"]) == 0
+    assert capsys.readouterr().out.startswith("More than 10^30 partial skills of 20,001 units")
+    assert run(["orders", str(huge), "--exact", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"units": 20_001, "reachable": None, "exact": False}
+
+
 def test_compile_options_are_heeded(skill, capsys):
     assert run(["orders", str(skill), "-n", "1", "--granularity", "section", "--json"]) == 0
     (coarse,) = json.loads(capsys.readouterr().out)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from skillsv.errors import SkillSVError
 from skillsv.model.skill import Leaf
-from skillsv.order import TooWide, count_reachable, exact_design, exact_values, sampled_values, values_of
+from skillsv.order import COUNTED, TooWide, count_reachable, exact_design, exact_values, sampled_values, values_of
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -171,6 +171,24 @@ def test_too_wide_says_how_wide_and_sampling_takes_over(triggered):
     assert not found.exact
     assert found.values == pytest.approx(weight)
     assert set(found.standard_errors) == set(weight)
+
+
+def test_counting_stops_where_nobody_reads_the_digits(triggered):
+    wide = triggered(tuple(f"u{number}" for number in range(5_000)))
+    assert count_reachable(wide) == COUNTED
+    assert count_reachable(triggered((*(f"v{number}" for number in range(97)), ("a", "b")))) == 1 + 2**98 + 2**98
+    with pytest.raises(TooWide, match=r"more than 10\^30 \(limit"):
+        exact_design(wide)
+
+
+def test_blocks_of_which_none_is_wide_still_multiply_beyond_the_count(triggered):
+    inner = tuple(tuple(f"s{section}u{unit}" for unit in range(90)) for section in range(60))
+    assert count_reachable(triggered(inner)) == COUNTED
+
+
+def test_a_chain_of_thousands_is_counted(structure):
+    names = tuple(f"u{number}" for number in range(3000))
+    assert count_reachable(structure(names, [(later, first) for first, later in pairwise(names)])) == 3001
 
 
 def test_a_tangle_that_cannot_be_counted_is_too_wide(triggered):

@@ -46,15 +46,16 @@ def orders(
 
 
 def _print_reachable(compiled: CompiledSkill, *, json: bool) -> None:
-    from skillsv.order import LIMIT, count_reachable
+    from skillsv.order import COUNTED, LIMIT, count_reachable
 
     reachable, units = count_reachable(compiled), len(compiled.units)
-    listed = reachable <= LIMIT
+    listed, counted = reachable <= LIMIT, reachable < COUNTED
     if json:
-        deliver(json_text({"units": units, "reachable": reachable, "exact": listed}), None)
+        deliver(json_text({"units": units, "reachable": reachable if counted else None, "exact": listed}), None)
         return
+    number = f"{reachable:,}" if counted else "More than 10^30"
     how = "exactly" if listed else f"by sampling orders, since these are more than {LIMIT:,}"
-    deliver(f"{reachable:,} partial skills of {units:,} units are reachable. A known game is valued {how}.\n", None)
+    deliver(f"{number} partial skills of {units:,} units are reachable. A known game is valued {how}.\n", None)
 
 
 def _print_orders(compiled: CompiledSkill, count: int, seed: int, *, json: bool) -> None:

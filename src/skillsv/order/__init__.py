@@ -1,6 +1,7 @@
 """Feasible orders of a compiled skill: drawn at random under the declared mu, or summed over exactly."""
 
 from skillsv.order.exact import (
+    COUNTED,
     LIMIT,
     ExactDesign,
     GameValues,
@@ -15,6 +16,7 @@ from skillsv.order.measure import check, probability
 from skillsv.order.sample import Sampler
 
 __all__ = [
+    "COUNTED",
     "LIMIT",
     "ExactDesign",
     "GameValues",

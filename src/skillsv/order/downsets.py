@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter as Tally
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +12,8 @@ from numpy.typing import NDArray
 
 from skillsv.order.blocks import Node
 
-COUNTING_STEPS = 20_000
-"""Sub-problems after which counting gives up: only tangled block graphs of dozens of blocks come near."""
+COUNTING_STEPS = 1_000_000
+"""Looks at a child after which counting gives up: only tangled block graphs of dozens of blocks come near."""
 
 
 class TooTangled(Exception):
@@ -92,6 +93,20 @@ def _distinct(words: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np
     return rows, place.reshape(-1)
 
 
+def widest_level(node: Node) -> int:
+    """The most children with equally long chains of needs: none needs another, so every subset of them can occur."""
+    waits = list(node.waits)
+    depth = [0] * len(waits)
+    ready = [child for child, count in enumerate(waits) if not count]
+    for child in ready:  # grows while it is walked: a topological order
+        for later in node.frees[child]:
+            depth[later] = max(depth[later], depth[child] + 1)
+            waits[later] -= 1
+            if not waits[later]:
+                ready.append(later)
+    return max(Tally(depth).values())
+
+
 class Counter:
     """Counts the downward-closed sets of one block graph, exactly, by splitting it into independent parts."""
 
@@ -102,6 +117,7 @@ class Counter:
         self.above = [0] * size
         self._reach(node)
         self._known: dict[int, int] = {0: 1}
+        self._looks = 0
 
     def _reach(self, node: Node) -> None:
         """Bit masks of all that a child needs (`below`) and all that needs it (`above`), itself included."""
@@ -148,12 +164,18 @@ class Counter:
         if part & (part - 1) == 0:
             return 1 + (part != 0)
         if part not in self._known:
-            if len(self._known) > COUNTING_STEPS:
+            self._looks += part.bit_count()
+            if self._looks > COUNTING_STEPS:
                 raise TooTangled
-            # Without x its dependents are out; with x all it needs is in. The best connected x splits most.
-            x = max(_bits(part), key=lambda child: ((self.below[child] | self.above[child]) & part).bit_count())
+            x = max(_bits(part), key=lambda child: self._splits(child, part))
+            # Without x its dependents are out; with x all it needs is in.
             self._known[part] = self._count(part & ~self.above[x]) + self._count(part & ~self.below[x])
         return self._known[part]
+
+    def _splits(self, child: int, part: int) -> tuple[int, int]:
+        """How well a child divides a part: the best connected one, in the middle of a chain rather than at its end."""
+        below, above = (self.below[child] & part).bit_count(), (self.above[child] & part).bit_count()
+        return below + above, -abs(below - above)
 
 
 def _bits(mask: int) -> list[int]:

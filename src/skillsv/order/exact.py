@@ -19,11 +19,14 @@ from skillsv.errors import SkillSVError
 from skillsv.model.coalition import Coalition
 from skillsv.model.skill import CompiledSkill
 from skillsv.order.blocks import BlockTree, block_tree
-from skillsv.order.downsets import Counter, TooTangled, list_downsets
+from skillsv.order.downsets import Counter, TooTangled, list_downsets, widest_level
 from skillsv.order.sample import Sampler
 
 LIMIT = 1_000_000
 """Reachable coalitions that are still listed."""
+
+COUNTED = 10**30
+"""Where counting coalitions stops: a flat skill of thousands of units has a number of thousands of digits."""
 
 Game = Callable[[Coalition], Any]
 """A known game V: the value of a coalition, a number or an array of numbers (one per task, say)."""
@@ -33,7 +36,10 @@ class TooWide(SkillSVError):
     """Too many coalitions are reachable to list them: `reachable` many, or None where counting gave up."""
 
     def __init__(self, reachable: int | None, limit: int) -> None:
-        number = "too many to count" if reachable is None else f"{reachable:,}"
+        if reachable is None:
+            number = "too many to count"
+        else:
+            number = f"{reachable:,}" if reachable < COUNTED else "more than 10^30"
         super().__init__(
             f"The exact values need every reachable coalition, and there are {number} (limit {limit:,}).",
             hint="Estimate by sampling orders, or compile at a coarser granularity.",
@@ -86,13 +92,15 @@ class GameValues:
 
 
 def count_reachable(compiled: CompiledSkill) -> int:
-    """The number of distinct coalitions that occur as prefixes under mu, the empty one included."""
+    """The number of distinct coalitions that occur as prefixes under mu, the empty one included; at most `COUNTED`."""
     return _count(block_tree(compiled))
 
 
 def _count(tree: BlockTree) -> int:
     reachable = [2] * len(tree.nodes)  # a unit: out or in
     for index, node in reversed(tuple(tree.inner)):
+        if widest_level(node) >= COUNTED.bit_length():
+            return COUNTED
         counter = Counter(node)
         inside = [reachable[child] - 2 for child in node.children]
         try:
@@ -100,6 +108,8 @@ def _count(tree: BlockTree) -> int:
             reachable[index] = counter.all() + partial
         except TooTangled:
             raise TooWide(None, LIMIT) from None
+        if reachable[index] >= COUNTED:
+            return COUNTED  # what is around a block can only add to it
     return reachable[0]
 
 

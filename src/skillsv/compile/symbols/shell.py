@@ -48,9 +48,13 @@ def define_shell(code: str) -> Definitions:
         name = text_of(node.child_by_field_name("name"))
         if node.type == "function_definition":
             names.setdefault(name, node.start_point[0])
-        elif node.type == "variable_assignment" and _is_outermost(node):
-            if name not in _ENVIRONMENT and not _asks_for_a_value(node):
-                (names if CONSTANT.fullmatch(name) else variables).setdefault(name, node.start_point[0])
+        elif (
+            node.type == "variable_assignment"
+            and name not in _ENVIRONMENT
+            and _is_outermost(node)
+            and not _asks_for_a_value(node)
+        ):
+            (names if CONSTANT.fullmatch(name) else variables).setdefault(name, node.start_point[0])
     return Definitions(names=names, variables=variables)
 
 
