@@ -22,7 +22,7 @@ test-all: $(VENV)/test ## run the heavy tests as well (under 40 minutes)
 	@echo "== heavy tests"
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -m heavy -q
 
-real-model: $(VENV)/model ## value an example with a real model on this machine (under 10 minutes on two idle cores)
+real-model: $(VENV)/model ## value an example with a real model on this machine
 	@echo "== a real model: SmolLM2-135M, served on 127.0.0.1"
 	@SKILLSV_REAL_MODEL=full $(BIN)/python -m pytest -m heavy -q -s tests/real_model
 
