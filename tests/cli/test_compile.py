@@ -6,6 +6,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from skillsv.cli import run
+from skillsv.compile import compile_skill
+from skillsv.report.compiled import compiled_json
 
 SKILL = """\
 ---
@@ -91,6 +93,16 @@ def test_rules_granularity_regions_and_resources_can_be_chosen(tea, capsys):
     assert [unit["kind"] for unit in kept["units"]].count("region") == 1
     split = compiled(capsys, tea, "--marker", "<!-- KEEP -->=<!-- /KEEP -->", "--regions", "split")
     assert len(split["units"]) == len(kept["units"]) + 1
+
+
+def test_the_json_has_one_unit_or_edge_a_line_and_misses_nothing(tea, capsys):
+    assert run(["compile", str(tea), "--json"]) == 0
+    text = capsys.readouterr().out
+    whole = compile_skill(tea)
+    assert json.loads(text) == compiled_json(whole)
+    lines = [json.loads(line.strip().rstrip(",")) for line in text.splitlines() if line.startswith("    {")]
+    assert [line["id"] for line in lines if "id" in line] == [unit.id for unit in whole.units]
+    assert sum("evidence" in line for line in lines) == len(whole.edges)
 
 
 def test_the_graph_is_written_to_a_file(tea, tmp_path, capsys):

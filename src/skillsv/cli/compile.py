@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json as json_format
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -44,9 +46,7 @@ def compile_(
 def _document(compiled: CompiledSkill, *, json: bool, graph: str | None) -> str:
     """The result as the text of one file."""
     if json:
-        from skillsv.report.compiled import compiled_json
-
-        return json_text(compiled_json(compiled))
+        return "".join(_json_pieces(compiled))
     if graph == "svg":
         from skillsv.report.graph import graph_svg
 
@@ -58,3 +58,26 @@ def _document(compiled: CompiledSkill, *, json: bool, graph: str | None) -> str:
     from skillsv.report.outline import outline_text
 
     return outline_text(compiled)
+
+
+def _json_pieces(compiled: CompiledSkill) -> Iterator[str]:
+    """The JSON part by part, one unit or edge a line: 300,000 of them leave no room for a second copy of the skill."""
+    from skillsv.report.compiled import compiled_parts
+
+    lead = "{"
+    for name, part in compiled_parts(compiled):
+        yield f'{lead}\n  "{name}": '
+        lead = ","
+        if isinstance(part, Iterator):
+            yield from _rows(part)
+        else:
+            yield json_text(part).rstrip("\n").replace("\n", "\n  ")
+    yield "\n}\n"
+
+
+def _rows(values: Iterator[object]) -> Iterator[str]:
+    lead = "["
+    for value in values:
+        yield f"{lead}\n    {json_format.dumps(value)}"
+        lead = ","
+    yield "\n  ]" if lead == "," else "[]"

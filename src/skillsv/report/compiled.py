@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,24 +48,26 @@ def resolution_lost(compiled: CompiledSkill) -> dict[str, RuleLoss]:
 
 def compiled_json(compiled: CompiledSkill) -> dict[str, Any]:
     """The compiled skill as plain JSON values: `skillsv.compiled/1`."""
-    return {
-        "schema": SCHEMA,
-        "skill": {"name": compiled.skill.name, "main": compiled.skill.main},
-        "trigger": compiled.trigger,
-        "n": len(compiled.units),
-        "execution_units": len(compiled.execution),
-        "options": {name: _plain(value) for name, value in compiled.options.items()},
-        "units": [_unit_json(unit) for unit in compiled.units],
-        "edges": [_edge_json(edge) for edge in compiled.edges],
-        "hierarchy": _hierarchy_json(compiled.hierarchy),
-        "contractions": [_contraction_json(contraction) for contraction in compiled.contractions],
-        "repairs": [_repair_json(repair) for repair in compiled.repairs],
-        "resolution_lost": {
-            rule: {"merged": loss.merged, "expanded": loss.expanded} for rule, loss in resolution_lost(compiled).items()
-        },
-        "findings": [finding_json(finding) for finding in compiled.findings],
-        "digest": compiled.digest,
-    }
+    return {name: list(part) if isinstance(part, Iterator) else part for name, part in compiled_parts(compiled)}
+
+
+def compiled_parts(compiled: CompiledSkill) -> Iterator[tuple[str, Any]]:
+    """The same, part by part; the long lists are iterators, so that a huge skill never stands there as dicts."""
+    yield "schema", SCHEMA
+    yield "skill", {"name": compiled.skill.name, "main": compiled.skill.main}
+    yield "trigger", compiled.trigger
+    yield "n", len(compiled.units)
+    yield "execution_units", len(compiled.execution)
+    yield "options", {name: _plain(value) for name, value in compiled.options.items()}
+    yield "units", map(_unit_json, compiled.units)
+    yield "edges", map(_edge_json, compiled.edges)
+    yield "hierarchy", _hierarchy_json(compiled.hierarchy)
+    yield "contractions", map(_contraction_json, compiled.contractions)
+    yield "repairs", map(_repair_json, compiled.repairs)
+    lost = resolution_lost(compiled).items()
+    yield "resolution_lost", {rule: {"merged": loss.merged, "expanded": loss.expanded} for rule, loss in lost}
+    yield "findings", map(finding_json, compiled.findings)
+    yield "digest", compiled.digest
 
 
 def _plain(value: object) -> Any:
