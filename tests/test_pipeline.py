@@ -190,3 +190,38 @@ def test_a_window_may_be_larger_than_the_panel_where_none_is_drawn(place):
     assert prepare(job(place, method="auto", window=50)).first_window
     with pytest.raises(TaskError, match="does not fit"):
         prepare(job(place, method="chain", window=50))
+
+
+def test_a_budget_below_the_least_gives_a_partial_adaptive_answer(place):
+    _, _, rolled = run(place, method="auto", max_rollouts=40)
+    assert isinstance(rolled.trouble, BudgetReached)
+    assert rolled.observations
+
+
+def test_a_small_skill_is_not_announced_as_a_large_one(place):
+    prepared = prepare(job(place, method="auto", panel_b=0))
+    _, _, rolled = run(place, method="auto", panel_b=0)
+    assert rolled.spending.spent <= prepared.forecast.expected.rollouts < 1000
+    assert rolled.trouble is None
+
+
+@pytest.mark.parametrize("method", ["chain", "auto"])
+def test_tasks_without_answers_are_named_and_never_zero(place, method):
+    agent = (place / "agent.py").read_text()
+    broken = 'def answer(skill, task, replicate):\n    if task.id == "t3":\n        raise OSError("the line is down")\n'
+    (place / "agent.py").write_text(agent.replace("def answer(skill, task, replicate):\n", broken))
+    flags = {"method": method, "panel_b": 0, "window": 12, "orders": 2, "attempts": 1, "max_missing": 0.5}
+    prepared, _, rolled = run(place, **flags)
+    valuation = appraise(prepared.compiled, prepared.job.settings, "agent", rolled)
+    assert any("Tasks: t3." in note for note in valuation.notes)
+    assert valuation.estimate.anchors.full.value == 1.0
+
+
+def test_a_failing_verifier_does_not_pay_the_agent_again(place):
+    verifier = "calls = []\n\ndef shaky(task, answer):\n    calls.append(1)\n    if len(calls) % 3:\n        raise OSError\n    return 1.0\n"
+    (place / "shaky.py").write_text(verifier)
+    lines = (place / "tasks.jsonl").read_text().replace('"contains"', '"python:shaky.py:shaky"')
+    (place / "tasks.jsonl").write_text(lines)
+    _, _, rolled = run(place, orders=2, jobs=1)
+    assert rolled.spending.failed == 0
+    assert calls(place) == rolled.spending.spent

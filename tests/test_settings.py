@@ -44,3 +44,10 @@ def test_a_broken_file_is_named(tmp_path):
 def test_settings_survive_the_manifest():
     settings = load_settings(Path("skill"), {"panel_a": 0.5, "tolerance": "off", "markers": [("<a>", "</a>")]})
     assert settings_from(settings_dict(settings)) == settings
+
+
+@pytest.mark.parametrize(("word", "size"), [("0.5", 0.5), ("60", 60), ("0", 0)])
+def test_panels_are_sizes_or_shares_as_written(word, size):
+    settings = load_settings(Path("skill"), {"panel_b": word})
+    assert settings.panel_b == size
+    assert type(settings.panel_b) is type(size)

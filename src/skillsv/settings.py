@@ -169,6 +169,8 @@ def _plain(name: str, value: Any) -> Any:
     """Accept the words people write: `off` for no tolerance or temperature, comma lists for tuples."""
     if name in {"tolerance", "temperature"} and isinstance(value, str):
         return None if value.strip().lower() in {"off", "none"} else _number(name, value)
+    if name in {"panel_a", "panel_b"} and isinstance(value, str):
+        return int(value) if value.strip().isdigit() else _number(name, value)
     if name in {"operators", "without", "include", "exclude", "forward_env"} and isinstance(value, str):
         return [word.strip() for word in value.split(",") if word.strip()]
     return value
@@ -178,6 +180,6 @@ def _number(name: str, value: str) -> float:
     try:
         return float(value)
     except ValueError:
-        raise SettingsError(
-            f"'{value}' is not a {name.replace('_', ' ')}.", hint="Give a number such as 0.05, or 'off'."
-        ) from None
+        example = "such as 0.05, or 'off'" if name == "tolerance" else "of tasks, or a share such as 0.5"
+        hint = f"Give a number {example}."
+        raise SettingsError(f"'{value}' is not a {name.replace('_', ' ')}.", hint=hint) from None

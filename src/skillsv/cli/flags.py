@@ -65,12 +65,8 @@ class EstimatorFlags:
         Literal["auto", "chain"] | None,
         Parameter(help="'auto' spends where it matters, 'chain' is the paper's Algorithm 1 [auto]."),
     ] = None
-    panel_a: Annotated[
-        int | float | None, Parameter(help="Tasks to estimate on: a number, or a share such as 0.5.")
-    ] = None
-    panel_b: Annotated[
-        int | float | None, Parameter(help="Tasks kept for confirmation: a number or share; 0 for none.")
-    ] = None
+    panel_a: Annotated[str | None, Parameter(help="Tasks to estimate on: a number, or a share such as 0.5.")] = None
+    panel_b: Annotated[str | None, Parameter(help="Tasks kept for confirmation: a number or share; 0 for none.")] = None
     seed: Annotated[int | None, Parameter(help="Seed of panels, orders and windows [42].")] = None
     level: Annotated[float | None, Parameter(help="Confidence level of the intervals [0.95].")] = None
     resolution: Annotated[float | None, Parameter(help="Smallest value worth a verdict.")] = None

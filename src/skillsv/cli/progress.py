@@ -79,8 +79,8 @@ class Counts:
             return None
         return rest * max(0.0, self.clock() - self.started) / executed
 
-    def line(self) -> str:
-        """The state in one line."""
+    def line(self, *, done: bool = False) -> str:
+        """The state in one line; when all is done nothing is left."""
         parts = [
             *([f"{self.chains_done}/{self.chains} chains"] if self.chains else []),
             f"{self.paid:,} rollouts",
@@ -92,7 +92,7 @@ class Counts:
         spend = spend_text(self.usage)
         if spend:
             parts.append(spend)
-        left = self.seconds_left
+        left = None if done else self.seconds_left
         if left is not None:
             parts.append(f"about {duration_text(left)} left")
         return " · ".join(parts)
@@ -145,7 +145,7 @@ class PlainProgress:
             case RolloutRetried() if self._counts.kinds[event.kind] == 1:
                 self._say(f"{event.kind} on task {one_line(event.task)}, trying again: {one_line(event.message)}")
             case RunFinished():
-                self._say(f"{event.reason}: {self._counts.line()}")
+                self._say(f"{event.reason}: {self._counts.line(done=True)}")
             case _ if self._clock() - self._said >= PLAIN_EVERY:
                 self._say(self._counts.line())
             case _:

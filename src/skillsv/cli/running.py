@@ -83,9 +83,23 @@ def agree(lines: Iterable[str], *, yes: bool) -> None:
 
 
 def advice_lines(prepared: Prepared) -> list[str]:
-    """What to know about a budget that is too small to say much."""
+    """What to know before agreeing: judges, and a budget that is too small to say much."""
+    return [*_judge_line(prepared), *_budget_line(prepared)]
+
+
+def _judge_line(prepared: Prepared) -> list[str]:
+    graded = sum(task.verifier.startswith("judge") for task in prepared.panel_a.tasks)
+    if not graded:
+        return []
+    return [
+        f"{graded} of {len(prepared.panel_a.tasks)} tasks are graded by a judge model: one more call for each rollout."
+    ]
+
+
+def _budget_line(prepared: Prepared) -> list[str]:
     settings = prepared.job.settings
-    if settings.method != "auto" or settings.max_rollouts is None:
+    least_needed = prepared.forecast.expected.rollouts
+    if settings.method != "auto" or settings.max_rollouts is None or least_needed < settings.max_rollouts:
         return []
     coarse = compile_skill(prepared.job.skill, replace(compile_options(settings), granularity="section"))
     advice = advise(

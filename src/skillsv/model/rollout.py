@@ -53,8 +53,9 @@ class FailureKind(StrEnum):
 
     @property
     def worth_retrying(self) -> bool:
-        """Whether trying again may help."""
-        return self not in {FailureKind.BAD_REQUEST, FailureKind.CONTEXT_OVERFLOW, FailureKind.CANCELLED}
+        """Whether running the agent again may help. A verifier was asked again already, about the same answer."""
+        hopeless = {FailureKind.BAD_REQUEST, FailureKind.CONTEXT_OVERFLOW, FailureKind.CANCELLED, FailureKind.VERIFIER}
+        return self not in hopeless
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

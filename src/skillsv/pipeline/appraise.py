@@ -37,7 +37,7 @@ def appraise(compiled: CompiledSkill, settings: Settings, agent: str, rolled: Ro
         rollouts=rolled.spending,
         usage=rolled.usage,
         provisional=rolled.trouble is not None,
-        notes=(*rolled.notes, *early_end(rolled)),
+        notes=(*rolled.notes, *missing_note(rolled), *early_end(rolled)),
     )
 
 
@@ -115,6 +115,23 @@ def text_of(compiled: CompiledSkill, unit_id: str) -> str:
         data = compiled.skill.file(extent.file).data or b""
         parts.append(data[extent.span.start : extent.span.end].decode("utf-8", errors="replace"))
     return "\n".join(parts)
+
+
+def missing_note(rolled: Rolled) -> tuple[str, ...]:
+    """Which tasks have answers that never came: no value rests on those."""
+    tasks = {item.task for item in rolled.observations if item.score is None}
+    for record in rolled.records:
+        columns = (record.empty, record.full, *record.trigger, *(step.scores for step in record.steps))
+        tasks |= {
+            task
+            for scores in columns
+            for task, score in zip(record.plan.window.tasks, scores, strict=True)
+            if score is None
+        }
+    if not tasks:
+        return ()
+    shown = ", ".join(sorted(tasks)[:8]) + (f" and {len(tasks) - 8} more" if len(tasks) > 8 else "")
+    return (f"Some answers are missing and were left out on both sides, never scored 0. Tasks: {shown}.",)
 
 
 def early_end(rolled: Rolled) -> tuple[str, ...]:

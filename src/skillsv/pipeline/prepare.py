@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ from skillsv.order import Sampler
 from skillsv.render import Renderer, token_counter
 from skillsv.rollout import Forecast, PerRollout, forecast
 from skillsv.rollout.adaptive import forecast_adaptive
-from skillsv.rollout.forecast import GAMMA_EXPECTED, GAMMA_HIGH, GAMMA_LOW
+from skillsv.rollout.forecast import GAMMA_EXPECTED, GAMMA_HIGH, GAMMA_LOW, cost_of
 from skillsv.settings import Settings, compile_options
 from skillsv.tasks import draw_window, load_tasks, make_verifier, split_panels, tasks_folder
 
@@ -103,7 +103,8 @@ def forecast_of(
     """The cost of these settings on a panel of so many tasks, as far as it is known."""
     if settings.method == "auto":
         operators, most = len(settings.operators), settings.max_rollouts
-        return forecast_adaptive(tasks, budget=most, operators=operators, per_rollout=per_rollout, jobs=settings.jobs)
+        usual = forecast_adaptive(tasks, budget=most, operators=operators, per_rollout=per_rollout, jobs=settings.jobs)
+        return at_most(usual, all_there_is(compiled, tasks, operators), per_rollout, settings.jobs)
     return forecast(
         len(compiled.units),
         settings.window,
@@ -113,6 +114,20 @@ def forecast_of(
         per_rollout=per_rollout,
         jobs=settings.jobs,
     )
+
+
+def all_there_is(compiled: CompiledSkill, tasks: int, operators: int) -> int:
+    """Rollouts that would answer everything about a small skill and an agent that repeats itself, checks included."""
+    coalitions: int = 2 ** min(len(compiled.execution), 40)
+    return tasks * (2 + operators * coalitions)
+
+
+def at_most(usual: Forecast, everything: int, per_rollout: PerRollout | None, jobs: int) -> Forecast:
+    """A small skill costs no more than all there is to ask; a noisy agent may still take the high figure."""
+    if everything >= usual.expected.rollouts:
+        return usual
+    whole = cost_of(everything, per_rollout or PerRollout(), jobs=jobs)
+    return replace(usual, low=whole, expected=whole)
 
 
 def judge_maker(job: ValuationJob) -> Callable[[str], Agent]:

@@ -36,6 +36,7 @@ from skillsv.rollout import (
     with_replicates,
 )
 from skillsv.rollout.adaptive import (
+    FINISHED,
     AdaptiveOptions,
     AdaptiveProblem,
     AdaptiveRecord,
@@ -45,10 +46,11 @@ from skillsv.rollout.adaptive import (
     UntilResolved,
     UntilWidth,
     adaptive_walk,
+    least_budget,
 )
 from skillsv.settings import RESULT_SETTINGS, Settings, settings_dict
 
-NOISE_TASKS = 3
+NOISE_TASKS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,10 +189,22 @@ class _Spending:
         if record.noisy and most > usual:
             # The path does not depend on the budget: what was run is answered by the ledger.
             record = await self.walk_adaptively(most)
+        self.say_how_it_ended(record)
+
+    def say_how_it_ended(self, record: AdaptiveRecord) -> None:
+        """What kind of agent it was, and whether the limit cut it short."""
         kind = "noisy: values come from a model of its answers" if record.noisy else "deterministic"
         self.note(
             f"The agent is {kind} ({record.reverts} of {record.checks} checks reverted). Ended by: {record.ended}."
         )
+        settings, tasks = self.prepared.job.settings, len(self.prepared.panel_a.tasks)
+        least = least_budget(tasks, noisy=record.noisy, operators=len(settings.operators))
+        limit = settings.max_rollouts
+        if limit is not None and limit < least and record.ended != FINISHED:
+            raise BudgetReached(
+                f"the budget of {limit:,} rollouts is used up, and such an agent needs {least:,} for a whole answer.",
+                hint="The partial result is kept; raise the limit to go on from here.",
+            )
 
     async def walk_adaptively(self, most: int) -> AdaptiveRecord:
         """One walk to its end, keeping every answer."""

@@ -42,6 +42,12 @@ def load_run(path: Path, changes: Mapping[str, Any] | None = None) -> Run:
         spending=spending_of(folder, found),
         usage=folder.status().usage,
     )
+    if rolled.nothing:
+        raise RecordsError(
+            f"no chain or round of this run is complete yet; {rolled.spending.spent:,} rollouts are kept.",
+            where=str(path),
+            hint="Run the same 'skillsv value' again: it goes on from there.",
+        )
     valuation = appraise(compiled, settings, found["agent"]["spec"], rolled)
     unfinished = settings.method == "chain" and len(rolled.records) < settings.orders
     return Run(

@@ -24,6 +24,9 @@ from skillsv.model.rollout import FailureKind, Outcome, Rollout, RolloutFailure,
 from skillsv.model.task import Task
 from skillsv.sandbox.workspace import fresh_workspace
 
+VERIFIER_TRIES = 3
+"""How often a verifier is asked about one answer."""
+
 MESSAGE_LIMIT = 2000
 """Characters of a failure's message that are kept: enough to see the cause, too few to fill the ledger."""
 
@@ -120,10 +123,21 @@ class LocalEngine:
         async with self._workspace(job.task) as workspace:
             outcome = await self._agent.run(skill, job.task, job.key.replicate, workspace)
             attempt.answered(outcome)
-            score = await self._verifier.score(job.task, outcome, workspace)
-        if not _is_score(score):
-            raise VerifierFailure(f"the verifier of task {job.task.id} returned {score!r}, no score between 0 and 1.")
-        attempt.rollout = replace(attempt.rollout, score=float(score))
+            attempt.rollout = replace(attempt.rollout, score=await self._verified(job, outcome, workspace))
+
+    async def _verified(self, job: Job, outcome: Outcome, workspace: Path) -> float:
+        """The score. A verifier that fails is asked again here: the answer is paid for, the agent is not run again."""
+        for tries_left in reversed(range(VERIFIER_TRIES)):
+            try:
+                score = await self._verifier.score(job.task, outcome, workspace)
+            except VerifierFailure:
+                if not tries_left:
+                    raise
+                continue
+            if _is_score(score):
+                return float(score)
+            break
+        raise VerifierFailure(f"the verifier of task {job.task.id} returned {score!r}, no score between 0 and 1.")
 
 
 @dataclass(slots=True)

@@ -60,6 +60,10 @@ class AdaptiveOptions:
             raise SettingsError(f"{self.visits} tasks at a time is too few.", hint="24 is usual.")
 
 
+FINISHED = "nothing was left to ask"
+"""Why a run ended that saw all there is to see."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdaptiveRecord:
     """What an adaptive run leaves: every answer with its reason, whether the agent proved noisy, why it ended."""

@@ -17,7 +17,7 @@ from skillsv.model.rollout import Answers, Request
 from skillsv.rollout.adaptive.closed_sets import draw_closed, needed_masks
 from skillsv.rollout.adaptive.deciding import Mask, Score, TaskTable
 from skillsv.rollout.adaptive.noise import Monitor
-from skillsv.rollout.adaptive.problem import AdaptiveOptions, AdaptiveProblem, AdaptiveRecord
+from skillsv.rollout.adaptive.problem import FINISHED, AdaptiveOptions, AdaptiveProblem, AdaptiveRecord
 from skillsv.rollout.adaptive.share import share_noisy, share_visits
 from skillsv.rollout.adaptive.stop import Standing
 from skillsv.rollout.adaptive.visit import Ask, Pool, Visit, visit
@@ -132,7 +132,7 @@ class _Run:
         self.noisy = self.options.agent == "unknown" and self.monitor.noisy
         self.idle = self.idle + 1 if len(self.observations) == before else 0
         if self.idle >= IDLE_ROUNDS:
-            self.ended = "nothing was left to ask"
+            self.ended = FINISHED
 
     def closed_sets(self) -> Generator[tuple[Request, ...], Answers, None]:
         """One round of random closed coalitions; a coalition met again gets a fresh replicate."""

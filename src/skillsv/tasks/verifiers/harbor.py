@@ -19,7 +19,7 @@ from skillsv.sandbox.process import Completed, Limits, run_program
 from skillsv.sandbox.workspace import disk_trouble
 from skillsv.tasks.verifiers.scoring import Scorer
 
-_CONTAINER_PATH = re.compile(rb"(?<![\w./~$}-])/(tests|logs|app)(?=[/\s\"'`\\;:,)\]}]|$)")
+_CONTAINER_PATH = re.compile(rb"(?<![\w./~$}])(?<!\w-)/(tests|logs|app)(?=[/\s\"'`\\;:,)\]}]|$)")
 _SECONDS = 600.0
 
 
