@@ -19,6 +19,7 @@ test: $(VENV)/test ## run the tests (under 10 minutes)
 
 test-all: $(VENV)/test ## run the heavy tests as well (under 40 minutes)
 	@tools/system-packages chromium bwrap
+	@$(MAKE) --no-print-directory $(VENV)/model || echo "== no real model here (its tests skip)"
 	@echo "== heavy tests"
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -m heavy -q
 
