@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from skillsv.compile.draft import Draft
 from skillsv.compile.options import CompileOptions
-from skillsv.compile.rules import RULES
+from skillsv.compile.rules import RULES, TRIGGER_RULE
 from skillsv.errors import SettingsError
 from skillsv.model.skill import Edge, Finding
 
@@ -15,6 +15,11 @@ def extract(draft: Draft, options: CompileOptions) -> tuple[tuple[Edge, ...], tu
     unknown = sorted(options.without - known)
     if unknown:
         raise SettingsError(f"There is no rule {unknown[0]}.", hint=f"The rules are {', '.join(sorted(known))}.")
+    if TRIGGER_RULE in options.without:
+        raise SettingsError(
+            f"{TRIGGER_RULE} cannot be switched off: without it, orders would put units before the trigger m.",
+            hint=f"Leave {TRIGGER_RULE} out of the list.",
+        )
     edges: dict[tuple[str, str, str], Edge] = {}
     findings: list[Finding] = []
     for rule in RULES:

@@ -18,8 +18,8 @@ MARKERS = (
 class CompileOptions:
     """How to cut and connect a skill. The defaults are the paper's words.
 
-    `without` names rules to leave out (`R3`); `include` and `exclude` are glob patterns that decide which auxiliary
-    files are units (the others are carried along); `markers` are the pairs around an optimizer's regions.
+    `without` names rules to leave out (`R3`; never R6); `include` and `exclude` are glob patterns that decide which
+    auxiliary files are units (the others are carried along); `markers` are the pairs around an optimizer's regions.
     """
 
     granularity: Granularity = "block"

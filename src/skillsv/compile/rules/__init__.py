@@ -40,4 +40,7 @@ RULES: tuple[Rule, ...] = (
     Rule(id="R9", name="lead-in", apply=lead_in, heuristic=True),
 )
 
-__all__ = ["RULES", "Rule"]
+TRIGGER_RULE = "R6"
+"""The one rule that always holds: values count from a skill that has its trigger."""
+
+__all__ = ["RULES", "TRIGGER_RULE", "Rule"]
