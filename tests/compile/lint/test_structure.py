@@ -6,7 +6,7 @@ from pathlib import Path
 
 import skillsv.compile as compile_package
 from skillsv.compile import CompileOptions
-from skillsv.compile.lint import CHECKS, finding_titles
+from skillsv.compile.lint import CHECKS, finding_titles, lint_skill
 from skillsv.model.skill import Severity
 
 
@@ -16,6 +16,29 @@ def test_a_path_into_the_skills_own_folder_has_to_be_there(places):
         "scripts/boil.py": "print(1)\n",
     }
     assert places("dangling-path", files) == [("SKILL.md", 7)]
+
+
+def test_a_path_into_a_folder_that_skills_usually_have_is_missed_with_the_whole_folder(places):
+    text = "# Tea\n\nRun scripts/foo.py.\n\nRead `references/none.md`.\n\nEdit src/app.ts.\n"
+    assert places("dangling-path", text) == [("SKILL.md", 7), ("SKILL.md", 9)]
+
+
+def test_a_single_file_has_no_folders_to_miss(tmp_path):
+    (tmp_path / "AGENTS.md").write_text("# Tea\n\nRun scripts/foo.py, see [x](../x.md).\n")
+    found = {one.code for one in lint_skill(tmp_path / "AGENTS.md")}
+    assert not found & {"dangling-path", "dangling-link"}
+
+
+def test_links_that_leave_the_skill_lead_nowhere_for_an_agent_that_has_only_the_folder(lint):
+    files = {
+        "SKILL.md": "# Tea\n\nSee [out](../other/x.md) and [in](notes/a.md).\n",
+        "notes/a.md": "[up](../SKILL.md) [b](../notes/b.md)\n\n[gone](../notes/gone.md)\n",
+        "notes/b.md": "B.\n",
+    }
+    found = [one for one in lint(files) if one.code == "dangling-link"]
+    assert [(one.file, one.line) for one in found] == [("SKILL.md", 7), ("notes/a.md", 3)]
+    assert "leaves the skill" in found[0].message
+    assert "leads nowhere" in found[1].message
 
 
 def test_paths_of_other_places_templates_and_examples_are_left_alone(places):

@@ -18,6 +18,8 @@ _PATH = re.compile(
 _LONGEST_LINE = 10_000
 _HYPOTHETICAL = re.compile(r"(?i)\bexamples?\b|\be\.g\.|\bsuch as\b|\bwould\b")
 _TOKEN = re.compile(r"[\w.\-]+(?:/[\w.\-]+)*/?\*?")
+_USUAL = frozenset({"scripts", "references", "assets"})
+"""Folders that the specification names: a path into one of them means the skill, whether it has the folder or not."""
 _FOR_PEOPLE = re.compile(r"(?i)(readme|changelog|contributing|authors|security)(\.\w+)?")
 _FOR_TOOLS = frozenset(
     {"__init__.py", "py.typed", "package.json", "package-lock.json", "pnpm-lock.yaml", "yarn.lock", "uv.lock"}
@@ -28,10 +30,10 @@ _FOR_TOOLS = frozenset(
 
 
 def dangling_path(subject: Subject) -> Iterator[Remark]:
-    """A path into one of the skill's own folders, to a file that is not there."""
+    """A path into a folder that the skill has, or that skills usually have, to a file that is not there."""
     skill = subject.compiled.skill
     paths = {file.path for file in skill.files}
-    folders = {path.split("/", 1)[0] for path in paths if "/" in path}
+    folders = {path.split("/", 1)[0] for path in paths if "/" in path} | (set() if skill.single_file else _USUAL)
     known = {"/".join(parts[first:]) for parts in (path.split("/") for path in paths) for first in range(len(parts))}
     for document in subject.documents:
         if _FOR_PEOPLE.fullmatch(basename(document.path)):

@@ -38,9 +38,8 @@ def _follow(
         yield from _edge(unit, resource, found)
         return
     if paths and draft.skill.main not in paths:
-        outside = draft.skill.single_file or any(path in known or path.startswith("..") for path in paths)
-        if not outside:
-            yield _dangling(found, unit)
+        if not draft.skill.single_file and not any(path in known for path in paths):
+            yield _dangling(found, unit, outside=paths[0].startswith("../"))
         return
     in_main = bool(paths) or unit.kind is not UnitKind.RESOURCE
     if not anchor or not in_main:
@@ -60,11 +59,16 @@ def _edge(unit: DraftUnit, target: DraftUnit, found: Link) -> Iterator[Edge]:
         yield edge("R1", unit, target, evidence, (found.line, target.lines.first))
 
 
-def _dangling(found: Link, unit: DraftUnit) -> Finding:
+def _dangling(found: Link, unit: DraftUnit, *, outside: bool = False) -> Finding:
+    leads = (
+        "leaves the skill: agents that get only this folder cannot follow it. Bring the file in, or remove the link"
+        if outside
+        else "leads nowhere in this skill. Correct or remove it"
+    )
     return Finding(
         code="dangling-link",
         severity=Severity.WARNING,
-        message=f"The link to {found.destination} leads nowhere in this skill. Correct or remove it.",
+        message=f"The link to {found.destination} {leads}.",
         file=unit.file,
         line=found.line,
     )
