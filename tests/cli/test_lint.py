@@ -51,6 +51,17 @@ def test_a_path_without_a_skill_does_not_stop_the_others(good, bad, tmp_path, ca
     assert printed.out.splitlines()[-1].startswith("2 skills: ")
 
 
+def test_an_error_says_which_of_several_skills_it_means(good, tmp_path, capsys, monkeypatch):
+    write(tmp_path / "blank", "")
+    monkeypatch.chdir(tmp_path)
+    assert run(["lint", "tea", "blank", "nope"]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].startswith("skillsv: blank/SKILL.md: The main file is empty.")
+    assert "nope" in said[1]
+    assert run(["compile", "blank"]) == 2
+    assert capsys.readouterr().err.startswith("skillsv: blank/SKILL.md: ")
+
+
 @pytest.mark.parametrize("flags", [["--json"], ["--format", "json"]])
 def test_json_holds_all_skills(good, bad, capsys, flags):
     assert run(["lint", good, bad, *flags]) == 1

@@ -65,7 +65,7 @@ def test_an_unreadable_main_file_is_no_skill(folder, monkeypatch):
     monkeypatch.setattr(Path, "read_bytes", refuse)
     with pytest.raises(SkillError, match="permission denied") as raised:
         read_skill(folder)
-    assert raised.value.where == "SKILL.md"
+    assert raised.value.where == str(folder / "SKILL.md")
 
 
 def test_a_single_markdown_file_is_a_skill_of_one_file(tmp_path):

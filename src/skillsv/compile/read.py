@@ -97,26 +97,28 @@ def _read_main(path: Path, name: str, *, follow: bool) -> SkillFile:
     if not follow and path.is_symlink():
         raise SkillError(
             "The main file is a symbolic link, and links are never followed.",
-            where=name,
+            where=str(path),
             hint="Give the file that it points to, or put the text there.",
         )
     try:
         info = path.stat()
         if not stat.S_ISREG(info.st_mode):
-            raise SkillError("The main file is not a regular file.", where=name, hint="Give a folder with a real file.")
+            raise SkillError(
+                "The main file is not a regular file.", where=str(path), hint="Give a folder with a real file."
+            )
         if info.st_size > LARGEST_MAIN:
             raise SkillError(
                 f"The main file has {info.st_size} bytes, more than any agent can read.",
-                where=name,
+                where=str(path),
                 hint="Give the skill's own SKILL.md.",
             )
         data = path.read_bytes()
     except OSError as error:
         raise SkillError(
-            f"The main file cannot be read: {reason(error)}.", where=name, hint="Check its permissions."
+            f"The main file cannot be read: {reason(error)}.", where=str(path), hint="Check its permissions."
         ) from error
     if not data.removeprefix(BOM).strip():
-        raise SkillError("The main file is empty.", where=name, hint="Write the skill first.")
+        raise SkillError("The main file is empty.", where=str(path), hint="Write the skill first.")
     return _held(name, FileRole.MAIN, data, info, path)
 
 
