@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from skillsv.compile.draft import Draft, DraftUnit, edge
+from skillsv.compile.links import without_code_spans
 from skillsv.model.skill import Edge
 
 _DELIMITER = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?")
@@ -14,13 +15,16 @@ _PIPE = re.compile(r"(?<!\\)\|")
 
 
 class _Row(NamedTuple):
+    """A row by its line; `framed`: it begins and ends with a pipe."""
+
     line: int
     columns: int
+    framed: bool
 
 
 def table_cont(draft: Draft) -> Iterator[Edge]:
     """Edges to the nearest earlier table of the same file with as many columns, across headings if need be."""
-    latest: dict[int, tuple[DraftUnit, int]] = {}
+    latest: dict[int, tuple[DraftUnit, _Row]] = {}
     for unit in draft.body:
         if "|" not in unit.text:
             continue
@@ -30,33 +34,38 @@ def table_cont(draft: Draft) -> Iterator[Edge]:
         for row in loose:
             if own.get(row.columns, row.line) < row.line:
                 continue  # its header stands above it in the same unit
-            table = latest.get(row.columns)
-            if table is not None and table[0].id not in seen:
-                seen.add(table[0].id)
+            table, header = latest.get(row.columns, (None, row))
+            if table is not None and table.id not in seen and (row.framed or not header.framed):
+                seen.add(table.id)
                 evidence = (
-                    f"row of {row.columns} columns at line {row.line} continues the table headed at line {table[1]}"
+                    f"row of {row.columns} columns at line {row.line} continues the table headed at line {header.line}"
                 )
-                yield edge("R7", unit, table[0], evidence, (row.line, table[1]))
+                yield edge("R7", unit, table, evidence, (row.line, header.line))
         for row in headers:
-            latest[row.columns] = (unit, row.line)
+            latest[row.columns] = (unit, row)
 
 
 def _rows(unit: DraftUnit) -> tuple[list[_Row], list[_Row]]:
-    """Header rows, and rows that belong to no table of this unit."""
+    """Header rows, and rows that belong to no table of this unit: without a frame, only where all lines are such."""
     headers: list[_Row] = []
     loose: list[_Row] = []
     lines = [line.strip(" \t>") for line in unit.prose.split("\n")]
+    bare = unit.form == "paragraph" and all(_PIPE.search(line) for line in without_code_spans(unit.prose).splitlines())
     in_table = False
     for index, line in enumerate(lines):
         number = unit.lines.first + index
         if not _PIPE.search(line):
             in_table = False
         elif _is_header(lines, index):
-            headers.append(_Row(number, _columns(line)))
+            headers.append(_row(number, line))
             in_table = True
-        elif not in_table and _is_row(line):
-            loose.append(_Row(number, _columns(line)))
+        elif not in_table and not _is_delimiter(line) and (bare or _is_framed(line)):
+            loose.append(_row(number, line))
     return headers, loose
+
+
+def _row(number: int, line: str) -> _Row:
+    return _Row(number, _columns(line), _is_framed(line))
 
 
 def _is_header(lines: list[str], index: int) -> bool:
@@ -74,8 +83,8 @@ def _is_delimiter(line: str) -> bool:
     return "|" in line and "-" in line and _DELIMITER.fullmatch(line) is not None
 
 
-def _is_row(line: str) -> bool:
-    return line.startswith("|") and line.endswith("|") and len(line) > 2 and not _is_delimiter(line)
+def _is_framed(line: str) -> bool:
+    return line.startswith("|") and line.endswith("|") and len(line) > 2
 
 
 def _columns(line: str) -> int:
