@@ -58,6 +58,22 @@ def test_where_there_is_no_skill_one_sentence_says_so(tmp_path, make, words):
     assert raised.value.exit_code == 2
 
 
+@pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4, "# Tea\n\n- a\n".encode("utf-16")])
+def test_a_binary_file_is_not_markdown_whatever_its_name(tmp_path, data):
+    path = tmp_path / "picture.md"
+    path.write_bytes(data)
+    with pytest.raises(SkillError, match="not Markdown") as raised:
+        read_skill(path)
+    assert (raised.value.exit_code, raised.value.where) == (2, str(path))
+
+
+def test_a_text_with_nul_or_broken_bytes_is_still_a_skill(tmp_path):
+    path = tmp_path / "skill.md"
+    for data in (b"# Tea\n\n- a\0b\n- c\0d\n", b"# T\xff\xfe\xfd\n\n- \xe9\xe8\n", "# Tee\n\n- \u8336\0\n".encode()):
+        path.write_bytes(data)
+        assert read_skill(path)[0].files[0].data == data
+
+
 def test_an_unreadable_main_file_is_no_skill(folder, monkeypatch):
     def refuse(self):
         raise PermissionError(13, "Permission denied")

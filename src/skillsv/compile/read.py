@@ -28,6 +28,8 @@ _MARKDOWN = {".md", ".markdown", ".mdown", ".mkd", ".mdx", ".mdc"}
 _LEGAL = re.compile(r"(LICEN[SC]E|NOTICE|COPYING)([-._][\w.-]*)?", re.IGNORECASE)
 _LEGAL_SUFFIXES = {"", ".txt", ".md", ".rst", ".html"}
 _SLICE = 1024 * 1024
+_LOOK = 8192
+_NO_LETTERS = "�" + "".join(chr(code) for code in range(32) if chr(code) not in "\t\n\f\r")
 
 
 def read_skill(path: Path, options: CompileOptions | None = None) -> tuple[Skill, tuple[Finding, ...]]:
@@ -119,7 +121,22 @@ def _read_main(path: Path, name: str, *, follow: bool) -> SkillFile:
         ) from error
     if not data.removeprefix(BOM).strip():
         raise SkillError("The main file is empty.", where=str(path), hint="Write the skill first.")
+    if _is_no_text(data):
+        raise SkillError(
+            "The main file is not Markdown: most of it cannot be read as text.",
+            where=str(path),
+            hint="Give a text file, saved as UTF-8.",
+        )
     return _held(name, FileRole.MAIN, data, info, path)
+
+
+def _is_no_text(data: bytes) -> bool:
+    """Whether a file is clearly no UTF-8 text. A NUL or a broken byte here and there does not make it so."""
+    head = data[:_LOOK]
+    if b"\0" not in head:
+        return False
+    text = head.decode("utf-8", errors="replace")
+    return sum(map(text.count, _NO_LETTERS)) * 10 > len(text) * 3
 
 
 def _role(path: str, options: CompileOptions) -> FileRole:
