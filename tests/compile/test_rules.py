@@ -36,6 +36,20 @@ def test_a_rule_that_is_left_out_finds_nothing_and_changes_no_other(compiled, ru
     assert less.options["without"] == [rule]
 
 
+def test_two_rules_that_miss_the_same_section_say_so_once(compiled):
+    skill = compiled("# Start\n\nSee [it](#final-words-now), the Final Words now.\n\n# Final *Words* now\n")
+    assert [one.code for one in skill.findings if one.code != "no-frontmatter"] == ["empty-section"]
+
+
+def test_a_def_use_edge_names_every_symbol_of_its_two_units(compiled):
+    skill = compiled("Read `IN_PATH`, write `OUT_PATH`, read `IN_PATH`.\n\n```python\nIN_PATH = 1\nOUT_PATH = 2\n```\n")
+    (found,) = [edge for edge in skill.edges if edge.rule == "R4"]
+    assert found.evidence == (
+        "uses IN_PATH (line 1), defined in SKILL.md:4; uses OUT_PATH (line 1), defined in SKILL.md:5"
+    )
+    assert (found.at.line, found.target_at.line) == (1, 4)
+
+
 def test_an_unknown_rule_is_named(compiled):
     with pytest.raises(SettingsError, match="no rule R12"):
         compiled("x", without=frozenset({"R12"}))

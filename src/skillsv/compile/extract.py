@@ -30,4 +30,4 @@ def extract(draft: Draft, options: CompileOptions) -> tuple[tuple[Edge, ...], tu
                 findings.append(found)
             else:
                 edges.setdefault((found.rule, found.source, found.target), found)
-    return tuple(edges.values()), tuple(findings)
+    return tuple(edges.values()), tuple(dict.fromkeys(findings))

@@ -41,7 +41,7 @@ def _refer(draft: Draft, unit: DraftUnit, words: str, section: int) -> Iterator[
     line = _line(unit, words)
     target = draft.primary.get(section)
     if target is None:
-        yield empty_section(unit, words, line)
+        yield empty_section(unit, draft.sections[section].title, line)
     elif target.id != unit.id:
         heading = draft.sections[section].lines
         evidence = f"quotes the heading “{words}” (line {heading.first if heading else 1})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from skillsv.compile.draft import Draft, DraftUnit, edge
@@ -47,11 +47,22 @@ def def_use(draft: Draft) -> Iterator[Edge]:
     codes = [code for unit in draft.readable for code in _codes(unit, read_documents=read_documents)]
     yield from _imports(draft, codes)
     table = _table(codes)
+    pairs: dict[tuple[str, str], dict[str, tuple[_Use, _Definition]]] = {}
     for use in _uses(draft, codes, table):
         target = _resolve(use, table)
         if target is not None:
-            evidence = f"uses {use.name} (line {use.line}), defined in {target.unit.file}:{target.line}"
-            yield edge("R4", use.unit, target.unit, evidence, (use.line, target.line))
+            pairs.setdefault((use.unit.id, target.unit.id), {}).setdefault(use.name, (use, target))
+    yield from map(_edge, pairs.values())
+
+
+def _edge(symbols: Mapping[str, tuple[_Use, _Definition]]) -> Edge:
+    """One edge for two units, with every symbol that joins them; it points at the first."""
+    use, target = next(iter(symbols.values()))
+    evidence = "; ".join(
+        f"uses {name} (line {one.line}), defined in {other.unit.file}:{other.line}"
+        for name, (one, other) in symbols.items()
+    )
+    return edge("R4", use.unit, target.unit, evidence, (use.line, target.line))
 
 
 def _codes(unit: DraftUnit, *, read_documents: bool) -> Iterator[_Code]:
