@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 import textwrap
-import warnings
 from collections.abc import Iterator
 
 from skillsv.compile.lint.subject import Document, Remark, Subject
 from skillsv.compile.modules import module_resource
 from skillsv.compile.symbols.definitions import CONSTANT
-from skillsv.compile.symbols.python import use_python
+from skillsv.compile.symbols.python import parse_python, use_python
 from skillsv.model.skill import FileRole, Skill
 
 _PYTHON = frozenset({"python", "py", "python3"})
@@ -76,14 +75,14 @@ def _python_blocks(document: Document) -> Iterator[tuple[str, int, str]]:
 
 
 def _imports(code: str) -> list[ast.ImportFrom]:
-    tree = _parse(code) if "import" in code else None
+    tree = parse_python(code) if "import" in code else None
     return [] if tree is None else [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
 
 
 def _open_uses(code: str, known: set[str]) -> Iterator[tuple[str, int]]:
     """Free names that are called or written in CONSTANT_CASE, with the line (0-based) of their first use."""
     free = use_python(code) - known
-    tree = _parse(code) if free else None
+    tree = parse_python(code) if free else None
     if tree is None or "*" in _bound_names(code):
         return
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
@@ -96,7 +95,7 @@ def _open_uses(code: str, known: set[str]) -> Iterator[tuple[str, int]]:
 
 def _module_names(code: str) -> frozenset[str] | None:
     """Names a module offers to importers; None where that cannot be known (stars, `__getattr__`, no Python)."""
-    tree = _parse(code)
+    tree = parse_python(code)
     if tree is None:
         return None
     names: set[str] = set()
@@ -111,7 +110,7 @@ def _module_names(code: str) -> frozenset[str] | None:
 
 def _bound_names(code: str) -> set[str]:
     """Every name that the code binds anywhere: a snippet often goes on from another one."""
-    tree = _parse(code)
+    tree = parse_python(code)
     return set() if tree is None else {name for node in ast.walk(tree) for name in _binds(node)}
 
 
@@ -125,12 +124,3 @@ def _binds(node: ast.AST) -> Iterator[str]:
             yield name
         case ast.arg(arg=name):
             yield name
-
-
-def _parse(code: str) -> ast.Module | None:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None

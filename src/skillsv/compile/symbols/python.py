@@ -16,7 +16,7 @@ _UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 def define_python(code: str) -> Definitions:
     """Top-level functions, classes and constants; plain variables apart; imported modules by dotted name."""
-    tree = _parse(code)
+    tree = parse_python(code)
     if tree is None:
         return Definitions()
     names: dict[str, int] = {}
@@ -51,7 +51,8 @@ def use_python(code: str) -> set[str]:
     return free - bound - _BUILTINS
 
 
-def _parse(code: str) -> ast.Module | None:
+def parse_python(code: str) -> ast.Module | None:
+    """The syntax tree of some code, silently; None where it is not Python."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
