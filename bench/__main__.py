@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 import sys
 
 import bench
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the program itself does, before numpy is imported
 
 
 def main(names: list[str]) -> None:
