@@ -37,6 +37,7 @@ def _defined(language, code):
         ("bash", "OUT=/x\nname=1\nrun() { LOCAL_X=1; }\nPATH=$PATH:/b", {"OUT", "run"}, {"name"}),
         ("sh", "export KEY='<your key>'\nexport DIR_A=a\nOUT='<a folder>'", {"DIR_A", "OUT"}, set()),
         ("bash", "cmd && AB=1", {"AB"}, set()),
+        ("console", "$ export OUT=/x\nNOISE=1\n$ name=2", {"OUT"}, {"name"}),
         (
             "js",
             "import x from 'y'\nconst a = require('b')\nconst MAX = 1\nlet low = 2\nfunction f(p) {}\nclass C {}",
@@ -66,6 +67,7 @@ def test_definitions(language, code, names, variables):
         ("python", "class A(Base):\n    x: Kind", {"Base", "Kind"}),
         ("bash", 'echo "$OUT" ${DIR}/x | deploy; LOC=1; echo $LOC', {"OUT", "DIR", "echo", "deploy"}),
         ("bash", "for item in $LIST; do echo $item; done", {"LIST", "echo"}),
+        ("console", "$ ls $OUT\nthe output names $NOISE\n", {"OUT", "ls"}),
         (
             "js",
             "import a from 'b'\nconst c = a(MAX)\nfunction f(p, {q}) { return p + q + out }\nf(c.prop)",
@@ -96,7 +98,7 @@ def test_values_are_no_placeholders(value):
 
 
 def test_languages_by_fence_and_by_file():
-    assert language_of("console") is None
+    assert language_of("text") is None
     assert language_of("tsx").family == language_of_file("a/b.JS").family == "javascript"
     assert language_of_file("Makefile") is None
 

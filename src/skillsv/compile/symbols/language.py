@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from skillsv.compile.symbols.definitions import Definitions
 from skillsv.compile.symbols.javascript import define_javascript, define_typescript, use_javascript, use_typescript
 from skillsv.compile.symbols.python import define_python, use_python
-from skillsv.compile.symbols.shell import define_shell, use_shell
+from skillsv.compile.symbols.shell import define_session, define_shell, use_session, use_shell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,12 +22,14 @@ class Language:
 
 _PYTHON = Language(family="python", define=define_python, use=use_python)
 _SHELL = Language(family="shell", define=define_shell, use=use_shell)
+_SESSION = Language(family="shell", define=define_session, use=use_session)
 _JAVASCRIPT = Language(family="javascript", define=define_javascript, use=use_javascript)
 _TYPESCRIPT = Language(family="javascript", define=define_typescript, use=use_typescript)
 
 _FENCES = {
     **dict.fromkeys(("python", "py", "python3"), _PYTHON),
     **dict.fromkeys(("bash", "sh", "shell", "zsh"), _SHELL),
+    **dict.fromkeys(("console", "shell-session", "sh-session", "shellsession"), _SESSION),
     **dict.fromkeys(("javascript", "js", "jsx", "mjs", "cjs", "node"), _JAVASCRIPT),
     **dict.fromkeys(("typescript", "ts", "tsx"), _TYPESCRIPT),
 }

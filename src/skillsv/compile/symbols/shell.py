@@ -77,6 +77,21 @@ def use_shell(code: str) -> set[str]:
     return used - bound
 
 
+def define_session(code: str) -> Definitions:
+    """The same for a recorded session: only lines after the prompt `$` are commands, the rest is output."""
+    return define_shell(_commands(code))
+
+
+def use_session(code: str) -> set[str]:
+    """What the commands of a recorded session use."""
+    return use_shell(_commands(code))
+
+
+def _commands(session: str) -> str:
+    """The commands, on the lines they had."""
+    return "\n".join(line[2:] if line.startswith("$ ") else "" for line in session.split("\n"))
+
+
 def is_placeholder(value: str) -> bool:
     """Whether a value only marks where the reader has to put their own."""
     return _PLACEHOLDER.search(value.strip("\"'")) is not None
