@@ -35,7 +35,7 @@ class CompileFlags:
         Literal["atomic", "split"] | None,
         Parameter(help="Optimizer regions: one unit each, or cut like other text [atomic]."),
     ] = None
-    without: Annotated[str | None, Parameter(help="Rules to switch off, such as R3,R8,R9.")] = None
+    without: Annotated[str | None, Parameter(help="Rules to switch off, such as R3,R8,R9 (R6 always holds).")] = None
     include: Annotated[str | None, Parameter(help="Only these resource files are units (globs, comma list).")] = None
     exclude: Annotated[str | None, Parameter(help="These resource files are no units (globs, comma list).")] = None
     marker: Annotated[
