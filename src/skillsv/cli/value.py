@@ -16,7 +16,9 @@ def value(
     /,
     *,
     tasks: Annotated[Path, Parameter(help="Tasks: JSONL, evals.json, or a folder of Harbor tasks.")],
-    agent: Annotated[str, Parameter(help="command:PROGRAM ..., python:FILE.py:name, model:PROVIDER:NAME, or planted:NAME.")],
+    agent: Annotated[
+        str, Parameter(help="command:PROGRAM ..., python:FILE.py:name, model:PROVIDER:NAME, or planted:NAME.")
+    ],
     json: Json = False,
     run: RunFlags | None = None,
     estimator: EstimatorFlags | None = None,
