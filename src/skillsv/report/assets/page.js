@@ -50,8 +50,8 @@
     const wanted = filters.filter((button) => button.getAttribute("aria-pressed") === "true").map((b) => b.dataset.verdict);
     let found = 0;
     for (const unit of units) {
-      const text = one(".text", unit).textContent.toLowerCase();
-      const fits = (!words || text.includes(words)) && (!wanted.length || wanted.includes(unit.dataset.verdict));
+      const said = !words || one(".text", unit).textContent.toLowerCase().includes(words);
+      const fits = said && (!wanted.length || wanted.includes(unit.dataset.verdict));
       unit.classList.toggle("dim", !fits);
       found += fits;
     }
