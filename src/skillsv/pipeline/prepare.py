@@ -16,12 +16,13 @@ from skillsv.model.protocols import Agent, Verifier
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.task import PanelA, PanelB
 from skillsv.order import Sampler
+from skillsv.pipeline.kit import OWN_FILES, Grading, Kit
 from skillsv.render import Renderer, token_counter
 from skillsv.rollout import Forecast, PerRollout, forecast
 from skillsv.rollout.adaptive import forecast_adaptive
 from skillsv.rollout.forecast import GAMMA_EXPECTED, GAMMA_HIGH, GAMMA_LOW, cost_of
 from skillsv.settings import Settings, compile_options
-from skillsv.tasks import draw_window, load_tasks, make_verifier, split_panels, tasks_folder
+from skillsv.tasks import draw_window, split_panels
 
 NO_TRUNCATION = (1.0, 1.0, 1.0)
 USUAL_GAMMAS = (GAMMA_LOW, GAMMA_EXPECTED, GAMMA_HIGH)
@@ -37,6 +38,7 @@ class ValuationJob:
     agent: str
     settings: Settings
     folder: Path
+    kit: Kit = OWN_FILES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,18 +60,15 @@ def prepare(job: ValuationJob) -> Prepared:
     """Compile, read the tasks, draw the chains, forecast. Nothing is run and nothing is written."""
     settings = job.settings
     compiled = compile_skill(job.skill, compile_options(settings))
-    tasks = load_tasks(job.tasks, verifier=settings.verifier, judge=settings.judge)
+    tasks = job.kit.load_tasks(job.tasks, grading_of(job))
     panel_a, panel_b = split_panels(tasks, a=settings.panel_a, b=settings.panel_b, seed=settings.seed)
-    agent = make_agent(job.agent, agent_options(job))
-    folder = tasks_folder(job.tasks)
-    verifier = make_verifier(tasks, folder=folder, default=settings.verifier, judge=judge_maker(job))
     return Prepared(
         job=job,
         compiled=compiled,
         panel_a=panel_a,
         panel_b=panel_b,
-        agent=agent,
-        verifier=verifier,
+        agent=job.kit.make_agent(job.agent, agent_options(job)),
+        verifier=job.kit.make_verifier(job.tasks, tasks, grading_of(job)),
         first_window=first_window(panel_a, settings),
         plans=plan_chains(compiled, panel_a, settings) if settings.method == "chain" else (),
         forecast=forecast_of(compiled, settings, len(panel_a.tasks)),
@@ -128,6 +127,11 @@ def at_most(usual: Forecast, everything: int, per_rollout: PerRollout | None, jo
         return usual
     whole = cost_of(everything, per_rollout or PerRollout(), jobs=jobs)
     return replace(usual, low=whole, expected=whole)
+
+
+def grading_of(job: ValuationJob) -> Grading:
+    """How tasks that name no verifier or judge of their own are graded."""
+    return Grading(verifier=job.settings.verifier, judge=job.settings.judge, make_judge=judge_maker(job))
 
 
 def judge_maker(job: ValuationJob) -> Callable[[str], Agent]:

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import anyio
 
-from skillsv.agents import make_agent
 from skillsv.errors import SkillSVError, TaskError
 from skillsv.model.coalition import Coalition, Operator, Rendering
 from skillsv.model.events import RunFinished, RunStarted
 from skillsv.model.protocols import Agent, Listener, Verifier
 from skillsv.model.rollout import Usage
 from skillsv.model.task import PanelA, PanelB, Task
-from skillsv.pipeline.prepare import ValuationJob, agent_options, judge_maker, make_renderer
+from skillsv.pipeline.kit import Kit, own_files_only
+from skillsv.pipeline.prepare import ValuationJob, agent_options, grading_of, make_renderer
 from skillsv.pipeline.roll_out import runner_options
 from skillsv.pipeline.run import Run, load_run
 from skillsv.rollout import Forecast, Ledger, LocalEngine, PerRollout, RunFolder, Runner, Stop, stop_on_signals
 from skillsv.rollout.forecast import cost_of
 from skillsv.settings import Settings
-from skillsv.tasks import load_tasks, make_verifier, tasks_folder
 
 REVISED: Coalition = frozenset({"the revised skill"})
 """Stands for a skill that is not cut from the valued one: in rollouts it is rendered whole."""
@@ -30,7 +29,10 @@ REVISED: Coalition = frozenset({"the revised skill"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Again:
-    """What a command may change: where the tasks lie now, another agent, limits. None leaves it as it was."""
+    """What a command may change: where the tasks lie now, another agent, limits. None leaves it as it was.
+
+    `kits` finds the kit of the run by its name and variant.
+    """
 
     tasks: Path | None = None
     agent: str | None = None
@@ -38,6 +40,7 @@ class Again:
     jobs: int | None = None
     max_rollouts: int | None = None
     budget_usd: float | None = None
+    kits: Callable[[str, str], Kit] = own_files_only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,11 +71,11 @@ def reopen(path: Path, again: Again) -> Reopened:
         agent=again.agent or run.manifest["agent"]["spec"],
         settings=_limits(run.settings, again),
         folder=Path.cwd() if again.agent else Path(about["folder"]),
+        kit=again.kits(about.get("kit", ""), about.get("variant", "")),
     )
-    tasks = load_tasks(job.tasks, verifier=job.settings.verifier, judge=job.settings.judge)
-    folder = tasks_folder(job.tasks)
-    verifier = make_verifier(tasks, folder=folder, default=job.settings.verifier, judge=judge_maker(job))
-    agent = make_agent(job.agent, agent_options(job))
+    tasks = job.kit.load_tasks(job.tasks, grading_of(job))
+    verifier = job.kit.make_verifier(job.tasks, tasks, grading_of(job))
+    agent = job.kit.make_agent(job.agent, agent_options(job))
     changed = agent.fingerprint != run.manifest["agent"]["fingerprint"]
     return Reopened(
         run=run,

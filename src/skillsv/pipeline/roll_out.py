@@ -271,6 +271,8 @@ def manifest(prepared: Prepared) -> Mapping[str, Any]:
             "skill": str(prepared.job.skill.absolute()),
             "tasks": str(prepared.job.tasks.absolute()),
             "folder": str(prepared.job.folder.absolute()),
+            "kit": prepared.job.kit.name,
+            "variant": prepared.job.kit.variant,
             "forecast": prepared.forecast.expected.rollouts,
             "settings": {name: value for name, value in table.items() if name not in RESULT_SETTINGS},
         },
