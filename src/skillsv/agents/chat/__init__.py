@@ -1,5 +1,6 @@
 """The agent `model:PROVIDER:NAME`: any language model, with tools and a sandbox. Needs the extra `models`."""
 
 from skillsv.agents.chat.agent import ChatAgent
+from skillsv.agents.chat.speaker import Speaker
 
-__all__ = ["ChatAgent"]
+__all__ = ["ChatAgent", "Speaker"]

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
 from dataclasses import asdict, replace
 from pathlib import Path
-from weakref import WeakKeyDictionary
 
 import anyio
-import msgspec
-from pydantic_ai.direct import model_request
-from pydantic_ai.exceptions import AgentRunError, UserError
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, SystemPromptPart, ToolReturnPart
 from pydantic_ai.messages import UserPromptPart as TaskPart
-from pydantic_ai.models import Model, ModelRequestParameters
 
 from skillsv.agents.chat.desk import Desk
-from skillsv.agents.chat.model import make_model, request_settings
-from skillsv.agents.chat.price import Price, read_prices, usage_of
 from skillsv.agents.chat.prompt import VERSION, system_prompt, task_prompt
 from skillsv.agents.chat.redact import redacted
+from skillsv.agents.chat.speaker import Speaker
 from skillsv.agents.chat.tools import Tools
-from skillsv.agents.chat.trouble import trouble_of
 from skillsv.agents.options import AgentOptions
 from skillsv.errors import AgentFailure, SettingsError
 from skillsv.model.coalition import Rendering
@@ -42,13 +33,9 @@ class ChatAgent:
     """
 
     def __init__(self, name: str, options: AgentOptions) -> None:
-        self._name = name
         self._options = options
         self._chat = options.chat
-        first = make_model(name, self._chat.base_url)
-        self._models: WeakKeyDictionary[asyncio.AbstractEventLoop, Model] = WeakKeyDictionary()
-        self._spare: list[Model] = [first]
-        self._price = _price_of(name, options)
+        self._speaker = Speaker(name, options)
         self._limits = replace(
             SANDBOX_LIMITS,
             seconds=self._chat.run_seconds,
@@ -64,10 +51,8 @@ class ChatAgent:
     @property
     def fingerprint(self) -> str:
         """Covers the model, the server, the decoding settings, delivery, tools and the words around the task."""
-        told = {name: value for name, value in asdict(self._chat).items() if name != "prices"}
         limits = {name: value for name, value in asdict(self._limits).items() if name != "grace"}
-        whole = msgspec.json.encode([VERSION, self._name, told, limits, self._options.skill_dir], order="sorted")
-        return f"model/1:{self._name}:{hashlib.sha256(whole).hexdigest()}"
+        return self._speaker.fingerprint(VERSION, limits, self._options.skill_dir)
 
     async def run(self, skill: Rendering | None, task: Task, replicate: int, workspace: Path) -> Outcome:
         """Talk to the model until it answers, or until the time for one rollout is up."""
@@ -97,15 +82,14 @@ class ChatAgent:
 
     async def _talk(self, desk: Desk, skill: Rendering | None, task: Task, replicate: int) -> Outcome:
         tools = Tools(self._chat, skill=skill is not None)
-        parameters = ModelRequestParameters(function_tools=tools.definitions)
         told = system_prompt(self._chat, skill, desk.place)
         messages: list[ModelMessage] = [
             ModelRequest(parts=[SystemPromptPart(content=told), TaskPart(content=task_prompt(task, self._chat))])
         ]
         usage, answer = Usage(), ""
         for _ in range(self._chat.turns):
-            response = await self._ask(messages, parameters, replicate)
-            usage += usage_of(response, self._price, listed=self._chat.base_url is None)
+            response, spent = await self._speaker.ask(messages, replicate, tools.definitions)
+            usage += spent
             answer = response.text or ""
             if not response.tool_calls:
                 break
@@ -113,31 +97,6 @@ class ChatAgent:
                 desk.log.append(answer)
             messages += [response, await _obey(tools, desk, response)]
         return self._outcome(answer, usage, desk)
-
-    async def _ask(
-        self, messages: list[ModelMessage], parameters: ModelRequestParameters, replicate: int
-    ) -> ModelResponse:
-        settings = request_settings(self._chat, replicate, self._options.timeout)
-        try:
-            response = await model_request(
-                self._model(), messages, model_settings=settings, model_request_parameters=parameters
-            )
-        except (AgentRunError, UserError) as error:
-            raise trouble_of(
-                error, self._chat.base_url or self._name
-            ) from None  # the cause may hold a key in its words
-        except IndexError:  # the library does not look whether a choice is there
-            raise AgentFailure("the provider's answer holds no choice.", kind=FailureKind.BAD_OUTPUT) from None
-        if response.finish_reason == "content_filter":
-            raise AgentFailure("the provider refused to answer (content filter).", kind=FailureKind.REFUSAL)
-        return response
-
-    def _model(self) -> Model:
-        """The model for this event loop: open connections cannot be carried from one loop to another."""
-        loop = asyncio.get_running_loop()
-        if loop not in self._models:
-            self._models[loop] = self._spare.pop() if self._spare else make_model(self._name, self._chat.base_url)
-        return self._models[loop]
 
     def _outcome(self, answer: str, usage: Usage, desk: Desk) -> Outcome:
         if len(answer.encode("utf-8", errors="replace")) > self._options.output_bytes:
@@ -158,9 +117,3 @@ async def _obey(tools: Tools, desk: Desk, response: ModelResponse) -> ModelReque
         desk.log.append(f"> {call.tool_name} {call.args_as_json_str()}\n{said}")
         returns.append(ToolReturnPart(tool_name=call.tool_name, content=said, tool_call_id=call.tool_call_id))
     return ModelRequest(parts=returns)
-
-
-def _price_of(name: str, options: AgentOptions) -> Price | None:
-    if options.chat.prices is None:
-        return None
-    return read_prices(options.folder / options.chat.prices).get(name)
