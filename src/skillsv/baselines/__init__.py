@@ -2,11 +2,12 @@
 
 from skillsv.baselines.chance import random_ranking
 from skillsv.baselines.judge import judge_ranking, judge_tasks, judge_units
-from skillsv.baselines.leave_out import closure_loo, closure_loo_requests
+from skillsv.baselines.leave_out import closure_loo, closure_loo_requests, closure_loo_total
 
 __all__ = [
     "closure_loo",
     "closure_loo_requests",
+    "closure_loo_total",
     "judge_ranking",
     "judge_tasks",
     "judge_units",

@@ -36,12 +36,8 @@ def closure_loo(
     """V(N) - V(N without the reverse closure) for every unit, paired task by task; a missing score drops its pair."""
     values = {}
     for unit in compiled.execution:
-        rest = _without(compiled, unit)
-        pairs = (
-            (answers[_request(compiled.everything, task, replicate)], answers[_request(rest, task, replicate)])
-            for task in tasks
-        )
-        drops = [whole - part for whole, part in pairs if whole is not None and part is not None]
+        found = (_drop(compiled, unit, task, answers, replicate) for task in tasks)
+        drops = [drop for drop in found if drop is not None]
         if not drops:
             raise RecordsError(
                 f"no task was scored both with and without {unit}, so leaving it out says nothing.",
@@ -51,12 +47,34 @@ def closure_loo(
     return Ranking(method="closure-loo", values=values)
 
 
-def _paired_interval(drops: Sequence[float], level: float) -> Interval:
+def closure_loo_total(
+    compiled: CompiledSkill, tasks: Sequence[str], answers: Answers, *, replicate: int = 0, level: float = 0.95
+) -> Interval:
+    """The sum of Closure-LOO over all units: what the closure check holds against the lift. Not bounded by 1."""
+    sums = []
+    for task in tasks:
+        drops = [_drop(compiled, unit, task, answers, replicate) for unit in compiled.execution]
+        known = [drop for drop in drops if drop is not None]
+        if len(known) == len(drops):
+            sums.append(math.fsum(known))
+    if not sums:
+        raise RecordsError("no task was scored without every unit in turn.", hint="Run the baseline again.")
+    most = float(len(compiled.execution))
+    return _paired_interval(sums, level, bounds=(-most, most))
+
+
+def _drop(compiled: CompiledSkill, unit: str, task: str, answers: Answers, replicate: int) -> float | None:
+    whole = answers[_request(compiled.everything, task, replicate)]
+    part = answers[_request(_without(compiled, unit), task, replicate)]
+    return None if whole is None or part is None else whole - part
+
+
+def _paired_interval(drops: Sequence[float], level: float, bounds: tuple[float, float] = _BOUNDS) -> Interval:
     """Student's t over tasks; one task bounds nothing."""
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 
     value, count = math.fsum(drops) / len(drops), len(drops)
     if count < 2:
-        return Interval(value, *_BOUNDS)
+        return Interval(value, *bounds)
     half = float(stdtrit(count - 1, 0.5 + level / 2)) * float(np.std(drops, ddof=1)) / math.sqrt(count)
-    return Interval(value, max(value - half, _BOUNDS[0]), min(value + half, _BOUNDS[1]))
+    return Interval(value, max(value - half, bounds[0]), min(value + half, bounds[1]))

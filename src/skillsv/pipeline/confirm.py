@@ -106,15 +106,20 @@ def _versions(reopened: Reopened, skill: Path | None) -> tuple[Versions, Renderi
 
 
 def _forecast(reopened: Reopened, job: ConfirmJob, tasks: int) -> Forecast:
-    units = len(reopened.run.compiled.execution)
+    low, high = rollouts_to_confirm(len(reopened.run.compiled.execution), tasks, len(loo_tasks(reopened)), job)
+    return forecast_again(reopened, low, high)
+
+
+def rollouts_to_confirm(units: int, tasks: int, left_out_on: int, job: ConfirmJob) -> tuple[int, int]:
+    """What a confirmation on so many tasks takes: for an agent that repeats itself, and for one that does not."""
     tracks = sum(RANDOM_ORDERS if method == "random" else 1 for method in job.curves)
     versions = 4 + tracks * min(job.checkpoints, max(units - 1, 0))
-    baselines = (units + 1) * len(loo_tasks(reopened)) if "loo" in job.curves else 0
+    baselines = (units + 1) * left_out_on if "loo" in job.curves else 0
     baselines += units if "judge" in job.curves else 0
     few = job.replicates or 1
     many = job.replicates or NOISY_REPLICATES
     check = 0 if job.replicates else 2 * NOISY_REPLICATES * min(NOISE_TASKS, tasks)
-    return forecast_again(reopened, baselines + versions * tasks * few, baselines + versions * tasks * many + check)
+    return baselines + versions * tasks * few, baselines + versions * tasks * many + check
 
 
 async def confirm_versions(prepared: PreparedConfirmation, listener: Listener, stop: Stop) -> Proof:

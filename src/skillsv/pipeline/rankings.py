@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from skillsv.agents import make_agent
-from skillsv.baselines import closure_loo, closure_loo_requests, judge_ranking, judge_tasks, random_ranking
+from skillsv.baselines import (
+    closure_loo,
+    closure_loo_requests,
+    closure_loo_total,
+    judge_ranking,
+    judge_tasks,
+    random_ranking,
+)
 from skillsv.baselines.judge import read_score
 from skillsv.confirm.pairs import partners_of
 from skillsv.decide import pruning_path
@@ -19,7 +26,7 @@ from skillsv.model.edit import PruneStep
 from skillsv.model.protocols import Listener
 from skillsv.model.rollout import Answers, Outcome, Request
 from skillsv.model.task import Task
-from skillsv.model.value import Ranking
+from skillsv.model.value import Interval, Ranking
 from skillsv.pipeline.edit import tokens_of_kept
 from skillsv.pipeline.prepare import agent_options, make_renderer
 from skillsv.pipeline.reopen import Reopened, panel_a, spending
@@ -50,20 +57,38 @@ def loo_tasks(reopened: Reopened) -> tuple[Task, ...]:
     """As many tasks of panel A as make leaving out as costly as the valuation was, at least a few."""
     panel = panel_a(reopened)
     run = reopened.run
-    affordable = run.valuation.rollouts.spent // (len(run.compiled.execution) + 1)
-    size = min(len(panel.tasks), max(FEWEST_TASKS, affordable))
+    size = loo_panel(len(panel.tasks), len(run.compiled.execution), run.valuation.rollouts.spent)
     window = draw_window(panel, size, np.random.default_rng([run.settings.seed, LOO_STREAM]))
     return tuple(reopened.tasks[task] for task in window.tasks)
 
 
-async def loo_ranking(reopened: Reopened, listener: Listener, stop: Stop) -> Ranking:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """Closure-LOO on panel A: one value per unit, and their sum, which the closure check holds against the lift."""
+
+    ranking: Ranking
+    total: Interval
+    tasks: int
+
+
+def loo_panel(tasks: int, units: int, rollouts: int) -> int:
+    """How many of so many tasks leaving out uses, beside a valuation of so many rollouts."""
+    return min(tasks, max(FEWEST_TASKS, rollouts // (units + 1)))
+
+
+async def leave_out(reopened: Reopened, listener: Listener, stop: Stop) -> LeftOut:
     """Closure-LOO on panel A, through the run's ledger."""
     tasks, compiled = loo_tasks(reopened), reopened.run.compiled
     names = tuple(task.id for task in tasks)
     wanted = closure_loo_requests(compiled, names)
     async with spending(reopened, tasks, listener, stop, expected=len(wanted), purpose="baselines") as runner:
         (answers,) = await runner.run_policies([_ask(wanted)])
-    return closure_loo(compiled, names, answers, level=reopened.settings.level)
+    level = reopened.settings.level
+    return LeftOut(
+        ranking=closure_loo(compiled, names, answers, level=level),
+        total=closure_loo_total(compiled, names, answers, level=level),
+        tasks=len(names),
+    )
 
 
 def _ask(wanted: tuple[Request, ...]) -> Policy[Answers]:
@@ -113,7 +138,7 @@ async def ranked(
             case "skillsv":
                 found[method] = [skillsv_ranking(reopened.run)]
             case "loo":
-                found[method] = [await loo_ranking(reopened, listener, stop)]
+                found[method] = [(await leave_out(reopened, listener, stop)).ranking]
             case "judge":
                 found[method] = [await ask_judge(reopened, listener, stop)]
             case _:
