@@ -1,0 +1,152 @@
+"""Monthly files of questions, read as tasks: the right choice is put among the others and all are shuffled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from random import Random
+from string import ascii_uppercase
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from skillsv.benchmarks.benchmark import Loaded, Rejected, Source
+from skillsv.benchmarks.finish import finished
+from skillsv.benchmarks.livemath.paper import PAPER
+from skillsv.benchmarks.livemath.prompt import user_message
+from skillsv.benchmarks.manifests import manifest_notes, read_items
+from skillsv.errors import TaskError
+from skillsv.model.task import Task
+
+MANIFESTS = "livemathematicianbench_id_split"
+RULES = "livemath/1"
+SEED = 42
+"""One seed for every coalition: a question looks the same whichever units are kept."""
+
+COMES_FROM = (
+    "The questions are data/MONTH/qa_MONTH_final.json of the dataset LiveMathematicianBench/LiveMathematicianBench "
+    "on Hugging Face; the manifests are data/livemathematicianbench_id_split of github.com/microsoft/SkillOpt."
+)
+
+Words = Annotated[str, Meta(pattern=r"\S")]
+
+
+class Choice(msgspec.Struct):
+    """One option as upstream writes it."""
+
+    label: str
+    text: Words
+
+
+class Question(msgspec.Struct):
+    """The part of an item that may be shown; upstream leaves the right choice out of `choices`."""
+
+    question: Words
+    correct_choice: Choice
+    choices: Annotated[list[Choice], Meta(min_length=1, max_length=len(ascii_uppercase) - 1)]
+
+
+class Item(msgspec.Struct):
+    """An item of a monthly file. Theorem and sketch are not read: nobody may see them."""
+
+    month: Words
+    no: int
+    mcq: Question
+
+
+def load(source: Source) -> Loaded:
+    """The tasks of a split in the manifest's order, or all there are."""
+    files = _monthly_files(source.data)
+    tasks: dict[str, Task] = {}
+    rejected: list[Rejected] = []
+    for file in files:
+        for found in _read(file):
+            if isinstance(found, Rejected):
+                rejected.append(found)
+            elif found.id in tasks:
+                raise TaskError(f"the question {found.id} is there twice.", where=str(file), hint="Remove one of them.")
+            else:
+                tasks[found.id] = found
+    items = read_items(source, MANIFESTS)
+    notes = manifest_notes(source, items, PAPER)
+    if items is None:
+        return Loaded(tasks=tuple(tasks.values()), rejected=tuple(rejected), notes=notes)
+    wanted = [str(item.get("id")) for item in items]
+    refused = {task.id: task for task in rejected}
+    _complete(wanted, {*tasks, *refused}, source)
+    return Loaded(
+        tasks=tuple(tasks[name] for name in wanted if name in tasks),
+        rejected=tuple(refused[name] for name in wanted if name in refused),
+        notes=notes,
+    )
+
+
+def _monthly_files(data: Path) -> Sequence[Path]:
+    """The files of all months, below `data` itself or its folder `data`."""
+    if not data.is_dir():
+        raise TaskError("there is no such folder.", where=str(data), hint=COMES_FROM)
+    root = data.resolve()
+    found = sorted(file for part in ("data/", "") for file in data.glob(f"{part}*/qa_*_final.json"))
+    files = [file for file in found if file.is_file() and file.resolve().is_relative_to(root)]
+    if not files:
+        raise TaskError("there are no files MONTH/qa_MONTH_final.json here.", where=str(data), hint=COMES_FROM)
+    return files
+
+
+def _read(file: Path) -> Iterator[Task | Rejected]:
+    try:
+        raw = msgspec.json.decode(file.read_bytes(), type=list[msgspec.Raw])
+    except (OSError, msgspec.MsgspecError) as trouble:
+        raise TaskError(f"the questions cannot be read: {trouble}.", where=str(file), hint=COMES_FROM) from trouble
+    for number, item in enumerate(raw, start=1):
+        try:
+            yield task_of(msgspec.json.decode(item, type=Item))
+        except msgspec.ValidationError as trouble:
+            yield Rejected(id=_name(item, f"{file.name}#{number}"), why=f"the item cannot be used: {trouble}.")
+
+
+def _name(item: msgspec.Raw, otherwise: str) -> str:
+    """The id of an item that is broken elsewhere."""
+    fields = msgspec.json.decode(item)
+    if isinstance(fields, Mapping) and {"month", "no"} <= fields.keys():
+        return f"{fields['month']}:{fields['no']}"
+    return otherwise
+
+
+def task_of(item: Item) -> Task:
+    """The question with its choices shuffled and labelled anew; the target is the right label."""
+    name = f"{item.month}:{item.no}"
+    right = item.mcq.correct_choice.text.strip()
+    texts = [choice.text.strip() for choice in item.mcq.choices]
+    shuffled = shuffle(name, texts if right in texts else [*texts, right])
+    labels = ascii_uppercase[: len(shuffled)]
+    choices = [{"label": label, "text": text} for label, text in zip(labels, shuffled, strict=True)]
+    question = item.mcq.question.strip()
+    task = Task(
+        id=name,
+        input=user_message(question, choices),
+        target=labels[shuffled.index(right)],
+        stratum=item.month,
+        metadata={"question": question, "choices": choices},
+    )
+    return finished(task, rules=RULES)
+
+
+def shuffle(name: str, texts: Sequence[str], seed: int = SEED) -> list[str]:
+    """The choices of a question in the order in which everybody sees them."""
+    shuffled = list(texts)
+    Random(int(sha256(f"{seed}:{name}".encode()).hexdigest()[:16], 16)).shuffle(shuffled)
+    return shuffled
+
+
+def _complete(wanted: Sequence[str], there: set[str], source: Source) -> None:
+    missing = [name for name in wanted if name not in there]
+    if missing:
+        some = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
+        raise TaskError(
+            f"{len(missing)} of the {len(wanted)} questions of the split {source.split} are missing ({some}).",
+            where=str(source.data),
+            hint=COMES_FROM,
+        )
