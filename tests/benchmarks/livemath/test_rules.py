@@ -1,0 +1,96 @@
+"""The agent that follows rules: its game is known, and the estimate finds it."""
+
+from __future__ import annotations
+
+import anyio
+import numpy as np
+import pytest
+
+from skillsv.benchmarks.benchmark import Source
+from skillsv.benchmarks.livemath import BENCHMARK
+from skillsv.benchmarks.livemath.load import load
+from skillsv.benchmarks.livemath.rules import HABITS, competences, needs
+from skillsv.benchmarks.table import kit_of
+from skillsv.model.coalition import Operator
+from skillsv.order import exact_values
+from skillsv.pipeline import ValuationJob, appraise, prepare, roll_out
+from skillsv.render import Renderer
+from skillsv.rollout import RunFolder, Stop
+from skillsv.settings import load_settings
+
+LESSONS = {
+    "stronger-option": "An option that speaks of a stronger result is to be taken.",
+    "ranking": "Look for the strongest statement.",
+    "completeness": "Check each classification.",
+    "equivalence": "An equivalence goes both ways.",
+    "estimates": "Compare each constant.",
+    "quantifiers": "Read every quantifier.",
+    "hypotheses": "Which hypothesis is used?",
+}
+
+
+@pytest.mark.parametrize("habit", HABITS)
+def test_each_habit_is_learnt_from_its_own_lesson(habit):
+    assert competences(LESSONS[habit]) == {habit}
+
+
+def test_nothing_is_learnt_from_nothing():
+    assert competences("") == competences("Drink tea. blank blank blank") == frozenset()
+
+
+def test_each_question_needs_what_its_words_say(data):
+    assert {task.id: set(needs(task)) for task in load(Source(data=data)).tasks} == {
+        "209901:1": {"stronger-option", "ranking"},
+        "209901:2": {"stronger-option"},
+        "209901:5": {"completeness"},
+        "209901:7": {"estimates", "ranking"},
+        "209902:1": {"equivalence"},
+        "209902:2": {"quantifiers"},
+        "209902:4": {"hypotheses", "ranking"},
+        "209902:12": {"hypotheses"},
+    }
+
+
+def test_the_verifier_agrees_with_the_known_game(data, rendering, tmp_path):
+    agent, verifier = BENCHMARK.known["rules"](), BENCHMARK.verifier()
+    names = list(LESSONS)
+    for mask in range(2 ** len(names)):
+        text = "\n".join(LESSONS[name] for place, name in enumerate(names) if mask >> place & 1)
+        skill = rendering(text) if text else None
+        for task in load(Source(data=data)).tasks:
+            outcome = anyio.run(agent.run, skill, task, 0, tmp_path)
+            assert anyio.run(verifier.score, task, outcome, tmp_path) == float(needs(task) <= competences(text))
+
+
+SKILL = "# Knots\n\n" + "\n".join(f"- {lesson}" for lesson in (*LESSONS.values(), "Drink tea.")) + "\n"
+
+
+def test_the_estimate_finds_the_known_game(data, tmp_path):
+    (tmp_path / "SKILL.md").write_text(SKILL)
+    flags = {"orders": 48, "window": 4, "tolerance": "off", "method": "chain", "panel_a": 8, "panel_b": 0}
+    job = ValuationJob(
+        skill=tmp_path / "SKILL.md",
+        tasks=data,
+        agent="rules",
+        settings=load_settings(tmp_path, flags),
+        folder=tmp_path,
+        kit=kit_of("livemath", "all"),
+    )
+    prepared = prepare(job)
+    rolled = anyio.run(lambda: roll_out(prepared, RunFolder(tmp_path / "run"), lambda _event: None, Stop()))
+    estimate = appraise(prepared.compiled, prepared.job.settings, "rules", rolled).estimate
+    renderer = Renderer(prepared.compiled)
+    tasks = prepared.panel_a.tasks
+
+    def game(coalition):
+        text = renderer.render(coalition, Operator.DELETE).text
+        return np.mean([needs(task) <= competences(text) for task in tasks])
+
+    truth = exact_values(prepared.compiled, game)
+    assert estimate.anchors.full.value == 1.0
+    assert 0.9 <= estimate.closure.ratio <= 1.1
+    for unit in estimate.units:
+        assert abs(unit.net.value - truth[unit.id]) <= 4 * unit.standard_error + 1e-9, unit.id
+    tea = estimate.units[-1]
+    assert tea.net.value == 0.0
+    assert truth[tea.id] == pytest.approx(0.0)
