@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeVar
 
@@ -60,24 +60,30 @@ class FailureKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutFailure:
-    """A failure of the infrastructure. `retry_after` is the wait in seconds that a service asked for."""
+    """A failure of the infrastructure. `retry_after` is the wait in seconds that a service asked for.
+
+    `lost`: the machine or process that ran it is gone, which says nothing about this rollout.
+    """
 
     kind: FailureKind
     message: str
     retry_after: float | None = None
+    lost: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What an agent gives back for one task.
 
-    `opened` says whether the agent really looked at the skill (None: it cannot tell).
+    `opened` says whether the agent really looked at the skill (None: it cannot tell). `scores` are those that the agent
+    was given by an evaluator of its own, by the scorer's name; the verifier `inspect` reads them.
     """
 
     answer: str
     usage: Usage = Usage()
     transcript: str | None = None
     opened: bool | None = None
+    scores: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

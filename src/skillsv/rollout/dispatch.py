@@ -25,15 +25,22 @@ from skillsv.rollout.options import RunnerOptions, Timing
 from skillsv.rollout.pace import SLOWING, Pace, backoff
 from skillsv.rollout.tally import Tally
 
+FORGIVEN_LOSSES = 10
+"""How often the machine under a rollout may die before that counts against the rollout: it may be what kills it."""
+
 
 @dataclass(slots=True, eq=False)
 class Flight:
-    """One wanted rollout on its way. `rank` orders the queue; `abandoned`: the run stopped before it had a result."""
+    """One wanted rollout on its way. `rank` orders the queue; `abandoned`: the run stopped before it had a result.
+
+    `losses` counts machines or processes that died with it; they are no attempts, up to a point.
+    """
 
     request: Request
     key: RolloutKey
     rank: tuple[int, int]
     attempt: int = 0
+    losses: int = 0
     round: int = 0
     usage: Usage = field(default_factory=Usage)
     rollout: Rollout | None = None
@@ -167,6 +174,9 @@ class Dispatcher:
 
     def _again(self, flight: Flight, failure: RolloutFailure) -> bool:
         """Whether this failed flight is taken care of by another attempt, now or in a later session."""
+        if failure.lost and flight.losses < FORGIVEN_LOSSES:
+            flight.losses += 1
+            flight.attempt -= 1
         if not failure.kind.worth_retrying or flight.attempt >= self._options.attempts:
             return False
         if self.halted is not None:
@@ -174,7 +184,12 @@ class Dispatcher:
             return True
         options = self._options
         wait = backoff(
-            flight.key, flight.attempt, failure, base=options.backoff, cap=options.longest_wait, seed=options.seed
+            flight.key,
+            max(1, flight.attempt),
+            failure,
+            base=options.backoff,
+            cap=options.longest_wait,
+            seed=options.seed,
         )
         if failure.kind in SLOWING:
             self._slow_down(flight, failure)

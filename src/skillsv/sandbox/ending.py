@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import sys
+import uuid
 
 import anyio
 import anyio.to_thread
@@ -16,6 +17,24 @@ MARK = "SKILLSV_ROLLOUT"
 
 _ROUNDS = 100
 _PAUSE = 0.02
+
+
+def new_mark() -> str:
+    """A mark for one program; it begins with the process that starts it."""
+    return f"{os.getpid()}-{uuid.uuid4().hex}"
+
+
+def kill_marked(starter: int) -> bool:
+    """Kill every process whose mark says that `starter` started it; whether there was any. Linux only."""
+    if not sys.platform.startswith("linux"):
+        return False
+    wanted = f"{MARK}={starter}-".encode()
+    running = frozenset(
+        int(number)
+        for number in filter(str.isdigit, os.listdir("/proc"))  # noqa: PTH208 - names will do
+        if wanted in _proc(number, "environ") and _status(number)[0] not in _ENDED
+    )
+    return bool(_kill(running))
 
 
 async def end_everything(process: Process, mark: str, grace: float) -> None:
@@ -47,7 +66,10 @@ def _signal_group(leader: int, number: signal.Signals) -> None:
 
 def _killed(leader: int, mark: str, known: frozenset[int]) -> frozenset[int]:
     """Kill all that still runs of a program, and return what that was."""
-    running = _running(leader, mark, known)
+    return _kill(_running(leader, mark, known))
+
+
+def _kill(running: frozenset[int]) -> frozenset[int]:
     for process in running:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(process, signal.SIGKILL)

@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 import time
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from pathlib import Path
 import anyio
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 
-from skillsv.sandbox.ending import MARK, end_everything
+from skillsv.sandbox.ending import MARK, end_everything, new_mark
 
 _CHUNK = 65536
 _ERROR_TAIL = 65536
@@ -71,7 +70,7 @@ async def run_program(
     """
     if shutil.which(argv[0], path=env.get("PATH", os.defpath)) is None:  # a prefix would only give an exit code
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
-    mark = uuid.uuid4().hex
+    mark = new_mark()
     started = time.monotonic()
     process = await anyio.open_process(
         limited([*_dying_with_us(), *argv], limits),

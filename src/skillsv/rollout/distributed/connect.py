@@ -1,0 +1,111 @@
+"""Joining a cluster, or starting one on this machine; quietly, within a time limit, and without the user's keys."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import warnings
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import anyio
+import ray
+import ray._private.worker as ray_worker
+from ray.exceptions import RayError
+
+from skillsv.errors import SettingsError, Unavailable
+from skillsv.rollout.distributed.options import LOCAL, ClusterOptions
+from skillsv.sandbox.callables import OutOfTime, call_function, describe
+
+KNOCK_SECONDS = 5.0
+JOIN_SECONDS = 12.0
+
+_SETTINGS = {
+    "RAY_USAGE_STATS_ENABLED": "0",  # reports nothing to anybody
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # leaves the devices visible, without a warning about it
+}
+_ALWAYS = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
+_FAMILIES = ("RAY_", "PYTHON", "LC_", "CUDA_", "NVIDIA_", "OMP_", "OPENBLAS_")
+
+
+async def connect(options: ClusterOptions) -> None:
+    """Join the cluster at the address, or start one here. Raises Unavailable where none answers."""
+    if ray.is_initialized():
+        raise SettingsError("this process has joined a Ray cluster already.", hint="Call ray.shutdown() first.")
+    os.environ.update({name: os.environ.get(name, value) for name, value in _SETTINGS.items()})
+    _silence()
+    if options.address == LOCAL:
+        # In this thread, not another: what it starts is killed by the system when the thread that started it ends.
+        with _without_keys(), _no_warnings():
+            ray.init(address="local", include_dashboard=False, _node_ip_address="127.0.0.1", **_QUIET)
+        return
+    await _knock(options.address)
+    join = partial(ray.init, address=options.address, **_QUIET)
+    try:
+        with _no_warnings():
+            await call_function(join, (), JOIN_SECONDS)
+    except OutOfTime:
+        raise _no_answer(options.address, f"nothing for {JOIN_SECONDS:g} s") from None
+    except (OSError, RuntimeError, ValueError, AssertionError, RayError) as error:
+        raise _no_answer(options.address, describe(error)) from error
+
+
+_QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+
+
+def disconnect() -> None:
+    """Leave the cluster; one that was started here ends."""
+    ray.shutdown()
+
+
+async def _knock(address: str) -> None:
+    """Whether anything listens there: Ray itself would try for minutes."""
+    host, colon, port = address.rpartition(":")
+    if not colon:
+        return  # `auto`: Ray knows
+    if not host or not port.isdigit():
+        raise SettingsError(f"`{address}` is not an address.", hint="Write --engine ray:HOST:PORT, or ray:auto.")
+    try:
+        with anyio.fail_after(KNOCK_SECONDS):
+            stream = await anyio.connect_tcp(host.strip("[]"), int(port))
+            await stream.aclose()
+    except (OSError, TimeoutError, ValueError, OverflowError) as error:
+        raise _no_answer(address, describe(error)) from error
+
+
+def _no_answer(address: str, why: str) -> Unavailable:
+    return Unavailable(
+        f"no Ray cluster answers at {address}: {why[:300]}.",
+        hint="Look with `ray status`, or leave the address out to start one here. This machine must be a node of it.",
+    )
+
+
+def _silence() -> None:
+    """Ray prints the cluster's messages on stdout, from a thread, whatever it is told; results are written there."""
+    if hasattr(ray_worker, "print_to_stdstream"):
+        ray_worker.print_to_stdstream = lambda *_data, **_options: None
+    logging.getLogger("ray").setLevel(logging.ERROR)
+
+
+@contextlib.contextmanager
+def _no_warnings() -> Iterator[None]:
+    """What Ray warns about while it starts concerns its own developers."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@contextlib.contextmanager
+def _without_keys() -> Iterator[None]:
+    """The environment that programs need to start, for as long as Ray starts its own: they inherit it."""
+    whole = dict(os.environ)
+    kept = {name: value for name, value in whole.items() if name in _ALWAYS or name.startswith(_FAMILIES)}
+    os.environ.clear()
+    os.environ.update(kept)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(whole)

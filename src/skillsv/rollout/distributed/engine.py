@@ -1,0 +1,151 @@
+"""The engine that sends rollouts to the nodes of a Ray cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import Any, Self
+
+import anyio
+import ray
+from ray.exceptions import RayError, RayTaskError
+
+from skillsv.errors import SkillSVError
+from skillsv.model.rollout import FailureKind, Rollout, RolloutFailure
+from skillsv.rollout.distributed.cluster import RayCluster
+from skillsv.rollout.distributed.connect import connect, disconnect
+from skillsv.rollout.distributed.options import ClusterOptions, Recipe
+from skillsv.rollout.distributed.parcels import Order, Packer
+from skillsv.rollout.distributed.roster import Post, Roster
+from skillsv.rollout.distributed.worker import Opening
+from skillsv.rollout.engine import MESSAGE_LIMIT, Job
+from skillsv.sandbox.callables import describe
+
+STOP_SECONDS = 8.0
+"""How long a cancelled rollout may take to stop on its node; after that its worker is ended as a whole."""
+
+
+class RayEngine:
+    """Runs jobs on the nodes of a cluster, and answers for them as the local engine does.
+
+    `recipe` makes agent and verifier on each node; `fingerprint` is the agent's here, and a node that makes another is
+    left out. A worker or node that dies with a rollout gives a failure that is marked `lost`: it says nothing about the
+    rollout, and the runner sends it again.
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        fingerprint: str,
+        options: ClusterOptions | None = None,
+        *,
+        note: Callable[[str], None] = lambda _message: None,
+    ) -> None:
+        self._recipe = recipe
+        self._fingerprint = fingerprint
+        self._options = options or ClusterOptions()
+        self._stack = AsyncExitStack()
+        self._packer = Packer(ray.put)
+        self._recipe_ref: Any = None
+        self.roster = Roster(RayCluster(self._options, self._opening), self._options, note=note)
+
+    @property
+    def slots(self) -> int | None:
+        """The slots of all nodes that have a worker now; one where there is none, for the job that waits for it."""
+        return max(1, self.roster.slots)
+
+    def follow(self, more_room: Callable[[], None]) -> None:
+        """Have `more_room` called when a node has joined."""
+        self.roster.follow(more_room)
+
+    async def __aenter__(self) -> Self:
+        await connect(self._options)
+        self._stack.callback(disconnect)
+        try:
+            self._recipe_ref = ray.put(self._recipe)
+            group = await self._stack.enter_async_context(anyio.create_task_group())
+            self._stack.callback(group.cancel_scope.cancel)
+            group.start_soon(self.roster.watch, group)
+            await self.roster.free_post()
+        except BaseException:
+            await self._close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._close()
+
+    async def _close(self) -> None:
+        for post in tuple(self.roster.posts.values()):
+            self.roster.retire(post)
+        self._recipe_ref = None
+        self._packer = Packer(ray.put)
+        await self._stack.aclose()
+
+    def _opening(self) -> Opening:
+        names = self._options.forward_env
+        return Opening(
+            recipe=self._recipe_ref,
+            secrets={name: os.environ[name] for name in names if name in os.environ},
+            fingerprint=self._fingerprint,
+        )
+
+    async def run(self, job: Job) -> Rollout:
+        """Run one job on the node with most room."""
+        order = await self._packer.order(job)
+        post = await self.roster.free_post()
+        answer: Rollout | RolloutFailure | SkillSVError | None = None
+        with anyio.CancelScope() as scope:
+            post.running.add(scope)
+            try:
+                answer = await self._answer(post, order)
+            finally:
+                post.running.discard(scope)
+                self.roster.released()
+        if isinstance(answer, SkillSVError):
+            raise answer
+        if isinstance(answer, Rollout):
+            self.roster.succeeded(post)
+            return answer
+        failure = answer or _lost(post, "the node is gone")
+        return Rollout(key=job.key, task_id=job.task.id, score=None, failure=failure)
+
+    async def _answer(self, post: Post, order: Order) -> Rollout | RolloutFailure | SkillSVError | None:
+        """What comes back from the worker; None where it took longer than any rollout may, and is retired for it."""
+        reply = post.worker.run.remote(order)
+        limit = None if order.timeout is None else order.timeout + self._options.late
+        answer: Rollout | SkillSVError
+        try:
+            with anyio.move_on_after(limit):
+                answer = await reply
+                return answer
+        except RayTaskError as error:
+            return RolloutFailure(kind=FailureKind.CRASH, message=describe(error)[:MESSAGE_LIMIT])
+        except RayError as error:
+            self.roster.retire(post)
+            return _lost(post, describe(error))
+        except anyio.get_cancelled_exc_class():
+            if not post.gone:
+                await self._stop(reply, post)
+            raise
+        self.roster.retire(post)
+        return RolloutFailure(kind=FailureKind.TIMEOUT, message=f"node {post.node.name} has hung.")
+
+    async def _stop(self, reply: Any, post: Post) -> None:
+        """Stop the agent on its node and wait until it has stopped; a worker that does not obey is ended."""
+        with anyio.CancelScope(shield=True), contextlib.suppress(RayError):
+            with anyio.move_on_after(STOP_SECONDS) as patience:
+                ray.cancel(reply)
+                await reply
+            if patience.cancelled_caught:
+                self.roster.retire(post)
+
+
+def _lost(post: Post, why: str) -> RolloutFailure:
+    message = f"the worker on node {post.node.name} was lost: {why}"[:MESSAGE_LIMIT]
+    return RolloutFailure(kind=FailureKind.CONNECTION, message=message, lost=True)
