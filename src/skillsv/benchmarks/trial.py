@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ class Trial:
     loaded: Loaded
     skill: Path
     agent: str
-    settings: Settings
+    settings: Settings = field(default_factory=Settings)
     checkpoints: int = 10
     editor: str | None = None
 

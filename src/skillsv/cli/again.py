@@ -37,6 +37,7 @@ class SpendFlags:
 
     def again(self) -> Again:
         """The pipeline's part of these flags."""
+        from skillsv.benchmarks.table import kit_of
         from skillsv.pipeline import Again
 
         for name in ("jobs", "max_rollouts", "budget_usd"):
@@ -50,6 +51,7 @@ class SpendFlags:
             jobs=self.jobs,
             max_rollouts=self.max_rollouts,
             budget_usd=self.budget_usd,
+            kits=kit_of,
         )
 
     def consent(self, forecast: Forecast, advice: Iterable[str] = ()) -> None:

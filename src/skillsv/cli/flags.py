@@ -112,6 +112,7 @@ class AgentFlags:
         bool | None, Parameter(negative=(), help="Run the model's programs unprotected, with your rights.")
     ] = None
     prices: Annotated[str | None, Parameter(help="TOML table of prices that goes before the built-in one.")] = None
+    inspect_logs: Annotated[str | None, Parameter(help="Folder that keeps the logs of inspect:FILE.py@task.")] = None
 
     def __post_init__(self) -> None:
         if self.no_sandbox:

@@ -106,7 +106,8 @@ def _versions(reopened: Reopened, skill: Path | None) -> tuple[Versions, Renderi
 
 
 def _forecast(reopened: Reopened, job: ConfirmJob, tasks: int) -> Forecast:
-    low, high = rollouts_to_confirm(len(reopened.run.compiled.execution), tasks, len(loo_tasks(reopened)), job)
+    left_out_on = len(loo_tasks(reopened)) if "loo" in job.curves else 0
+    low, high = rollouts_to_confirm(len(reopened.run.compiled.execution), tasks, left_out_on, job)
     return forecast_again(reopened, low, high)
 
 

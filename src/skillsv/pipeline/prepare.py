@@ -156,6 +156,7 @@ def agent_options(job: ValuationJob) -> AgentOptions:
         hide_target=settings.hide_target,
         folder=job.folder,
         chat=chat_options(settings),
+        inspect_logs=Path(settings.inspect_logs) if settings.inspect_logs else None,
     )
 
 

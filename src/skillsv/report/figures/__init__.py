@@ -1,5 +1,6 @@
 """Figures drawn as SVG, one function each: the page, a notebook and a dashboard show the same drawing."""
 
+from skillsv.report.figures.areas import area_chart
 from skillsv.report.figures.bars import anchor_chart, margin_bar, value_chart
 from skillsv.report.figures.chains import chain_grid, marginal_dots
 from skillsv.report.figures.coalitions import coalition_chart
@@ -11,6 +12,7 @@ from skillsv.report.figures.tree import value_tree
 __all__ = [
     "Figure",
     "anchor_chart",
+    "area_chart",
     "chain_grid",
     "coalition_chart",
     "decision_map",

@@ -1,0 +1,190 @@
+"""`skillsv bench NAME`: the paper's protocol on one of its benchmarks, or a check of the benchmark without a model."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from skillsv.cli.flags import AgentFlags, BudgetFlags, CompileFlags, EstimatorFlags, Json, RunFlags, given
+from skillsv.errors import SettingsError
+
+if TYPE_CHECKING:
+    from skillsv.benchmarks.benchmark import Benchmark, Loaded, Source
+    from skillsv.benchmarks.protocol import Tried
+    from skillsv.benchmarks.trial import Trial
+    from skillsv.pipeline import Prepared
+    from skillsv.rollout import RunFolder
+
+Split = Literal["train", "val", "test", "all"]
+CHECKS_AT_ONCE = 4
+
+
+def published(
+    name: Annotated[str, Parameter(help="livemath, officeqa, spreadsheetbench or alfworld.")],
+    /,
+    *,
+    data: Annotated[Path, Parameter(help="The benchmark's data, in upstream's layout.")],
+    skill: Annotated[Path | None, Parameter(help="A skill folder, or one Markdown file.")] = None,
+    agent: Annotated[
+        str | None,
+        Parameter(help="model:PROVIDER:NAME, python:FILE.py:name, command:..., or reference, noop, rules."),
+    ] = None,
+    check: Annotated[
+        bool, Parameter(negative=(), help="Score every task with the reference and the no-op agent; needs no model.")
+    ] = False,
+    plan: Annotated[bool, Parameter(negative=(), help="Say what the protocol would cost, and stop.")] = False,
+    split: Annotated[Split | None, Parameter(help="train, val, test, or all [test; all with --check].")] = None,
+    splits: Annotated[Path | None, Parameter(help="Folder of the released manifests [beside the data].")] = None,
+    editor: Annotated[str | None, Parameter(help="Editor that refines the skill: model:..., command:...")] = None,
+    checkpoints: Annotated[int, Parameter(help="Checkpoints of each pruning curve between its ends.")] = 10,
+    output: Annotated[
+        Path | None, Parameter(name=["--output", "-o"], help="Folder for tables and figures [RUN/results].")
+    ] = None,
+    json: Json = False,
+    run: RunFlags | None = None,
+    estimator: EstimatorFlags | None = None,
+    budget: BudgetFlags | None = None,
+    how: AgentFlags | None = None,
+    compiler: CompileFlags | None = None,
+) -> int:
+    """skillsv bench livemath --data DIR --skill my-skill --agent model:openai:NAME --max-rollouts 5000
+
+    Run the paper's whole protocol: estimate on panel A (K=12, b=8, tau=0.05), baselines, closure, pruning curves on
+    panel B, refinement where an editor is given. Writes tables and figures as Markdown, CSV, SVG and one JSON. The same
+    command again resumes. With --check nothing is asked of a model: it says whether the benchmark is sound here.
+    """
+    from skillsv.benchmarks.benchmark import Source
+    from skillsv.benchmarks.table import benchmark
+    from skillsv.benchmarks.trial import Trial
+
+    bench = benchmark(name)
+    source = Source(data=data, split=split or ("all" if check else "test"), splits=splits)
+    flags = run or RunFlags()
+    loaded = bench.load(source)
+    settings = given(estimator, budget, how, compiler)
+    if check:
+        return _check(bench, source, loaded, jobs=settings.get("jobs"), quiet=flags.quiet, json=json)
+    if skill is None or agent is None:
+        raise SettingsError("the protocol needs a skill and an agent.", hint="Give --skill and --agent, or --check.")
+    if checkpoints < 1:
+        raise SettingsError("a curve needs a checkpoint.", hint="Give --checkpoints at least 1.")
+    asked = Trial(
+        benchmark=bench,
+        source=source,
+        loaded=loaded,
+        skill=skill,
+        agent=agent,
+        checkpoints=checkpoints,
+        editor=editor,
+    )
+    trial, notes = _trial(asked, settings)
+    return _run(trial, notes, flags, output, plan=plan, json=json)
+
+
+def _check(bench: Benchmark, source: Source, loaded: Loaded, *, jobs: int | None, quiet: bool, json: bool) -> int:
+    import anyio
+
+    from skillsv.benchmarks.check import Tally, check
+    from skillsv.cli.printing import deliver, json_text
+    from skillsv.cli.progress import progress
+
+    async def session() -> Any:
+        with progress(sys.stderr, quiet=quiet) as listener:
+            return await check(bench, loaded, jobs=jobs or CHECKS_AT_ONCE, listener=listener)
+
+    found: dict[str, Tally] = anyio.run(session)
+    table = {
+        "schema": "skillsv.bench.check/1",
+        "benchmark": bench.name,
+        "split": source.split,
+        **{name: tally.table() for name, tally in found.items()},
+        "rejected": [asdict(each) for each in loaded.rejected],
+        "notes": list(loaded.notes),
+    }
+    deliver(json_text(table) if json else _check_text(table), None)
+    return 0
+
+
+def _check_text(table: dict[str, Any]) -> str:
+    lines = [f"{table['benchmark']}, {table['split']}:"]
+    for name in ("reference", "noop"):
+        found = table[name]
+        lines.append(f"  the {name} agent passes {found['passed']} of {found['of']} tasks.")
+    wrong = [f"  the reference agent fails {each}." for each in table["reference"]["failed"]]
+    odd = [f"  the no-op agent passes {each}." for each in table["noop"]["passed_ids"]]
+    rejected = [f"  {each['id']} cannot be scored: {each['why']}" for each in table["rejected"]]
+    return "\n".join([*lines, *wrong, *odd, *rejected, *(f"Note: {note}" for note in table["notes"])]) + "\n"
+
+
+def _trial(trial: Trial, given_settings: dict[str, Any]) -> tuple[Trial, tuple[str, ...]]:
+    """The trial with its settings, and what a reader should know about tasks and panels."""
+    from skillsv.benchmarks.trial import paper_settings
+
+    if trial.agent.startswith("command:"):
+        # A program may be a coding agent that looks at all it is given.
+        given_settings = {"hide_target": True, **given_settings}
+    loaded = trial.loaded
+    settings, notes = paper_settings(trial.benchmark, len(loaded.tasks), given_settings)
+    rejected = [f"{len(loaded.rejected)} tasks cannot be scored and are left out."] if loaded.rejected else []
+    return replace(trial, settings=settings), (*loaded.notes, *rejected, *notes)
+
+
+def _run(trial: Trial, notes: tuple[str, ...], flags: RunFlags, output: Path | None, *, plan: bool, json: bool) -> int:
+    from skillsv.benchmarks.trial import forecast_trial
+    from skillsv.cli.printing import deliver, json_text
+    from skillsv.cli.running import agree, default_folder, forecast_lines, has_limit
+    from skillsv.pipeline import prepare
+    from skillsv.rollout import RunFolder
+
+    prepared = prepare(trial.job)
+    forecast = forecast_trial(trial, prepared)
+    panels = f"{len(prepared.panel_a.tasks)} tasks in panel A, {len(prepared.panel_b.tasks)} in panel B"
+    lines = [f"{trial.benchmark.title}: {panels}, {len(prepared.compiled.units)} units.", *notes]
+    lines += forecast_lines(forecast)
+    if plan:
+        table = {"schema": "skillsv.plan/1", "units": len(prepared.compiled.units), **asdict(forecast)}
+        deliver(json_text(table) if json else "\n".join(lines) + "\n", None)
+        return 0
+    agree(lines, yes=flags.yes or has_limit(trial.settings))
+    name = f"{trial.benchmark.name}-{prepared.compiled.skill.name}"
+    folder = RunFolder(flags.run_dir or default_folder(name))
+    if flags.fresh:
+        folder.start_fresh()
+    tried = _tried(trial, prepared, folder, quiet=flags.quiet)
+    return _deliver(trial, tried, notes, output or folder.path / "results", json=json)
+
+
+def _tried(trial: Trial, prepared: Prepared, folder: RunFolder, *, quiet: bool) -> Tried:
+    import anyio
+
+    from skillsv.benchmarks.protocol import run_trial
+    from skillsv.cli.progress import progress
+    from skillsv.rollout import Stop
+
+    async def session() -> Tried:
+        with progress(sys.stderr, quiet=quiet) as listener:
+            return await run_trial(trial, prepared, folder, listener, Stop())
+
+    return anyio.run(session)
+
+
+def _deliver(trial: Trial, tried: Tried, notes: tuple[str, ...], output: Path, *, json: bool) -> int:
+    """Tables and figures into their folder, the tables or the JSON on stdout."""
+    from skillsv.benchmarks.figures import figures
+    from skillsv.benchmarks.results import FILE, results_of
+    from skillsv.benchmarks.tables import tables, units
+    from skillsv.cli.bench_output import write_all
+    from skillsv.cli.printing import deliver, json_text
+
+    results = results_of(trial, tried, notes)
+    made = (*tables([results]), units(results))
+    write_all(output, FILE, results, made, figures(tried))
+    heading = f"# {trial.benchmark.title}: {results['skill']['name']}\n\n"
+    said = "".join(f"Note: {note}\n" for note in results["notes"])
+    deliver(json_text(results) if json else heading + "\n".join(each.markdown() for each in made[:-1]) + said, None)
+    print(f"Results: {output}", file=sys.stderr)
+    return 0
