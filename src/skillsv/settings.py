@@ -63,6 +63,7 @@ class Settings:
     stop: tuple[str, ...] = ()
     no_sandbox: bool = False
     prices: str | None = None
+    inspect_logs: str | None = None
 
     jobs: Count = 8
     engine: Literal["local"] = "local"
@@ -83,14 +84,15 @@ RESULT_SETTINGS = tuple(
     name
     for name in SETTING_NAMES
     if name
-    not in {"jobs", "engine", "attempts", "max_missing", "speculate", "timeout", "prices"}
+    not in {"jobs", "engine", "attempts", "max_missing", "speculate", "timeout", "prices", "inspect_logs"}
     | {"max_rollouts", "max_tokens", "max_seconds", "budget_usd", "until_width", "until_resolved"}
 )
 """The settings that decide what is estimated. The others decide only how fast, and how far, a run gets."""
 
 
-FLAGS_ONLY = ("base_url", "no_sandbox")
-"""Never read from a file: it may come with a skill from elsewhere, and must not send keys away or open the sandbox."""
+FLAGS_ONLY = ("base_url", "no_sandbox", "inspect_logs")
+"""Never read from a file: it may come with a skill from elsewhere, and must not send keys away, open the sandbox or
+choose where files are written."""
 
 
 def load_settings(skill: Path, flags: Mapping[str, Any]) -> Settings:

@@ -8,21 +8,18 @@ from importlib.util import find_spec
 from skillsv.agents.options import AgentOptions
 from skillsv.errors import SettingsError
 from skillsv.model.protocols import Agent
+from skillsv.sandbox.inspect_file import require_inspect
 
 
 def make_agent(spec: str, options: AgentOptions | None = None) -> Agent:
     """The agent that a specification names. Raises SettingsError with the known kinds where it names none."""
     scheme, colon, rest = spec.partition(":")
-    if scheme in NOT_YET:
-        raise SettingsError(
-            f"Agents of the kind `{scheme}:` are not in this version yet.",
-            hint="model:PROVIDER:NAME, command:PROGRAM and python:FILE.py:name work today.",
-        )
     maker = MAKERS.get(scheme)
     if maker is None or not colon or not rest.strip():
         raise SettingsError(
             f"`{spec}` is not an agent.",
-            hint="Known: model:PROVIDER:NAME, command:PROGRAM ..., python:FILE.py:name, planted:NAME.",
+            hint="Known: model:PROVIDER:NAME, command:PROGRAM ..., python:FILE.py:name, inspect:FILE.py@task, "
+            "planted:NAME.",
         )
     return maker(rest, options or AgentOptions())
 
@@ -49,6 +46,13 @@ def _model(rest: str, options: AgentOptions) -> Agent:
     return ChatAgent(rest, options)
 
 
+def _inspect(rest: str, options: AgentOptions) -> Agent:
+    require_inspect()
+    from skillsv.agents.inspect_task import InspectAgent
+
+    return InspectAgent(rest, options)
+
+
 def _planted(rest: str, options: AgentOptions) -> Agent:
     del options  # a planted agent starts no program and reads no file
     from skillsv.agents.planted import make_planted
@@ -60,8 +64,7 @@ MAKERS: Mapping[str, Callable[[str, AgentOptions], Agent]] = {
     "command": _command,
     "python": _python,
     "model": _model,
+    "inspect": _inspect,
     "planted": _planted,
 }
 """One row per kind of agent; each is imported only when it is asked for."""
-
-NOT_YET = frozenset({"inspect"})

@@ -43,6 +43,7 @@ class AgentOptions:
     `folder`. `hide_target` keeps the task's target and verifier from the agent; they are shown by default because a
     scripted agent may want the whole line, while a program that calls a model has to choose what it passes on.
     `memory_bytes`, `file_bytes` and `processes` limit programs (None: no limit of our own). `chat` is for models only.
+    `inspect_logs` is where tasks of Inspect leave their logs (None: nowhere).
     """
 
     timeout: float | None = 600.0
@@ -55,3 +56,4 @@ class AgentOptions:
     file_bytes: int | None = 8 * 1024**3
     processes: int | None = None
     chat: ChatOptions = field(default_factory=ChatOptions)
+    inspect_logs: Path | None = None

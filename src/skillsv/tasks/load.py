@@ -10,6 +10,7 @@ from skillsv.model.task import Task
 from skillsv.tasks.digest import Digester
 from skillsv.tasks.evals import read_evals
 from skillsv.tasks.harbor import harbor_folders, read_harbor
+from skillsv.tasks.inspect_dataset import inspect_place, read_inspect
 from skillsv.tasks.jsonl import read_jsonl
 
 
@@ -17,8 +18,9 @@ def load_tasks(path: Path, *, verifier: str | None = None, judge: str | None = N
     """All tasks at `path`, in the order they stand there.
 
     A file is JSONL (one object a line) or, if it ends in .json, an `evals.json`. A folder is a Harbor task, a folder of
-    Harbor tasks, or a skill with `evals/evals.json`. `verifier` serves the tasks that name none, `judge` (an agent)
-    those that are graded by a judge and do not say by whom. Raises TaskError with the place and what is wrong there.
+    Harbor tasks, or a skill with `evals/evals.json`. `inspect:FILE.py@task` is the dataset of a task of Inspect.
+    `verifier` serves the tasks that name none, `judge` (an agent) those that are graded by a judge and do not say by
+    whom. Raises TaskError with the place and what is wrong there.
     """
     tasks = tuple(_read(path, verifier, Digester(tasks_folder(path), judge)))
     if not tasks:
@@ -30,6 +32,9 @@ def load_tasks(path: Path, *, verifier: str | None = None, judge: str | None = N
 
 
 def _read(path: Path, verifier: str | None, digester: Digester) -> Iterable[Task]:
+    place = inspect_place(path)
+    if place is not None:
+        return read_inspect(place, verifier, digester)
     if path.is_dir():
         return _read_folder(path, verifier, digester)
     if not path.is_file():
@@ -40,6 +45,9 @@ def _read(path: Path, verifier: str | None, digester: Digester) -> Iterable[Task
 
 def tasks_folder(path: Path) -> Path:
     """The folder that names in these tasks (files, verifiers) are relative to; `make_verifier` wants it, too."""
+    place = inspect_place(path)
+    if place is not None:
+        return place.beside
     if not path.is_dir():
         return path.parent
     evals = _evals_file(path)

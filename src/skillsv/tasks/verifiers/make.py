@@ -11,6 +11,7 @@ from skillsv.model.protocols import Agent, Verifier
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
 from skillsv.sandbox.callables import describe
+from skillsv.tasks.verifiers.evaluator import own_score
 from skillsv.tasks.verifiers.harbor import harbor
 from skillsv.tasks.verifiers.judge import judge as judge_verifier
 from skillsv.tasks.verifiers.numeric import numeric
@@ -118,7 +119,7 @@ def _said(error: ValueError | SettingsError) -> str:
 
 
 def _known() -> list[str]:
-    return [*BY_TARGET, "python:FILE.py:function", "command:PROGRAM ...", "judge"]
+    return [*BY_TARGET, "python:FILE.py:function", "command:PROGRAM ...", "judge", "inspect"]
 
 
 BY_TARGET: Mapping[str, Callable[..., Scorer]] = {
@@ -135,5 +136,6 @@ BY_PROGRAM: Mapping[str, Callable[[str, Path], Scorer]] = {
     "python": python_verifier,
     "command": command_verifier,
     "harbor": lambda rest, _folder: harbor(rest),
+    "inspect": lambda rest, _folder: own_score(rest),
 }
 """Verifiers that are programs or functions; one serves all tasks that name it."""

@@ -1,0 +1,119 @@
+"""An Inspect AI task of the user: found by `FILE.py@task?name=value`, called, ready to be run or read."""
+
+from __future__ import annotations
+
+import contextlib
+import urllib.parse
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from skillsv.errors import SettingsError
+from skillsv.sandbox.callables import UserFunction, describe, line_of, load_function
+
+if TYPE_CHECKING:
+    from inspect_ai import Task as InspectTask
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedTask:
+    """An Inspect task. `model` is the one that the specification names, `digest` covers the file and its imports."""
+
+    task: InspectTask
+    name: str
+    file: Path
+    model: str | None
+    arguments: Mapping[str, Any]
+    digest: str
+
+
+def require_inspect() -> None:
+    """Raises SettingsError where the package is missing."""
+    if find_spec("inspect_ai") is None:
+        raise SettingsError(
+            "Tasks of Inspect AI need the package inspect-ai.", hint="Install it: pip install 'skillsv[inspect]'."
+        )
+
+
+def load_inspect_task(spec: str, folder: Path) -> LoadedTask:
+    """Load `FILE.py@task`, the file relative to `folder`; `?model=NAME&argument=value` may follow.
+
+    The file stands in its own folder while it is loaded, as it does under `inspect eval`. Raises SettingsError.
+    """
+    require_inspect()
+    place, _, query = spec.partition("?")
+    file_name, at, name = place.rpartition("@")
+    if not at or not file_name or not name.isidentifier():
+        raise SettingsError(
+            f"`inspect:{spec}` does not name a task.",
+            hint="Write inspect:FILE.py@task, for instance inspect:evals/sky.py@sky?model=openai/NAME.",
+        )
+    arguments = _arguments(query)
+    model = arguments.pop("model", None)
+    file = (folder / file_name).expanduser().resolve()
+    with _standing_in(file.parent):
+        user = load_function(f"{file}:{name}", folder)
+        task = _made(user, arguments)
+    return LoadedTask(
+        task=task,
+        name=name,
+        file=user.file,
+        model=None if model is None else str(model),
+        arguments=arguments,
+        digest=user.digest,
+    )
+
+
+def _arguments(query: str) -> dict[str, Any]:
+    """Arguments as `inspect eval -T name=value` reads them: numbers, true and false, else text."""
+    try:
+        pairs = urllib.parse.parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
+        return {name: value if name == "model" else yaml.safe_load(value) for name, value in pairs}
+    except (ValueError, yaml.YAMLError) as error:
+        raise SettingsError(
+            f"`?{query}` cannot be read: {' '.join(str(error).split())}.", hint="Write ?model=NAME&argument=value."
+        ) from error
+
+
+@contextlib.contextmanager
+def _standing_in(folder: Path) -> Iterator[None]:
+    """Relative names in a task's file start at its folder. A folder that is not there is reported by the loader."""
+    with contextlib.chdir(folder) if folder.is_dir() else contextlib.nullcontext():
+        yield
+
+
+def _made(user: UserFunction, arguments: Mapping[str, Any]) -> InspectTask:
+    from inspect_ai import Task as InspectTask
+    from inspect_ai._eval.task.constants import TASK_FILE_ATTR, TASK_RUN_DIR_ATTR
+    from inspect_ai._util.dotenv import init_dotenv
+
+    init_dotenv()  # keys and INSPECT_EVAL_MODEL may stand in a .env file, which Inspect reads before it looks for them
+    try:
+        task = user.function(**arguments)
+    except (Exception, SystemExit) as error:  # whatever the user's function does
+        where = f"{user.file.name}:{line_of(error, user.file)}"
+        raise SettingsError(f"Making the task failed: {in_words(error)}.", where=where) from error
+    if not isinstance(task, InspectTask):
+        raise SettingsError(
+            f"`{user.name}` makes {type(task).__name__}, no task of Inspect.",
+            where=user.file.name,
+            hint="Name a function under @task that returns a Task.",
+        )
+    setattr(task, TASK_FILE_ATTR, user.file.as_posix())
+    setattr(task, TASK_RUN_DIR_ATTR, user.file.parent.as_posix())
+    return task
+
+
+def in_words(error: BaseException) -> str:
+    """An error of Inspect in one line; it writes some for a terminal, with markup."""
+    from rich.errors import MarkupError
+    from rich.text import Text
+
+    said = describe(error)
+    with contextlib.suppress(MarkupError):
+        said = Text.from_markup(said).plain
+    return said.removeprefix("PrerequisiteError: ").removeprefix("ERROR: ").rstrip(".")
