@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -66,7 +66,10 @@ class Settings:
     inspect_logs: str | None = None
 
     jobs: Count = 8
-    engine: Literal["local"] = "local"
+    engine: str = "local"
+    slots_per_node: Count | None = None
+    node_resources: dict[str, Positive] = field(default_factory=dict)
+    max_per_minute: Positive | None = None
     attempts: Count = 5
     max_missing: Share = 0.2
     speculate: Annotated[int, Meta(ge=0)] = 0
@@ -78,19 +81,20 @@ class Settings:
     until_resolved: Share | None = None
 
 
-SETTING_NAMES = tuple(field.name for field in fields(Settings))
+SETTING_NAMES = tuple(setting.name for setting in fields(Settings))
 
 RESULT_SETTINGS = tuple(
     name
     for name in SETTING_NAMES
     if name
     not in {"jobs", "engine", "attempts", "max_missing", "speculate", "timeout", "prices", "inspect_logs"}
+    | {"slots_per_node", "node_resources", "max_per_minute"}
     | {"max_rollouts", "max_tokens", "max_seconds", "budget_usd", "until_width", "until_resolved"}
 )
 """The settings that decide what is estimated. The others decide only how fast, and how far, a run gets."""
 
 
-FLAGS_ONLY = ("base_url", "no_sandbox", "inspect_logs")
+FLAGS_ONLY = ("base_url", "no_sandbox", "inspect_logs", "engine")
 """Never read from a file: it may come with a skill from elsewhere, and must not send keys away, open the sandbox or
 choose where files are written."""
 
@@ -156,7 +160,18 @@ def _convert(table: dict[str, Any], *, where: str | None) -> Settings:
             where=where,
             hint="Say 'delete' for the net effect, or 'delete,pad' to split it into content and cost.",
         )
+    _check_engine(settings.engine, where)
     return settings
+
+
+def _check_engine(engine: str, where: str | None) -> None:
+    kind, colon, address = engine.partition(":")
+    if (kind, colon) not in {("local", ""), ("ray", ""), ("ray", ":")} or (colon and not address.strip()):
+        raise SettingsError(
+            f"there is no engine '{engine}'.",
+            where=where,
+            hint="Say 'local', 'ray' for a cluster on this machine, or 'ray:HOST:PORT' for one that runs.",
+        )
 
 
 def _in_words(trouble: str) -> str:
@@ -175,7 +190,18 @@ def _plain(name: str, value: Any) -> Any:
         return int(value) if value.strip().isdigit() else _number(name, value)
     if name in {"operators", "without", "include", "exclude", "forward_env"} and isinstance(value, str):
         return [word.strip() for word in value.split(",") if word.strip()]
+    if name == "node_resources" and isinstance(value, str):
+        return dict(_amount(word) for word in value.split(",") if word.strip())
     return value
+
+
+def _amount(word: str) -> tuple[str, float]:
+    resource, _, amount = word.partition("=")
+    try:
+        return resource.strip(), float(amount)
+    except ValueError:
+        hint = "Write --node-resources NAME=AMOUNT, such as GPU=1."
+        raise SettingsError(f"'{word.strip()}' is not an amount of a resource.", hint=hint) from None
 
 
 def _number(name: str, value: str) -> float:

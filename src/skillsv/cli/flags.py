@@ -125,7 +125,18 @@ class BudgetFlags:
     """What may be spent, and how fast."""
 
     jobs: Annotated[int | None, Parameter(name=["--jobs", "-j"], help="Rollouts at once [8].")] = None
-    engine: Annotated[Literal["local"] | None, Parameter(help="Where rollouts run [local].")] = None
+    engine: Annotated[
+        str | None, Parameter(help="Where rollouts run: local, ray, or ray:HOST:PORT for a cluster that runs [local].")
+    ] = None
+    slots_per_node: Annotated[
+        int | None, Parameter(help="Rollouts at once on one node of a cluster [its CPUs; alone: --jobs].")
+    ] = None
+    node_resources: Annotated[
+        str | None, Parameter(help="What a rollout takes of a node's resources, such as GPU=1 (comma list).")
+    ] = None
+    max_per_minute: Annotated[float | None, Parameter(help="Rollouts started in a minute, on all nodes together.")] = (
+        None
+    )
     max_rollouts: Annotated[int | None, Parameter(help="Stop after this many new rollouts.")] = None
     max_tokens: Annotated[int | None, Parameter(help="Stop after this many tokens.")] = None
     max_seconds: Annotated[float | None, Parameter(help="Stop after this many seconds.")] = None

@@ -19,7 +19,8 @@ from skillsv.errors import BudgetReached, Interrupted, LedgerError, SkillSVError
 from skillsv.model.events import Note, RolloutFinished, RolloutRetried
 from skillsv.model.protocols import Listener
 from skillsv.model.rollout import Request, Rollout, RolloutFailure, RolloutKey, Usage
-from skillsv.rollout.engine import Engine, Job
+from skillsv.rollout.bucket import Bucket
+from skillsv.rollout.engine import Elastic, Engine, Job
 from skillsv.rollout.ledger import Ledger
 from skillsv.rollout.options import RunnerOptions, Timing
 from skillsv.rollout.pace import SLOWING, Pace, backoff
@@ -75,6 +76,9 @@ class Dispatcher:
         self._listener = listener
         self._timing = timing
         self._pace = Pace(options.jobs)
+        self._bucket = Bucket(options.per_minute, timing.clock)
+        if isinstance(engine, Elastic):
+            engine.follow(self._pump)
         self._queue: list[Flight] = []
         self._active = 0  # started and not yet saved: all that a crash can cost
         self._pauses = 0
@@ -131,12 +135,17 @@ class Dispatcher:
         flight.done.set()
 
     def _pump(self) -> None:
-        """Launch while there is work, room and budget."""
+        """Launch while there is work, room and budget, and the minute's allowance lasts."""
         while self._queue and not self._closing and not self._pauses and self._active < self._room():
             reason = self._options.budget.reached(self.tally.spent(self._active - self._landing))
             if reason is not None:
                 what = f"the budget of {reason} is used up."
                 self.halt(BudgetReached(what, hint="The partial result is kept; raise the limit to go on from here."))
+                return
+            wait = self._bucket.take()
+            if wait > 0.0:
+                self._pauses += 1
+                self._spawn(self._pause, wait)
                 return
             self._launch(heapq.heappop(self._queue))
 

@@ -13,14 +13,14 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
 import anyio
 
 from skillsv.errors import RolloutError, SkillSVError, VerifierFailure
 from skillsv.model.coalition import Rendering
 from skillsv.model.protocols import Agent, Verifier
-from skillsv.model.rollout import FailureKind, Outcome, Rollout, RolloutFailure, RolloutKey
+from skillsv.model.rollout import FailureKind, Outcome, Rollout, RolloutFailure, RolloutKey, Usage
 from skillsv.model.task import Task
 from skillsv.sandbox.workspace import fresh_workspace
 
@@ -72,6 +72,14 @@ class Engine(Protocol):
         """Let go of everything."""
 
 
+@runtime_checkable
+class Elastic(Protocol):
+    """An engine that may grow while it works."""
+
+    def follow(self, more_room: Callable[[], None]) -> None:
+        """Have `more_room` called whenever `slots` may have grown."""
+
+
 class LocalEngine:
     """Runs the agent and the verifier in this process."""
 
@@ -115,6 +123,7 @@ class LocalEngine:
             failure = failure_of(error, verifying=attempt.verifying)
             if failure is None:
                 raise
+            attempt.paid(_usage_of(error))
         # A clock that jumps back must not make time negative.
         return attempt.ended(failure, duration=max(0.0, self._clock() - started))
 
@@ -157,6 +166,11 @@ class _Attempt:
         )
         self.verifying = True
 
+    def paid(self, usage: Usage | None) -> None:
+        """Keep what a failed agent spent before it failed."""
+        if usage is not None:
+            self.rollout = replace(self.rollout, usage=self.rollout.usage + usage)
+
     def ended(self, failure: RolloutFailure | None, *, duration: float) -> Rollout:
         score = self.rollout.score if failure is None else None
         return replace(self.rollout, score=score, failure=failure, duration=duration)
@@ -174,8 +188,7 @@ def _too_late(job: Job) -> RolloutFailure:
 
 def failure_of(error: BaseException, *, verifying: bool = False) -> RolloutFailure | None:
     """How this exception counts: a failure of the rollout, or None where it concerns the whole run."""
-    if isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        return failure_of(error.exceptions[0], verifying=verifying)
+    error = _only(error)
     if isinstance(error, RolloutError):
         return RolloutFailure(kind=_kind(error.kind), message=str(error)[:MESSAGE_LIMIT], retry_after=error.retry_after)
     if isinstance(error, SkillSVError):
@@ -184,6 +197,19 @@ def failure_of(error: BaseException, *, verifying: bool = False) -> RolloutFailu
     if verifying and kind is FailureKind.CRASH:
         kind = FailureKind.VERIFIER
     return RolloutFailure(kind=kind, message=f"{type(error).__name__}: {error}"[:MESSAGE_LIMIT])
+
+
+def _usage_of(error: BaseException) -> Usage | None:
+    """What the failed agent says that it spent."""
+    error = _only(error)
+    return error.usage if isinstance(error, RolloutError) and isinstance(error.usage, Usage) else None
+
+
+def _only(error: BaseException) -> BaseException:
+    """The one exception of a group of one, which task groups wrap around what happened in them."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
 
 
 def _kind_of(error: BaseException) -> FailureKind:

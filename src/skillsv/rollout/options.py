@@ -18,12 +18,14 @@ class RunnerOptions:
 
     `attempts` and `timeout` (seconds) are per rollout; the wait between attempts doubles from `backoff` up to
     `longest_wait`. More than `max_missing` of at least `judged_after` rollouts without a score, or the first
-    `hopeless_after` all without one, end the run. `run` names it in the ledger; `renderings` are kept in memory.
+    `hopeless_after` all without one, end the run. `run` names it in the ledger; `renderings` are kept in memory. At
+    most `per_minute` rollouts start in a minute, wherever they run.
     """
 
     jobs: int = 8
     attempts: int = 5
     timeout: float | None = 600.0
+    per_minute: float | None = None
     backoff: float = 1.0
     longest_wait: float = 60.0
     budget: Limit = field(default_factory=Unlimited)
@@ -41,6 +43,8 @@ class RunnerOptions:
             raise SettingsError("a rollout needs at least one attempt.", hint="Use --attempts 1 or more.")
         if self.timeout is not None and self.timeout <= 0:
             raise SettingsError(f"a timeout of {self.timeout:g} s leaves no time.", hint="Use --timeout 600, say.")
+        if self.per_minute is not None and self.per_minute <= 0:
+            raise SettingsError("no rollout could ever start.", hint="Use --max-per-minute 60, say.")
         if not 0.0 <= self.max_missing <= 1.0:
             raise SettingsError(f"the share {self.max_missing:g} is not between 0 and 1.", hint="0.2 is usual.")
 

@@ -1,9 +1,5 @@
 """The same run on a Ray cluster: agents and verifiers run on its nodes, the driver alone decides, pays and records.
 
-Import it only where a cluster is asked for: it needs the extra `ray`.
+`engine.RayEngine` is the way in. Ray (the extra `ray`) is imported by `engine`, `cluster` and `connect` alone, so
+import them only where a cluster is asked for.
 """
-
-from skillsv.rollout.distributed.engine import RayEngine
-from skillsv.rollout.distributed.options import ClusterOptions, Recipe
-
-__all__ = ["ClusterOptions", "RayEngine", "Recipe"]
