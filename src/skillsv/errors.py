@@ -93,12 +93,18 @@ class Unavailable(SkillSVError):
 
 
 class RolloutError(SkillSVError):
-    """One rollout has no score. `kind` is a value of `FailureKind`; `retry_after` the wait a service asked for."""
+    """One rollout has no score. `kind` is a value of `FailureKind`; `retry_after` the wait a service asked for.
 
-    def __init__(self, what: str, *, kind: str = "crash", retry_after: float | None = None) -> None:
+    `usage` is the `Usage` that was paid before it failed, None where nobody knows.
+    """
+
+    def __init__(
+        self, what: str, *, kind: str = "crash", retry_after: float | None = None, usage: object = None
+    ) -> None:
         super().__init__(what)
         self.kind = kind
         self.retry_after = retry_after
+        self.usage = usage
 
 
 class AgentFailure(RolloutError):

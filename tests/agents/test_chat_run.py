@@ -22,6 +22,7 @@ pytest.importorskip("pydantic_ai", reason="the extra `models` is not installed")
 
 SKILL = "---\nname: tiny\ndescription: Words.\n---\n\n# Words\n\n- Say `alpha`.\n- Say `beta`.\n- Mention `gamma`.\n"
 HOPELESS = {"401", "402", "404"}
+PAID = {"", "filter", "broken-call"}
 FOR_GOOD = {"400", "overflow", "llama-overflow"}
 
 
@@ -71,12 +72,16 @@ def test_faults_of_the_provider_change_no_value(place, provider, key):
     calm, _ = value(place, provider, "calm")
     faults = sorted(set(FAULTS) - {"", "dribble"} - HOPELESS - FOR_GOOD)
     provider.faults = ["dribble", *faults, *[""] * 3, *faults, "dribble", *faults]
-    injected = Counter(provider.faults)
+    injected, before = Counter(provider.faults), len(provider.requests)
     stormy, events = value(place, provider, "stormy")
     assert provider.faults == [], "all of them were met"
     assert stormy["units"] == calm["units"]
     assert stormy["anchors"] == calm["anchors"]
     assert stormy["rollouts"]["failed"] == 0
+    unpaid = sum(count for fault, count in injected.items() if fault not in PAID)
+    assert stormy["usage"]["input_tokens"] == 100 * (len(provider.requests) - before - unpaid), (
+        "failed ones are paid, too"
+    )
     retried = Counter(str(event.kind) for event in events if type(event).__name__ == "RolloutRetried")
     assert retried["rate-limit"] == injected["429"]
     assert retried["timeout"] >= injected["dribble"]

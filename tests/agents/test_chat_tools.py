@@ -12,8 +12,11 @@ import pytest
 from fake_provider import say
 
 from skillsv.agents import AgentOptions, ChatOptions, make_agent
-from skillsv.errors import SettingsError
+from skillsv.errors import AgentFailure, SettingsError
+from skillsv.model.coalition import Operator, Rendering
+from skillsv.model.rollout import FailureKind, RolloutKey, Usage
 from skillsv.model.task import Task
+from skillsv.rollout.engine import Job, LocalEngine
 from skillsv.sandbox import bubblewrap
 
 pytest.importorskip("pydantic_ai", reason="the extra `models` is not installed")
@@ -80,6 +83,31 @@ def test_the_task_names_its_files_and_every_turn_is_counted(provider, folder):
     assert provider.requests[0]["messages"][1]["content"] == "Go.\n\nFiles in the current folder: a.txt"
     assert outcome.usage.input_tokens == 200
     assert outcome.transcript.startswith("> list_files {}\na.txt (1)")
+
+
+@pytest.mark.parametrize(("fault", "turns_paid"), [("500", 3), ("drop", 3), ("dribble", 3), ("filter", 4)])
+def test_a_rollout_that_fails_says_what_it_spent_before(provider, folder, fault, turns_paid):
+    provider.faults = ["", "", "", fault]
+    provider.reply = Script(*[("list_files", {})] * 5)
+    options = ChatOptions(base_url=provider.url, tools="files")
+    agent = make_agent("model:openai:tiny", AgentOptions(timeout=3.0, chat=options))
+    with pytest.raises(AgentFailure) as caught:
+        anyio.run(agent.run, None, TASK, 0, folder)
+    assert caught.value.usage == Usage(input_tokens=100 * turns_paid, output_tokens=7 * turns_paid)
+
+
+def test_a_rollout_whose_time_is_up_says_what_it_spent_before_the_runner_ends_it(provider):
+    provider.faults = ["", "", "dribble"]
+    provider.reply = Script(*[("list_files", {})] * 5)
+    options = ChatOptions(base_url=provider.url, tools="files")
+    engine = LocalEngine(make_agent("model:openai:tiny", AgentOptions(timeout=3.0, chat=options)), verifier=None)
+    key = RolloutKey(tree="x", task=TASK.digest, agent="a")
+    bare = Rendering(
+        coalition=frozenset(), operator=Operator.DELETE, skill_name="s", main="SKILL.md", files=(), digest=""
+    )
+    rollout = anyio.run(engine.run, Job(key=key, skill=bare, task=TASK, timeout=3.0))
+    assert rollout.failure.kind is FailureKind.TIMEOUT
+    assert rollout.usage == Usage(input_tokens=200, output_tokens=14)
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "link", "linked/passwd", "a\0b", "pipe", "."])

@@ -69,6 +69,15 @@ def test_a_score_comes_with_answer_usage_and_key():
     assert rollout.key.replicate == 3
 
 
+def test_what_a_failed_agent_spent_is_kept():
+    paid = Usage(input_tokens=300, output_tokens=21, usd=0.1)
+    failure = AgentFailure("overloaded.", kind="overload", usage=paid)
+    for error in (failure, ExceptionGroup("wrapped by a task group", [failure])):
+        rollout = execute(raising(error))
+        assert (rollout.score, rollout.failure.kind, rollout.usage) == (None, FailureKind.OVERLOAD, paid)
+    assert execute(raising(AgentFailure("gone."))).usage == Usage(), "unknown, not nothing"
+
+
 def test_the_bare_agent_gets_no_skill_at_all():
     bare, whole = Agent(), Agent()
     execute(bare, kept=frozenset())

@@ -15,7 +15,7 @@ from skillsv.agents.chat.redact import redacted
 from skillsv.agents.chat.speaker import Speaker
 from skillsv.agents.chat.tools import Tools
 from skillsv.agents.options import AgentOptions
-from skillsv.errors import AgentFailure, SettingsError
+from skillsv.errors import AgentFailure, RolloutError, SettingsError
 from skillsv.model.coalition import Rendering
 from skillsv.model.rollout import FailureKind, Outcome, Usage
 from skillsv.model.task import Task
@@ -23,6 +23,8 @@ from skillsv.sandbox.bubblewrap import SANDBOX_LIMITS, sandbox_trouble
 from skillsv.sandbox.placement import place_skill
 
 _LONGEST_TRANSCRIPT = 200_000
+_OWN_TIME = 0.98
+"""Share of a rollout's time that the talk may take: the runner's clock, which knows no usage, must not strike first."""
 
 
 class ChatAgent:
@@ -55,12 +57,20 @@ class ChatAgent:
         return self._speaker.fingerprint(VERSION, limits, self._options.skill_dir)
 
     async def run(self, skill: Rendering | None, task: Task, replicate: int, workspace: Path) -> Outcome:
-        """Talk to the model until it answers, or until the time for one rollout is up."""
+        """Talk to the model until it answers, or until the time for one rollout is up. A failure says what it cost."""
         skill = None if skill is None or skill.empty else skill
         desk = self._desk(skill, workspace)
-        with anyio.move_on_after(self._options.timeout):
+        try:
+            return await self._talk_in_time(desk, skill, task, replicate)
+        except RolloutError as failure:
+            failure.usage = desk.usage + failure.usage if isinstance(failure.usage, Usage) else desk.usage
+            raise
+
+    async def _talk_in_time(self, desk: Desk, skill: Rendering | None, task: Task, replicate: int) -> Outcome:
+        limit = self._options.timeout
+        with anyio.move_on_after(None if limit is None else _OWN_TIME * limit):
             return await self._talk(desk, skill, task, replicate)
-        raise AgentFailure(f"no answer within {self._options.timeout:g} s.", kind=FailureKind.TIMEOUT)
+        raise AgentFailure(f"no answer within {limit:g} s.", kind=FailureKind.TIMEOUT)
 
     def _desk(self, skill: Rendering | None, workspace: Path) -> Desk:
         place = None
@@ -86,27 +96,26 @@ class ChatAgent:
         messages: list[ModelMessage] = [
             ModelRequest(parts=[SystemPromptPart(content=told), TaskPart(content=task_prompt(task, self._chat))])
         ]
-        usage, answer = Usage(), ""
+        answer = ""
         for _ in range(self._chat.turns):
             response, spent = await self._speaker.ask(messages, replicate, tools.definitions)
-            usage += spent
+            desk.usage += spent
             answer = response.text or ""
             if not response.tool_calls:
                 break
             if answer:
                 desk.log.append(answer)
             messages += [response, await _obey(tools, desk, response)]
-        return self._outcome(answer, usage, desk)
+        return self._outcome(answer, desk)
 
-    def _outcome(self, answer: str, usage: Usage, desk: Desk) -> Outcome:
+    def _outcome(self, answer: str, desk: Desk) -> Outcome:
         if len(answer.encode("utf-8", errors="replace")) > self._options.output_bytes:
             raise AgentFailure(
                 f"the model answered more than {self._options.output_bytes} bytes.", kind=FailureKind.BAD_OUTPUT
             )
-        transcript = "\n\n".join(desk.log)[:_LONGEST_TRANSCRIPT]
-        return Outcome(
-            answer=redacted(answer), usage=usage, transcript=redacted(transcript) or None, opened=desk.opened
-        )
+        # A key that the cut would split is not found afterwards.
+        transcript = redacted("\n\n".join(desk.log))[:_LONGEST_TRANSCRIPT]
+        return Outcome(answer=redacted(answer), usage=desk.usage, transcript=transcript or None, opened=desk.opened)
 
 
 async def _obey(tools: Tools, desk: Desk, response: ModelResponse) -> ModelRequest:

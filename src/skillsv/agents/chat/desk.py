@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from skillsv.model.coalition import Rendering
+from skillsv.model.rollout import Usage
 from skillsv.sandbox.bubblewrap import INSIDE
 from skillsv.sandbox.process import Limits
 
@@ -21,7 +22,10 @@ class ToolTrouble(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class Desk:
-    """One rollout's working folder. `place` is the skill's folder in it, `opened` whether the model looked there."""
+    """One rollout's working folder. `place` is the skill's folder in it, `opened` whether the model looked there.
+
+    `usage` grows with every answer of the model, so that a rollout that fails later still says what it spent.
+    """
 
     folder: Path
     limits: Limits
@@ -30,6 +34,7 @@ class Desk:
     place: str | None = None
     opened: bool = False
     log: list[str] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
 
     def find(self, path: str) -> Path:
         """Where a path of the model's leads; refused where that is outside the folder, by a link or otherwise."""

@@ -56,9 +56,11 @@ class Speaker:
             ) from None  # the cause may hold a key in its words
         except IndexError:  # the library does not look whether a choice is there
             raise AgentFailure("the provider's answer holds no choice.", kind=FailureKind.BAD_OUTPUT) from None
+        usage = usage_of(response, self._price, listed=self._chat.base_url is None)
         if response.finish_reason == "content_filter":
-            raise AgentFailure("the provider refused to answer (content filter).", kind=FailureKind.REFUSAL)
-        return response, usage_of(response, self._price, listed=self._chat.base_url is None)
+            what = "the provider refused to answer (content filter)."
+            raise AgentFailure(what, kind=FailureKind.REFUSAL, usage=usage)
+        return response, usage
 
     def _model(self) -> Model:
         """The model for this event loop: open connections cannot be carried from one loop to another."""
