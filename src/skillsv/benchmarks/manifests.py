@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,11 @@ SPLITS = ("train", "val", "test")
 FILE = "items.json"
 
 Items = tuple[Mapping[str, Any], ...]
+NameOf = Callable[[Mapping[str, Any]], str]
+
+
+def _id_of(item: Mapping[str, Any]) -> str:
+    return str(item.get("id"))
 
 
 def read_items(source: Source, folder: str) -> Items | None:
@@ -54,6 +60,28 @@ def _read(file: Path) -> Items:
     except (OSError, msgspec.MsgspecError) as trouble:
         raise TaskError(f"the manifest cannot be read: {trouble}.", where=str(file)) from trouble
     return tuple(items)
+
+
+def refuse_partial(source: Source, folder: str, there: Collection[str], *, hint: str, name_of: NameOf = _id_of) -> None:
+    """Of everything in a data folder, each split must be there as a whole or not at all, as far as manifests tell."""
+    place = _find(source, folder) if source.split == WHOLE else None
+    for split in SPLITS if place is not None else ():
+        file = place / split / FILE if place is not None else Path()
+        names = [name_of(item) for item in _read(file)] if file.is_file() else []
+        if any(name in there for name in names):
+            refuse_missing(replace(source, split=split), names, there, hint=hint)
+
+
+def refuse_missing(source: Source, wanted: Sequence[str], there: Collection[str], *, hint: str) -> None:
+    """One sentence with how many tasks of a split the data lack, and which."""
+    missing = [name for name in wanted if name not in there]
+    if missing:
+        some = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
+        raise TaskError(
+            f"{len(missing)} of the {len(wanted)} tasks of the split {source.split} are missing ({some}).",
+            where=str(source.data),
+            hint=hint,
+        )
 
 
 def manifest_notes(source: Source, items: Items | None, paper: Paper) -> tuple[str, ...]:

@@ -81,7 +81,7 @@ def test_digests_change_with_the_words_and_not_with_the_place(data, tmp_path):
 def test_missing_questions_are_counted_and_named(data, manifest):
     manifest("test", "209901:1", *(f"209905:{number}" for number in range(1, 6)))
     with pytest.raises(
-        TaskError, match=r"5 of the 6 questions of the split test are missing \(209905:1, .*\.\.\.\)"
+        TaskError, match=r"5 of the 6 tasks of the split test are missing \(209905:1, .*\.\.\.\)"
     ) as told:
         load(Source(data=data, split="test"))
     assert "Hugging Face" in str(told.value)
@@ -140,5 +140,5 @@ def test_the_published_splits_are_complete(shared):
     assert not {task.id for task in train.tasks} & {task.id for task in val.tasks}
     assert all(len(task.metadata["choices"]) == 5 for task in (*train.tasks, *val.tasks))
     assert val.notes
-    with pytest.raises(TaskError, match="125 of the 125 questions of the split test are missing"):
+    with pytest.raises(TaskError, match="125 of the 125 tasks of the split test are missing"):
         load(Source(data=shared / "livemath", split="test"))

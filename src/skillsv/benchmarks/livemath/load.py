@@ -16,7 +16,7 @@ from skillsv.benchmarks.benchmark import Loaded, Rejected, Source
 from skillsv.benchmarks.finish import finished
 from skillsv.benchmarks.livemath.paper import PAPER
 from skillsv.benchmarks.livemath.prompt import user_message
-from skillsv.benchmarks.manifests import manifest_notes, read_items
+from skillsv.benchmarks.manifests import manifest_notes, read_items, refuse_missing, refuse_partial
 from skillsv.errors import TaskError
 from skillsv.model.task import Task
 
@@ -71,11 +71,13 @@ def load(source: Source) -> Loaded:
                 tasks[found.id] = found
     items = read_items(source, MANIFESTS)
     notes = manifest_notes(source, items, PAPER)
+    refused = {task.id: task for task in rejected}
+    there = {*tasks, *refused}
     if items is None:
+        refuse_partial(source, MANIFESTS, there, hint=COMES_FROM)
         return Loaded(tasks=tuple(tasks.values()), rejected=tuple(rejected), notes=notes)
     wanted = [str(item.get("id")) for item in items]
-    refused = {task.id: task for task in rejected}
-    _complete(wanted, {*tasks, *refused}, source)
+    refuse_missing(source, wanted, there, hint=COMES_FROM)
     return Loaded(
         tasks=tuple(tasks[name] for name in wanted if name in tasks),
         rejected=tuple(refused[name] for name in wanted if name in refused),
@@ -139,14 +141,3 @@ def shuffle(name: str, texts: Sequence[str], seed: int = SEED) -> list[str]:
     shuffled = list(texts)
     Random(int(sha256(f"{seed}:{name}".encode()).hexdigest()[:16], 16)).shuffle(shuffled)
     return shuffled
-
-
-def _complete(wanted: Sequence[str], there: set[str], source: Source) -> None:
-    missing = [name for name in wanted if name not in there]
-    if missing:
-        some = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
-        raise TaskError(
-            f"{len(missing)} of the {len(wanted)} questions of the split {source.split} are missing ({some}).",
-            where=str(source.data),
-            hint=COMES_FROM,
-        )
