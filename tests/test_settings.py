@@ -28,6 +28,7 @@ def test_tolerance_can_be_switched_off_in_words(word):
         ({"operators": "pad"}, "do not make a valuation"),
         ({"operators": "erase"}, "--operators .* delete, pad"),
         ({"colour": "red"}, "no setting 'colour'"),
+        ({"forward_env": "HOME,SKILLSV_SKILL"}, "SKILLSV_SKILL cannot be forwarded"),
     ],
 )
 def test_what_cannot_be_used_is_named(given, complaint):

@@ -154,6 +154,13 @@ def _convert(table: dict[str, Any], *, where: str | None) -> Settings:
         settings = msgspec.convert(plain, Settings)
     except msgspec.ValidationError as trouble:
         raise SettingsError(_in_words(str(trouble)), where=where) from trouble
+    reserved = [name for name in settings.forward_env if name.startswith("SKILLSV_")]
+    if reserved:
+        raise SettingsError(
+            f"{reserved[0]} cannot be forwarded: it tells an agent which skill and task it has.",
+            where=where,
+            hint="Leave it out of --forward-env.",
+        )
     if settings.operators not in {(Operator.DELETE,), (Operator.DELETE, Operator.PAD)}:
         raise SettingsError(
             f"the operators '{','.join(settings.operators)}' do not make a valuation.",

@@ -106,6 +106,10 @@ def test_pruning_prefers_the_proof_to_the_promise(case):
     assert "a promise" not in proved
     assert "V(N) 80.0" in proved
     assert "a change of −1.0 [−5.0, +3.0] points with 300 instead of 400 tokens" in proved
+    without_curves = page(case.valuation, case.compiled, (), edits=plan, confirmation=replace(proof, curves=()))
+    assert "Only old and new were scored on panel B" in without_curves
+    assert "Nothing was scored on panel B" not in without_curves
+    assert "Nothing was scored on panel B" in promised
 
 
 def test_an_editors_version_replaces_the_verdicts_as_diff(case):

@@ -104,8 +104,7 @@ async def value(trial: Trial, prepared: Prepared, folder: RunFolder, listener: L
             valuation = appraise(prepared.compiled, trial.settings, trial.agent, rolled)
             publish(folder, replace(load_run(folder.path), valuation=valuation))
         raise rolled.trouble
-    run = load_run(folder.path)
-    return replace(run, valuation=replace(run.valuation, notes=rolled.notes))
+    return load_run(folder.path)
 
 
 async def run_trial(trial: Trial, prepared: Prepared, folder: RunFolder, listener: Listener, stop: Stop) -> Tried:

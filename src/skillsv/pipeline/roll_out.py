@@ -89,6 +89,7 @@ async def roll_out(
         tasks = {task.id: task for task in prepared.panel_a.tasks}
         runner = Runner(engine, ledger, render, tasks, prepared.agent.fingerprint, options, listener, stop=stop)
         rolled = await _Spending(prepared, runner, folder, listener).all()
+        folder.keep_notes(rolled.notes)
         signals.cancel_scope.cancel()
     listener(RunFinished(reason="done" if rolled.trouble is None else rolled.trouble.what))
     return rolled

@@ -41,6 +41,7 @@ def load_run(path: Path, changes: Mapping[str, Any] | None = None) -> Run:
         observations=tuple(folder.observations()),
         spending=spending_of(folder, found),
         usage=folder.status().usage,
+        notes=folder.notes(),
     )
     if rolled.nothing:
         raise RecordsError(

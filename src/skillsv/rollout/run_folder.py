@@ -2,6 +2,7 @@
 
 manifest.json    settings, versions, seeds, fingerprints: the run's identity
 records.jsonl    finished chains and observations, one a line
+notes.json       sentences about the run: activation, noise, how it ended
 ledger.sqlite    every rollout ever paid for in this folder, whichever run asked
 skill/           the skill as valued, so that later commands need no other copy
 valuation.json   report.html
@@ -13,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -30,8 +31,8 @@ from skillsv.rollout.ledger_file import is_held, take_lock
 from skillsv.rollout.records import Record, encode_record, read_records
 
 MANIFEST, RECORDS, LEDGER, SKILL = "manifest.json", "records.jsonl", "ledger.sqlite", "skill"
-VALUATION, REPORT, EARLIER = "valuation.json", "report.html", "earlier"
-_OF_ONE_RUN = (REPORT, VALUATION, RECORDS, SKILL, MANIFEST)  # the manifest last: it says whose the others are
+VALUATION, REPORT, EARLIER, NOTES = "valuation.json", "report.html", "earlier", "notes.json"
+_OF_ONE_RUN = (REPORT, VALUATION, NOTES, RECORDS, SKILL, MANIFEST)  # the manifest last: it says whose the others are
 
 Manifest = Mapping[str, Any]
 """Settings, versions, seeds, fingerprints and digests, as JSON."""
@@ -128,6 +129,17 @@ class RunFolder:
     def observations(self) -> list[Observation]:
         """Observations of an adaptive run, in the order they were written."""
         return [record for record in self._records() if isinstance(record, Observation)]
+
+    def keep_notes(self, notes: Sequence[str]) -> None:
+        """What a reader should know besides the numbers, for those who read the run again."""
+        self.write(NOTES, msgspec.json.encode(notes))
+
+    def notes(self) -> tuple[str, ...]:
+        """The notes of the run; none where it has not come so far."""
+        try:
+            return tuple(msgspec.json.decode((self.path / NOTES).read_bytes(), type=list[str]))
+        except (FileNotFoundError, msgspec.DecodeError):
+            return ()
 
     def _records(self) -> Iterator[Record]:
         return read_records(self.records)
