@@ -37,39 +37,48 @@ SANDBOX_LIMITS = Limits(
 )
 """For programs that a model wrote. Memory is per process; scratch folders hold no more than one file may."""
 
+PACKAGES = "/packages"
+"""Where Python packages lie for the program that the system's Python does not have."""
+
 _SYSTEM_LINKS = ("bin", "lib", "lib32", "lib64", "libx32", "sbin")
 _ETC = ("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "mime.types")
 _NOBODY = 65534
 _PROBE_SECONDS = 20
 
 
-async def run_sandboxed(argv: Sequence[str], *, workspace: Path, limits: Limits, stdin: bytes = b"") -> Completed:
+async def run_sandboxed(
+    argv: Sequence[str], *, workspace: Path, limits: Limits, stdin: bytes = b"", packages: Sequence[Path] = ()
+) -> Completed:
     """Run `argv` inside; it sees `workspace` as its working folder and may change nothing else.
 
+    `packages` are Python packages (folders, or files of one module) that it may import besides what its Python has.
     Raises RolloutError (kind `sandbox`) where the sandbox itself fails, never for what the program does.
     """
     await anyio.to_thread.run_sync(_hand_over, workspace)
     outer = replace(limits, memory_bytes=None, file_bytes=None, processes=None)
-    command = sandboxed(argv, workspace, limits)
+    command = sandboxed(argv, workspace, limits, packages)
+    env = {**_environment(), **({"PYTHONPATH": PACKAGES} if packages else {})}
     try:
-        done = await run_program(command, cwd=workspace, env=_environment(), stdin=stdin, limits=outer)
+        done = await run_program(command, cwd=workspace, env=env, stdin=stdin, limits=outer)
     except OSError as error:
         raise RolloutError(f"bubblewrap cannot be started: {error.strerror}.", kind=FailureKind.SANDBOX) from error
     if done.code == 1 and done.stderr.startswith(b"bwrap: "):  # its own words, or a program's that imitates them
-        trouble = await anyio.to_thread.run_sync(_probe, workspace)
+        trouble = await anyio.to_thread.run_sync(_probe, workspace, packages)
         if trouble:
             raise RolloutError(trouble, kind=FailureKind.SANDBOX)
     return done
 
 
-def sandboxed(argv: Sequence[str], workspace: Path, limits: Limits) -> list[str]:
+def sandboxed(argv: Sequence[str], workspace: Path, limits: Limits, packages: Sequence[Path] = ()) -> list[str]:
     """The command line that runs `argv` inside."""
     scratch = str(limits.file_bytes or SANDBOX_LIMITS.file_bytes)
+    shared = [word for package in packages for word in ("--ro-bind", str(package), f"{PACKAGES}/{package.name}")]
     return [
         *_as_nobody(),
         *("bwrap", "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"),
         *("--cap-drop", "ALL", "--hostname", "sandbox", "--unsetenv", "SKILLSV_ROLLOUT"),
         *_system(),
+        *shared,
         *("--proc", "/proc", "--dev", "/dev", "--size", scratch, "--tmpfs", "/dev/shm"),  # noqa: S108 - inside
         *("--size", scratch, "--tmpfs", "/tmp"),  # noqa: S108 - a folder inside the sandbox
         *("--bind", str(workspace), INSIDE, "--chdir", INSIDE, "--remount-ro", "/dev", "--remount-ro", "/"),
@@ -118,6 +127,11 @@ def _own_python() -> bool:
     return shutil.which("python3", path="/usr/local/bin:/usr/bin:/bin") is None
 
 
+def sandbox_python() -> str | None:
+    """The Python that programs inside get; its version decides which compiled packages it can import."""
+    return shutil.which("python3", path=_environment()["PATH"])
+
+
 def _environment() -> dict[str, str]:
     """The same on every machine, as far as it can be; hashes do not vary, so that a repeated program repeats."""
     more = f"{sys.base_prefix}/bin:" if _own_python() else ""
@@ -133,20 +147,20 @@ def _environment() -> dict[str, str]:
 
 
 @functools.cache
-def sandbox_trouble() -> str | None:
+def sandbox_trouble(packages: tuple[Path, ...] = ()) -> str | None:
     """Why programs cannot be sandboxed on this machine, in one sentence; None where they can. Looked at once."""
     with tempfile.TemporaryDirectory(prefix="skillsv-") as folder:
-        return _probe(Path(folder))
+        return _probe(Path(folder), packages)
 
 
-def _probe(workspace: Path) -> str | None:
+def _probe(workspace: Path, packages: Sequence[Path] = ()) -> str | None:
     if not sys.platform.startswith("linux"):
         return "bubblewrap, which sandboxes programs, exists for Linux only."
     for program, package in (("bwrap", "bubblewrap"), ("setpriv", "util-linux")):
         if shutil.which(program) is None and (program == "bwrap" or os.geteuid() == 0):
             return f"the program `{program}` of the package {package} is not installed."
     _hand_over(workspace)
-    command = sandboxed(["true"], workspace, SANDBOX_LIMITS)
+    command = sandboxed(["true"], workspace, SANDBOX_LIMITS, packages)
     try:
         done = subprocess.run(  # noqa: S603 - our own words
             command, env=_environment(), capture_output=True, timeout=_PROBE_SECONDS, check=False
