@@ -1,0 +1,62 @@
+"""The protocol around a speaker: it writes programs until one of them saves a workbook."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from skillsv.agents import AgentOptions
+from skillsv.benchmarks.speakers import Message, Situation, Speaker, make_speaker, transcript
+from skillsv.benchmarks.spreadsheetbench.programs import Runner, is_file
+from skillsv.benchmarks.spreadsheetbench.prompt import NO_CODE, code_in, failure_message, system_message
+from skillsv.benchmarks.spreadsheetbench.verify import OUTPUT
+from skillsv.model.coalition import Rendering
+from skillsv.model.protocols import Agent
+from skillsv.model.rollout import Outcome, Usage
+from skillsv.model.task import Task
+
+
+class Programmer:
+    """Asks a speaker for a program, runs it, and tells how it failed, up to `turns` times."""
+
+    def __init__(self, speaker: Speaker, runner: Runner, turns: int) -> None:
+        self._speaker = speaker
+        self._runner = runner
+        self._turns = turns
+
+    @property
+    def fingerprint(self) -> str:
+        """The protocol's version, what programs may use, and the speaker's own."""
+        runner = self._runner
+        how = f"turns={self._turns},seconds={runner.limits.seconds:g},sandbox={runner.sandbox}"
+        return f"spreadsheetbench/1({how},{runner.libraries.versions}):{self._speaker.fingerprint}"
+
+    async def run(self, skill: Rendering | None, task: Task, replicate: int, workspace: Path) -> Outcome:
+        """Work on one task. The answer is the last program; the verifier looks at the workbook it saved."""
+        system = system_message(skill, self._runner.libraries.names)
+        messages = [Message(role="system", text=system), Message(role="user", text=task.input)]
+        situation = Situation(skill=skill, task=task, replicate=replicate, workspace=workspace)
+        usage, answer = Usage(), ""
+        for _ in range(self._turns):
+            reply = await self._speaker.reply(messages, situation)
+            usage += reply.usage
+            messages.append(reply.message)
+            code = code_in(reply.text)
+            answer = reply.text if code is None else code
+            trouble = await self._trouble(code, task, workspace)
+            if trouble is None:
+                break
+            messages.append(Message(role="user", text=trouble))
+        opened = skill is not None and not skill.empty
+        return Outcome(answer=answer, usage=usage, transcript=transcript(messages), opened=opened)
+
+    async def _trouble(self, code: str | None, task: Task, workspace: Path) -> str | None:
+        """What the speaker has to be told; None where the workbook is saved, by its program or by itself."""
+        if code is None:
+            return None if is_file(workspace / OUTPUT) else NO_CODE
+        said = await self._runner.run(code, task, workspace)
+        return None if said is None else failure_message(said)
+
+
+def around(spec: str, options: AgentOptions) -> Agent:
+    """The agent that the user names, asked by this protocol."""
+    return Programmer(make_speaker(spec, options), Runner.of(options), options.chat.turns)

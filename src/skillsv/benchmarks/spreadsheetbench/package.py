@@ -1,0 +1,121 @@
+"""The zip of XML parts that an .xlsx file is, read within bounds: nobody vouches for what a model's program wrote.
+
+Sizes are looked at before anything is unpacked (zipfile never unpacks more than a part declares), parts are streamed,
+and what was read is dropped at once. Entities are expat's to refuse: since 2.4.1 it stops where they multiply.
+"""
+
+from __future__ import annotations
+
+import lzma
+import posixpath
+import struct
+import zlib
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from typing import BinaryIO
+from xml.etree.ElementTree import Element
+from zipfile import BadZipFile, LargeZipFile, ZipFile
+
+from openpyxl.xml.functions import fromstring, iterparse
+
+MOST_PACKED = 64 * 1024**2
+MOST_UNPACKED = 256 * 1024**2
+MOST_AT_ONCE = 4 * 1024**2
+"""The largest part that is read as a whole: the lists of parts and of sheets."""
+MOST_STEPS = 10_000_000
+"""How many beginnings and ends of XML elements are read of one file: ten seconds' worth."""
+
+_BROKEN = (
+    ArithmeticError,
+    AttributeError,
+    BadZipFile,
+    EOFError,
+    LargeZipFile,
+    LookupError,
+    OSError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+    lzma.LZMAError,
+    struct.error,
+    zlib.error,
+)
+"""What readers of zip, XML and cells raise for a file that is damaged, encrypted or something else altogether."""
+
+
+class WorkbookTrouble(Exception):
+    """The file is not a workbook that can be read within bounds; the message says why."""
+
+
+@contextmanager
+def said_plainly() -> Iterator[None]:
+    """Whatever a broken file does to its readers, one kind of trouble comes out."""
+    try:
+        yield
+    except _BROKEN as trouble:
+        raise WorkbookTrouble(f"it cannot be read as a workbook ({type(trouble).__name__}: {trouble})") from trouble
+
+
+class Package:
+    """The parts of an open file."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        size = file.seek(0, 2)
+        if size > MOST_PACKED:
+            raise WorkbookTrouble(f"it has {size:,} bytes; the limit is {MOST_PACKED:,}")
+        self._zip = ZipFile(file)
+        self._sizes = {part.filename: part.file_size for part in self._zip.infolist()}
+        unpacked = sum(part.file_size for part in self._zip.infolist())
+        if unpacked > MOST_UNPACKED:
+            raise WorkbookTrouble(f"it unpacks to {unpacked:,} bytes; the limit is {MOST_UNPACKED:,}")
+        self._steps = 0
+
+    def __contains__(self, part: str) -> bool:
+        return part in self._sizes
+
+    def whole(self, part: str) -> Element:
+        """A small part, as a tree."""
+        if self._sizes[part] > MOST_AT_ONCE:
+            raise WorkbookTrouble(f"its part {part} has {self._sizes[part]:,} bytes; the limit is {MOST_AT_ONCE:,}")
+        tree: Element = fromstring(self._zip.read(part))
+        return tree
+
+    def related(self, part: str) -> Mapping[str, tuple[str, str]]:
+        """The parts that a part refers to: by id, what kind each is and where it lies."""
+        folder, name = posixpath.split(part)
+        return {
+            relation.get("Id", ""): (
+                relation.get("Type", ""),
+                posixpath.normpath(posixpath.join("/", folder, relation.get("Target", "")))[1:],
+            )
+            for relation in self.whole(posixpath.join(folder, "_rels", f"{name}.rels"))
+        }
+
+    def pieces(self, part: str, keep: AbstractSet[str]) -> Iterator[tuple[bool, Element]]:
+        """Every element of a part as it begins (False) and as it ends (True).
+
+        Attributes are there when it begins. What it contains is there when it ends only for tags in `keep`.
+        """
+        around: list[Element] = []
+        kept = 0
+        with self._zip.open(part) as stream:
+            for event, element in iterparse(stream, events=("start", "end")):
+                self.spend(1)
+                ends, holds = event == "end", element.tag in keep
+                if not ends:
+                    around.append(element)
+                    kept += holds
+                yield ends, element
+                if ends:
+                    around.pop()
+                    kept -= holds
+                    if around and not kept:
+                        around[-1].clear()
+
+    def spend(self, steps: int) -> None:
+        """Count the work that this file makes."""
+        self._steps += steps
+        if self._steps > MOST_STEPS:
+            raise WorkbookTrouble("it has too many cells")

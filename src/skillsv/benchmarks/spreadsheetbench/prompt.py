@@ -1,0 +1,57 @@
+"""What is said to the model: its role, the skill where there is one, the task, and how its programs ended."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from skillsv.benchmarks.spreadsheetbench.verify import OUTPUT
+from skillsv.model.coalition import Rendering
+
+INPUT = "input.xlsx"
+"""Where the workbook lies in the working folder."""
+
+_ROLE = f"""\
+You are an expert Python programmer who changes spreadsheets. You get an instruction and a preview of a workbook.
+Write one complete Python program that reads the workbook from INPUT_PATH, does what the instruction says, and saves
+the whole changed workbook to OUTPUT_PATH. Both variables are set already ({INPUT} and {OUTPUT} in the working folder).
+The program may use {{libraries}}. It gets no input, has no network, and nobody reads what it prints.
+The workbook is checked by its values and nothing recalculates it: a formula that you write counts as an empty cell, so
+write values. Reply with exactly one ```python code block."""
+
+_TASK = """\
+# Task
+Write the program. Leave all other cells as they are. The preview shows only the beginning of each sheet: go through
+the rows that are really there instead of counting on those shown."""
+
+NO_CODE = "There is no ```python code block in your reply. Reply with one complete program in a ```python code block."
+NO_OUTPUT = "the program ended without an error but saved no workbook to OUTPUT_PATH."
+
+_AGAIN = "Reply with the whole corrected program in a ```python code block."
+_LONGEST = 3_000
+_BLOCK = re.compile(r"^[ \t]*```[ \t]*(?:python3?|py)[ \t]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE | re.IGNORECASE)
+_ANY_BLOCK = re.compile(r"^[ \t]*```[ \t]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE)
+
+
+def system_message(skill: Rendering | None, libraries: Sequence[str]) -> str:
+    """The system prompt; without a skill its section is absent."""
+    text = skill.text.strip() if skill is not None else ""
+    role = _ROLE.format(libraries=" and ".join(["the standard library", *libraries]))
+    return f"{role}\n\n## Skill\n{text}" if text else role
+
+
+def user_message(instruction: str, kind: str, position: str, shown: str) -> str:
+    """The task as the user puts it."""
+    about = "\n".join([f"Instruction type: {kind}", f"Answer position: {position}"])
+    return f"# Instruction\n{instruction.strip()}\n\n{about}\n\n# Preview of the workbook\n{shown}\n\n{_TASK}"
+
+
+def code_in(reply: str) -> str | None:
+    """The first Python block of a reply; one without a language will do."""
+    found = _BLOCK.search(reply) or _ANY_BLOCK.search(reply)
+    return found.group(1) if found else None
+
+
+def failure_message(said: str) -> str:
+    """What a program that failed has said; its end, where an error stands."""
+    return f"The program failed:\n```\n{said[-_LONGEST:]}\n```\n{_AGAIN}"
