@@ -60,7 +60,7 @@ def _task(sample: Sample, number: int, verifier: str | None, digester: Digester)
     )
     whole = sample.model_dump(mode="json", include={"input", "metadata"})
     if not isinstance(sample.input, str):
-        own["messages"] = whole["input"]
+        own["messages"] = [_without_id(message) for message in whole["input"]]
     metadata = whole["metadata"] or {}
     task = Task(
         id=str(number if sample.id is None else sample.id),
@@ -71,6 +71,11 @@ def _task(sample: Sample, number: int, verifier: str | None, digester: Digester)
         metadata={**metadata, "inspect": own} if own else metadata,
     )
     return digester(task, [Path(value) for value in _file_names(sample)])
+
+
+def _without_id(message: dict[str, Any]) -> dict[str, Any]:
+    """A message without the id that Inspect invents anew each time a file is loaded: the task stays the same."""
+    return {name: value for name, value in message.items() if name != "id"}
 
 
 def _words(sample: Sample) -> str:

@@ -1,0 +1,140 @@
+"""Tasks of Inspect for the tests: a mock model that knows only what it is told, in a prompt or by the skill tool."""
+
+from __future__ import annotations
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import Sample
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from inspect_ai.scorer import Score, accuracy, choice, includes, scorer
+from inspect_ai.solver import generate, multiple_choice, solver, system_message
+
+from skillsv.agents.inspect_task import skill_from_sample
+
+FACTS = {"sky": "blue", "grass": "green"}
+
+
+def spoken(content):
+    output = ModelOutput.from_content("mockllm/model", content)
+    output.usage = ModelUsage(input_tokens=10, output_tokens=2, total_tokens=15, input_tokens_cache_read=3)
+    return output
+
+
+def told(messages, tools, tool_choice, config):
+    """Answers from what stands in the conversation; a question about a storm breaks it."""
+    asked = messages[-1].text
+    if "storm" in asked:
+        raise RuntimeError("lightning struck with sk-very-secret-0123456789")
+    thing = asked.split()[-1].rstrip("?")
+    known = any(f"The {thing} is {FACTS.get(thing)}." in message.text for message in messages[:-1])
+    return spoken(FACTS[thing] if known else "I do not know")
+
+
+def opening(messages, tools, tool_choice, config):
+    """Opens the skill if one is offered and the question is not a hasty one."""
+    if messages[-1].role == "tool":
+        return spoken("blue" if "The sky is blue." in messages[-1].text else "I read it in vain")
+    if [tool.name for tool in tools] == ["skill"] and "hastily" not in messages[-1].text:
+        output = ModelOutput.for_tool_call("mockllm/model", "skill", {"command": "faq"})
+        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return output
+    return spoken("I do not know")
+
+
+def mock(outputs):
+    return get_model("mockllm/model", custom_outputs=outputs, memoize=False)
+
+
+def samples(repeat):
+    return [
+        Sample(id=f"{thing}-{number}", input=f"({number}) What colour is the {thing}?", target=colour)
+        for thing, colour in FACTS.items()
+        for number in range(repeat)
+    ]
+
+
+@task
+def colours(repeat: int = 1):
+    return Task(
+        dataset=samples(repeat),
+        solver=[system_message("Use this skill:\n{skill}"), generate()],
+        scorer=includes(),
+        model=mock(told),
+    )
+
+
+@task
+def by_tool():
+    return Task(
+        dataset=samples(1),
+        solver=[skill_from_sample(), generate()],
+        scorer=includes(),
+        sandbox="local",
+        model=mock(opening),
+    )
+
+
+@task
+def no_scorer():
+    return Task(dataset=samples(1), solver=[system_message("{skill}"), generate()], model=mock(told))
+
+
+@task
+def no_model():
+    return Task(dataset=samples(1), solver=generate(), scorer=includes())
+
+
+@scorer(metrics=[accuracy()])
+def broken():
+    async def score(state, target):
+        raise RuntimeError("scored although nobody asked")
+
+    return score
+
+
+@task
+def broken_scorer():
+    return Task(dataset=samples(1), solver=[system_message("{skill}"), generate()], scorer=broken(), model=mock(told))
+
+
+@scorer(metrics={"first": [accuracy()], "second": [accuracy()]})
+def graded():
+    async def score(state, target):
+        return Score(value={"first": 0.25, "second": "C"})
+
+    return score
+
+
+@task
+def in_parts():
+    return Task(dataset=samples(1), solver=[system_message("{skill}"), generate()], scorer=graded(), model=mock(told))
+
+
+@solver
+def reads_a_file():
+    async def solve(state, generate):
+        from inspect_ai.util import sandbox
+
+        state.output = ModelOutput.from_content("none", await sandbox().read_file("note.txt"))
+        return state
+
+    return solve
+
+
+@task
+def with_file():
+    return Task(dataset=samples(1), solver=reads_a_file(), scorer=includes(), sandbox="local", model="mockllm/model")
+
+
+@task
+def quiz():
+    """Choices are something that only Inspect knows of a task."""
+    return Task(
+        dataset=[Sample(id="q", input="Which is a colour?", choices=["left", "blue"], target="B")],
+        solver=multiple_choice(),
+        scorer=choice(),
+        model=mock(lambda messages, *_: spoken("ANSWER: B" if "B) blue" in messages[-1].text else "ANSWER: A")),
+    )
+
+
+def nothing():
+    return "not a task"

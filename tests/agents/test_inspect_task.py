@@ -1,0 +1,186 @@
+"""Tasks of Inspect as agents, with its mock model: mixed batches, errors of one sample, the skill tool, no logs."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import anyio
+import pytest
+
+pytest.importorskip("inspect_ai", reason="needs the extra inspect")
+
+from skillsv.agents import AgentOptions, make_agent
+from skillsv.errors import AgentFailure, SettingsError, SkillSVError
+from skillsv.model.rollout import FailureKind, Outcome, Usage
+from skillsv.model.task import Task
+from skillsv.sandbox import fresh_workspace
+from skillsv.tasks import load_tasks, make_verifier
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:inspect_ai")
+
+FILES = Path(__file__).parent / "inspect_files"
+HEAD = "---\nname: faq\ndescription: Colours of things.\n---\n\n"
+SKY = Task(id="sky", input="What colour is the sky?", target="blue", verifier="inspect")
+GRASS = Task(id="grass", input="What colour is the grass?", target="green", verifier="inspect")
+STORM = Task(id="storm", input="What colour is the storm?", target="grey", verifier="inspect")
+
+
+def agent_of(name: str, **options):
+    return make_agent(f"inspect:colours.py@{name}", AgentOptions(folder=FILES, **options))
+
+
+def ask(agent, *rollouts):
+    """Run (skill, task) pairs at once; each gives an Outcome or the error that it raised."""
+    results: dict[int, Outcome | SkillSVError] = {}
+
+    async def one(number, skill, task):
+        async with fresh_workspace(task) as workspace:
+            try:
+                results[number] = await agent.run(skill, task, 0, workspace)
+            except SkillSVError as error:
+                results[number] = error
+
+    async def all_at_once():
+        async with anyio.create_task_group() as group:
+            for number, (skill, task) in enumerate(rollouts):
+                group.start_soon(one, number, skill, task)
+
+    anyio.run(all_at_once)
+    return [results[number] for number in range(len(rollouts))]
+
+
+def logs_in(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.eval"))
+
+
+def test_skills_and_tasks_are_mixed_in_one_evaluation_and_each_gets_its_own(tmp_path, rendering):
+    both, one = rendering("The sky is blue.\nThe grass is green."), rendering("The sky is blue. {skill} {prompt} {")
+    rollouts = [(skill, task) for skill in (both, one, None) for task in (SKY, GRASS)]
+    found = ask(agent_of("colours", inspect_logs=tmp_path / "logs"), *rollouts)
+    assert [outcome.scores for outcome in found] == [{"includes": score} for score in (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)]
+    assert [outcome.answer for outcome in found][:4] == ["blue", "green", "blue", "I do not know"]
+    assert len(logs_in(tmp_path / "logs")) == 1
+
+
+def test_an_error_in_one_sample_is_the_failure_of_its_rollout_alone(rendering, key):
+    skill = rendering("The sky is blue.")
+    sky, storm, grass = ask(agent_of("colours"), (skill, SKY), (skill, STORM), (None, GRASS))
+    assert (sky.answer, grass.answer) == ("blue", "I do not know")
+    assert isinstance(storm, AgentFailure)
+    assert storm.kind == FailureKind.CRASH
+    assert "lightning struck" in storm.what
+    assert key not in storm.what
+    assert "[OPENAI_API_KEY]" in storm.what
+
+
+@pytest.mark.heavy
+def test_usage_and_what_was_said_are_in_the_outcome(rendering):
+    (outcome,) = ask(agent_of("colours"), (rendering("The sky is blue."), SKY))
+    assert outcome.usage == Usage(input_tokens=13, output_tokens=2)
+    assert outcome.transcript == "blue"
+    assert outcome.opened is None
+
+
+@pytest.mark.heavy
+def test_the_skill_tool_is_offered_with_the_rendered_skill_and_it_is_seen_whether_it_was_opened(rendering):
+    hastily = Task(id="h", input="Say hastily what colour the sky is", target="blue", verifier="inspect")
+    told, other = rendering(f"{HEAD}The sky is blue.\n"), rendering(f"{HEAD}The grass is green.\n")
+    found = ask(agent_of("by_tool"), (told, SKY), (other, SKY), (told, hastily), (None, SKY))
+    assert [outcome.answer for outcome in found] == ["blue", "I read it in vain", "I do not know", "I do not know"]
+    assert [outcome.opened for outcome in found] == [True, True, False, None]
+    assert "> skill {'command': 'faq'}" in found[0].transcript
+
+
+@pytest.mark.heavy
+def test_nothing_is_left_behind_unless_asked(tmp_path, monkeypatch, rendering):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    agent = agent_of("colours")
+    ask(agent, (rendering("The sky is blue."), SKY))  # the first one in a process also opens the trace file
+    before = {path for path in tmp_path.rglob("*") if path.is_file() and path.name != "trace.log"}
+    ask(agent, (rendering("The sky is blue."), SKY))
+    after = {path for path in tmp_path.rglob("*") if path.is_file() and path.name != "trace.log"}
+    assert before == after == set()
+
+
+@pytest.mark.heavy
+def test_the_tasks_own_scorer_is_not_run_for_an_ordinary_verifier(rendering):
+    task = Task(id="sky", input=SKY.input, target="blue", verifier="contains")
+    agent = agent_of("broken_scorer")
+    plain, scored = ask(agent, (rendering("The sky is blue."), task), (rendering("The sky is blue."), SKY))
+    assert (plain.answer, plain.scores) == ("blue", {})
+    assert isinstance(scored, AgentFailure)
+    assert "nobody asked" in scored.what
+
+
+@pytest.mark.heavy
+def test_files_of_a_task_are_in_the_sandbox(tmp_path):
+    (tmp_path / "note.txt").write_text("a blue note")
+    task = Task(id="n", input="Read.", target="blue", verifier="inspect", files={"note.txt": tmp_path / "note.txt"})
+    (outcome,) = ask(agent_of("with_file"), (None, task))
+    assert (outcome.answer, outcome.scores) == ("a blue note", {"includes": 1.0})
+
+
+@pytest.mark.heavy
+def test_parts_of_a_score_have_names_of_their_own(rendering):
+    (outcome,) = ask(agent_of("in_parts"), (None, SKY))
+    assert outcome.scores == {"graded.first": 0.25, "graded.second": 1.0}
+
+
+@pytest.mark.heavy
+def test_a_dataset_of_inspect_keeps_what_only_inspect_knows():
+    (task,) = load_tasks(FILES / "inspect:colours.py@quiz")
+    (outcome,) = ask(agent_of("quiz"), (None, task))
+    verifier = make_verifier([task], folder=FILES)
+    assert anyio.run(verifier.score, task, outcome, FILES) == 1.0
+
+
+def test_a_verifier_that_nothing_can_serve_ends_the_run():
+    (error,) = ask(agent_of("no_scorer"), (None, SKY))
+    assert isinstance(error, SettingsError)
+    assert "colours.py@no_scorer: the verifier of task sky is `inspect`" in str(error)
+
+
+def test_the_model_is_the_named_one_else_the_tasks_else_that_of_the_environment(monkeypatch):
+    monkeypatch.delenv("INSPECT_EVAL_MODEL", raising=False)
+    with pytest.raises(SettingsError, match=r"no model is named.*\?model=PROVIDER/NAME"):
+        agent_of("no_model")
+    assert ":mockllm/named:" in agent_of("no_model?model=mockllm/named").fingerprint
+    assert ":mockllm/named:" in agent_of("colours?model=mockllm/named").fingerprint
+    monkeypatch.setenv("INSPECT_EVAL_MODEL", "mockllm/environment")
+    assert ":mockllm/environment:" in agent_of("no_model").fingerprint
+    assert ":mockllm/model:" in agent_of("colours").fingerprint
+
+
+@pytest.mark.parametrize("model", ["nobody/nothing", "anthropic/some-model"])
+def test_a_model_that_cannot_be_made_is_found_before_anything_is_spent(monkeypatch, model):
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    with pytest.raises(SettingsError, match=f"the model `{model}` cannot be used") as caught:
+        agent_of(f"no_model?model={model}")
+    assert "\n" not in str(caught.value)
+    assert "[bold]" not in str(caught.value)
+
+
+def test_the_fingerprint_covers_the_file_its_imports_the_arguments_and_the_model(tmp_path):
+    shutil.copy(FILES / "colours.py", tmp_path / "other.py")
+    (tmp_path / "facts.py").write_text("SKY = 'blue'\n")
+    text = (FILES / "colours.py").read_text()
+    (tmp_path / "colours.py").write_text(f"{text}\nimport facts\n")
+
+    def now(spec):
+        return make_agent(f"inspect:{spec}", AgentOptions(folder=tmp_path)).fingerprint
+
+    seen = [now("colours.py@colours"), now("other.py@colours"), now("colours.py@no_scorer")]
+    seen += [now("colours.py@colours?repeat=2"), now("colours.py@colours?model=mockllm/other")]
+    (tmp_path / "facts.py").write_text("SKY = 'grey'\n")
+    seen.append(now("colours.py@colours"))
+    assert len(set(seen)) == len(seen)
+    assert now("colours.py@colours") == seen[-1]
+
+
+@pytest.mark.heavy
+def test_an_answer_that_is_too_long_is_no_answer(rendering):
+    (failure,) = ask(agent_of("colours", output_bytes=3), (rendering("The sky is blue."), SKY))
+    assert failure.kind == FailureKind.BAD_OUTPUT
