@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import tempfile
 from pathlib import Path
 
@@ -99,13 +100,7 @@ def test_a_rollout_that_fails_says_what_it_spent_before(provider, folder, fault,
 def test_a_rollout_whose_time_is_up_says_what_it_spent_before_the_runner_ends_it(provider):
     provider.faults = ["", "", "dribble"]
     provider.reply = Script(*[("list_files", {})] * 5)
-    options = ChatOptions(base_url=provider.url, tools="files")
-    engine = LocalEngine(make_agent("model:openai:tiny", AgentOptions(timeout=3.0, chat=options)), verifier=None)
-    key = RolloutKey(tree="x", task=TASK.digest, agent="a")
-    bare = Rendering(
-        coalition=frozenset(), operator=Operator.DELETE, skill_name="s", main="SKILL.md", files=(), digest=""
-    )
-    rollout = anyio.run(engine.run, Job(key=key, skill=bare, task=TASK, timeout=3.0))
+    rollout = rolled_out(provider, timeout=3.0, tools="files")
     assert rollout.failure.kind is FailureKind.TIMEOUT
     assert rollout.usage == Usage(input_tokens=200, output_tokens=14)
 
@@ -180,6 +175,65 @@ def test_programs_run_in_the_sandbox(provider, folder):
     assert "No such file" in seen[2]
     assert seen[3] == "[stopped after 5 s]"
     assert seen[4] == "x"
+
+
+ESCAPES = {
+    "network": "import socket; socket.create_connection(('127.0.0.1', PORT), timeout=5)",
+    "home": "import os; os.listdir(HOME)",
+    "another rollout": "open(OTHER + '/secret.txt')",
+    "the runner's memory": "open(f'/proc/{RUNNER}/environ', 'rb').read()",
+    "fork bomb": "import os, time\nfor _ in range(500):\n    if not os.fork(): time.sleep(60)",
+    "10 GB of memory": "bytearray(10 * 1024**3)",
+    "a file of 10 GB": "f = open('big', 'wb')\nfor _ in range(10240): f.write(bytes(1024**2))",
+    "time without end": "while True: pass",
+}
+
+
+@pytest.mark.parametrize("program", ESCAPES.values(), ids=ESCAPES)
+def test_a_program_that_is_stopped_is_told_to_the_model_whose_answer_is_scored(provider, program):
+    if trouble := bubblewrap.sandbox_trouble():
+        pytest.skip(trouble)
+    with tempfile.TemporaryDirectory(prefix="skillsv-") as other, socket.create_server(("127.0.0.1", 0)) as server:
+        Path(other, "secret.txt").write_text("x")
+        known = {"PORT": server.getsockname()[1], "HOME": str(Path.home()), "OTHER": other, "RUNNER": os.getpid()}
+        head = "".join(f"{name} = {value!r}\n" for name, value in known.items())
+        provider.reply = Script(("run_python", {"code": f"{head}{program}\nprint('it went well')"}))
+        rollout = rolled_out(provider, tools="all", run_seconds=5.0)
+    assert rollout.failure is None, "what a program may not do is the model's business, not a failure"
+    assert rollout.score == 0.0
+    assert any(word in rollout.answer for word in ("Error", "[stopped after 5 s]"))
+    assert "it went well" not in rollout.answer
+    assert rollout.usage.input_tokens == 200
+
+
+def test_a_sandbox_that_breaks_is_a_failure_and_no_score(provider, monkeypatch):
+    if trouble := bubblewrap.sandbox_trouble():
+        pytest.skip(trouble)
+    monkeypatch.setattr(bubblewrap, "_system", lambda: ("--ro-bind", "/usr/gone", "/usr"))
+    provider.reply = Script(("run_python", {"code": "print('it went well')"}))
+    rollout = rolled_out(provider, tools="all")
+    assert rollout.score is None
+    assert rollout.failure.kind is FailureKind.SANDBOX
+    assert "bubblewrap does not work here" in rollout.failure.message
+    assert rollout.usage.input_tokens == 100, "the turn before is paid for"
+
+
+class WentWell:
+    """Right is what says that it went well."""
+
+    async def score(self, task, outcome, workspace):
+        return float("it went well" in outcome.answer)
+
+
+def rolled_out(provider, timeout=60.0, **chat):
+    """One rollout of the bare agent, as the runner records it."""
+    options = ChatOptions(base_url=provider.url, **chat)
+    agent = make_agent("model:openai:tiny", AgentOptions(timeout=timeout, chat=options))
+    bare = Rendering(
+        coalition=frozenset(), operator=Operator.DELETE, skill_name="s", main="SKILL.md", files=(), digest=""
+    )
+    key = RolloutKey(tree="x", task=TASK.digest, agent=agent.fingerprint)
+    return anyio.run(LocalEngine(agent, WentWell()).run, Job(key=key, skill=bare, task=TASK, timeout=timeout))
 
 
 def test_without_the_sandbox_programs_still_see_no_key(provider, folder, key):
