@@ -1,0 +1,66 @@
+"""An agent whose competence is what the skill tells it: rules found in the text switch on what the housekeeper can do.
+
+Nothing is decided here: the real games do. What a task needs is found by playing it with one competence left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from skillsv.benchmarks.alfworld.games import Games
+from skillsv.benchmarks.alfworld.known import Choose, ScriptedPlayer, play
+from skillsv.benchmarks.alfworld.policy import COMPETENCES, Housekeeper, read_goal
+from skillsv.benchmarks.alfworld.prompt import read_action
+from skillsv.model.task import Task
+
+LESSONS: Mapping[str, re.Pattern[str]] = {
+    name: re.compile(words, re.IGNORECASE)
+    for name, words in {
+        "format": r"<action>",
+        "search": r"\bsearch (each|every)\b",
+        "open": r"\bopen closed\b",
+        "likely": r"\blikely locations first\b|\bexposed surfaces early\b",
+        "ledger": r"\bsearched set\b",
+        "exact": r"\bonly the exact\b",
+        "appliances": r"\bgo to (the )?(sink|microwave|fridge)",
+        "transform": r"\bstate change at the\b|\bwithout first (cleaning|heating|cooling)\b",
+        "lamp": r"\bfind (the )?desklamp\b",
+        "count": r"\bcount of how many objects\b",
+        "admissible": r"\b(from|in) the admissible action list\b",
+    }.items()
+}
+"""What the agent can learn, and the words by which it recognises the lesson."""
+
+
+def competences(text: str) -> frozenset[str]:
+    """What a rendered skill teaches."""
+    return frozenset(name for name, words in LESSONS.items() if words.search(text))
+
+
+async def needs(task: Task, games: Games) -> frozenset[str]:
+    """The competences without any one of which this game is lost. Empty for a game that is lost even with all."""
+    everything = frozenset(COMPETENCES)
+    if not await _wins(task, games, everything):
+        return frozenset()
+    return frozenset([name for name in COMPETENCES if not await _wins(task, games, everything - {name})])
+
+
+async def _wins(task: Task, games: Games, can: frozenset[str]) -> bool:
+    return (await play(games, Path(task.target), _chooser(task, can))).won
+
+
+def _chooser(task: Task, can: frozenset[str]) -> Choose:
+    keeper = Housekeeper(goal=read_goal(task.input), can=can)
+    return lambda scene: read_action(keeper.reply(scene))
+
+
+def _follows_rules(text: str, task: Task, replicate: int) -> Choose:
+    del replicate
+    return _chooser(task, competences(text))
+
+
+def rules() -> ScriptedPlayer:
+    """The agent that follows the rules it finds."""
+    return ScriptedPlayer(fingerprint="alfworld-rules/1", player=_follows_rules, reads=True)
