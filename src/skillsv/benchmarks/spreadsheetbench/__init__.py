@@ -12,6 +12,7 @@ from skillsv.benchmarks.spreadsheetbench.agent import around
 from skillsv.benchmarks.spreadsheetbench.known import noop, reference
 from skillsv.benchmarks.spreadsheetbench.load import COMES_FROM, load
 from skillsv.benchmarks.spreadsheetbench.paper import PAPER
+from skillsv.benchmarks.spreadsheetbench.rules import rules
 from skillsv.benchmarks.spreadsheetbench.verify import CellVerifier
 
 BENCHMARK = Benchmark(
@@ -22,7 +23,7 @@ BENCHMARK = Benchmark(
     load=load,
     around=around,
     verifier=CellVerifier,
-    known={"reference": reference, "noop": noop},
+    known={"reference": reference, "noop": noop, "rules": rules},
 )
 
 __all__ = ["BENCHMARK"]

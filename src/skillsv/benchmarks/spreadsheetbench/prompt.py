@@ -36,7 +36,8 @@ _ANY_BLOCK = re.compile(r"^[ \t]*```[ \t]*\n(.*?)^[ \t]*```", re.DOTALL | re.MUL
 def system_message(skill: Rendering | None, libraries: Sequence[str]) -> str:
     """The system prompt; without a skill its section is absent."""
     text = skill.text.strip() if skill is not None else ""
-    role = _ROLE.format(libraries=" and ".join(["the standard library", *libraries]))
+    *more, last = libraries
+    role = _ROLE.format(libraries=f"{', '.join(['the standard library', *more])} and {last}")
     return f"{role}\n\n## Skill\n{text}" if text else role
 
 

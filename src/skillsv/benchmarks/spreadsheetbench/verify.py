@@ -57,12 +57,12 @@ def same(left: Any, right: Any) -> bool:
     return type(left) is type(right) and bool(left == right)
 
 
-def read_areas(workbook: Workbook, areas: Sequence[Area]) -> Compared:
-    """The values of all areas."""
+def read_areas(workbook: Workbook, areas: Sequence[Area], *, computed: bool = True) -> Compared:
+    """The values of all areas; `computed` False leaves out formulas."""
     return {
         (area.sheet, row, column): value
         for area in areas
-        for (row, column), value in workbook.values(area).items()
+        for (row, column), value in workbook.values(area, computed=computed).items()
         if value != ""
     }
 

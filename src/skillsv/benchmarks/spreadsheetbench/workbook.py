@@ -36,6 +36,7 @@ def _tag(name: str) -> str:
 
 
 _CELL, _ROW, _MERGED, _DIMENSION = _tag("c"), _tag("row"), _tag("mergeCell"), _tag("dimension")
+_FORMULA = _tag("f")
 _VALUE, _INLINE, _STRING, _RUN, _TEXT = _tag("v"), _tag("is"), _tag("si"), _tag("r"), _tag("t")
 _FORMAT, _STYLE, _STYLES = _tag("numFmt"), _tag("xf"), _tag("cellXfs")
 
@@ -85,11 +86,14 @@ class Workbook:
         """The names of its sheets, in order."""
         return tuple(self._sheets)
 
-    def values(self, area: Area) -> Cells:
-        """The values in an area as last computed: a formula that never was is empty, as is what a merge hides."""
+    def values(self, area: Area, *, computed: bool = True) -> Cells:
+        """The values in an area as last computed: a formula that never was is empty, as is what a merge hides.
+
+        `computed` False leaves out all formulas, which is what remains when openpyxl saves the workbook again.
+        """
         with said_plainly():
             cells: Cells = {}
-            parser = self._parser(formulas=False)
+            parser = self._parser(formulas=not computed)
             for ends, element in self._package.pieces(self._path(area.sheet), {_CELL}):
                 if element.tag == _ROW and not ends:
                     _begin_row(parser, element.get("r"))
@@ -131,10 +135,10 @@ class Workbook:
         """Read a cell if it is in the area; a row may have thousands of others."""
         place = element.get("r")
         column = column_index_from_string(place.rstrip(digits)) if place else parser.col_counter + 1
-        if (parser.row_counter, column) in area:
-            self._put(cells, parser.parse_cell(_plain(element)), area)
-        else:
+        if (parser.row_counter, column) not in area:
             parser.col_counter = column
+        elif parser.data_only or element.find(_FORMULA) is None:
+            self._put(cells, parser.parse_cell(_plain(element)), area)
 
     def _put(self, cells: Cells, cell: dict[str, Any], area: Area) -> None:
         """Take note of a cell that belongs to the area; what stands where a later one is written is lost."""
