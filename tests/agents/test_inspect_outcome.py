@@ -43,14 +43,14 @@ def outcome(plan=PLAN, **fields):
     ],
 )
 def test_the_words_of_an_error_say_which_failure_it_is(message, kind):
-    failure = trouble_of(message)
+    failure = trouble_of(message, Usage(input_tokens=3))
     assert isinstance(failure, AgentFailure)
-    assert failure.kind == kind
+    assert (failure.kind, failure.usage) == (kind, Usage(input_tokens=3))
     assert message in failure.what
 
 
 def test_a_wrong_key_ends_the_run():
-    assert isinstance(trouble_of("AuthenticationError('Error code: 401')"), Unavailable)
+    assert isinstance(trouble_of("AuthenticationError('Error code: 401')", Usage()), Unavailable)
 
 
 def test_out_of_our_time_is_no_answer_and_a_limit_of_the_task_is_part_of_it():

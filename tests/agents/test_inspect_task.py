@@ -66,7 +66,7 @@ def test_skills_and_tasks_are_mixed_in_one_evaluation_and_each_gets_its_own(tmp_
 
 def test_an_error_in_one_sample_is_the_failure_of_its_rollout_alone(rendering, key):
     skill = rendering("The sky is blue.")
-    sky, storm, grass = ask(agent_of("colours"), (skill, SKY), (skill, STORM), (None, GRASS))
+    sky, storm, grass = ask(agent_of("stormy"), (skill, SKY), (skill, STORM), (None, GRASS))
     assert (sky.answer, grass.answer) == ("blue", "I do not know")
     assert isinstance(storm, AgentFailure)
     assert storm.kind == FailureKind.CRASH

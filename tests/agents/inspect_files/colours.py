@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import anyio
+from anyio.lowlevel import checkpoint
 from inspect_ai import Task, task
 from inspect_ai.dataset import Sample
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
@@ -20,11 +22,8 @@ def spoken(content):
 
 
 def told(messages, tools, tool_choice, config):
-    """Answers from what stands in the conversation; a question about a storm breaks it."""
-    asked = messages[-1].text
-    if "storm" in asked:
-        raise RuntimeError("lightning struck with sk-very-secret-0123456789")
-    thing = asked.split()[-1].rstrip("?")
+    """Answers from what stands in the conversation."""
+    thing = messages[-1].text.split()[-1].rstrip("?")
     known = any(f"The {thing} is {FACTS.get(thing)}." in message.text for message in messages[:-1])
     return spoken(FACTS[thing] if known else "I do not know")
 
@@ -60,6 +59,35 @@ def colours(repeat: int = 1):
         scorer=includes(),
         model=mock(told),
     )
+
+
+STRUCK = anyio.Event()
+
+
+@solver
+def weather():
+    """One sample breaks; the others are still at work then, and for a while after."""
+
+    async def solve(state, generate):
+        if "storm" in state.input_text:
+            raise RuntimeError("lightning struck with sk-very-secret-0123456789")
+        await STRUCK.wait()
+        for _ in range(1000):
+            await checkpoint()
+        return await generate(state)
+
+    return solve
+
+
+async def clear_up(state):
+    if "storm" in state.input_text:
+        STRUCK.set()
+
+
+@task
+def stormy():
+    solvers = [system_message("{skill}"), weather()]
+    return Task(dataset=samples(1), solver=solvers, scorer=includes(), cleanup=clear_up, model=mock(told))
 
 
 @task

@@ -90,13 +90,16 @@ class Batches:
             await self._running.leave(ticket)
 
     async def _run_all(self) -> None:
-        while self._waiting:
-            await self._all_joined()
-            first = next(iter(self._waiting), None)
-            if first is not None:
-                batch = Batch([ticket for ticket in self._waiting if ticket.fits(first)])
-                self._waiting = [ticket for ticket in self._waiting if not ticket.fits(first)]
-                await self._run(batch)
+        try:
+            while self._waiting:
+                await self._all_joined()
+                first = next(iter(self._waiting), None)
+                if first is not None:
+                    batch = Batch([ticket for ticket in self._waiting if ticket.fits(first)])
+                    self._waiting = [ticket for ticket in self._waiting if not ticket.fits(first)]
+                    await self._run(batch)
+        finally:
+            _abandon(self._waiting)
 
     async def _all_joined(self) -> None:
         """Rollouts begin together: wait for turns of the loop until nobody joins any more."""
@@ -111,18 +114,11 @@ class Batches:
         for number, ticket in enumerate(asked, start=1):
             # The same question with many skills is in one batch; Inspect wants ids that differ.
             ticket.sample.id = f"{number}-{(ticket.sample.metadata or {}).get('task_id', '')}"
-        trouble: SkillSVError = AgentFailure("the evaluation was cancelled.", kind=FailureKind.CANCELLED)
         try:
             with batch.scope:
-                found = await _evaluated(asked)
-                if isinstance(found, SkillSVError):
-                    trouble = found
-                else:
-                    _settle(asked, found)
+                _settle(asked, await _evaluated(asked))
         finally:
-            for ticket in asked:
-                if not ticket.done.is_set():
-                    ticket.settle(trouble)
+            _abandon(asked)
             self._running = None
             batch.ended.set()
 
@@ -136,12 +132,22 @@ async def _evaluated(asked: list[Ticket]) -> Evaluated | SkillSVError:
         return AgentFailure(f"the evaluation failed: {redacted(in_words(error))}.", kind=FailureKind.CRASH)
 
 
-def _settle(asked: list[Ticket], found: Evaluated) -> None:
+def _settle(asked: list[Ticket], found: Evaluated | SkillSVError) -> None:
     for ticket in asked:
+        if isinstance(found, SkillSVError):
+            ticket.settle(found)
+            continue
         sample = found.samples.get(ticket.sample.id or "")
         why = redacted(found.trouble or "it did not run")
         lost = AgentFailure(f"the evaluation has no result for it: {why}.", kind=FailureKind.CRASH)
         ticket.settle(lost if sample is None else sample)
+
+
+def _abandon(tickets: list[Ticket]) -> None:
+    """Nobody may wait for ever, whatever ended the work."""
+    for ticket in tickets:
+        if not ticket.done.is_set():
+            ticket.settle(AgentFailure("the evaluation ended before its time.", kind=FailureKind.CRASH))
 
 
 _QUEUES: WeakKeyDictionary[asyncio.AbstractEventLoop, Batches] = WeakKeyDictionary()

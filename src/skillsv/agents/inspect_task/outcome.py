@@ -40,30 +40,31 @@ WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
 def outcome_of(sample: EvalSample, plan: Plan, *, output_bytes: int) -> Outcome:
     """What the sample came to. Raises AgentFailure for an error; a limit of the task itself is part of its answer."""
+    usage, answer = _usage(sample), sample.output.completion
     if sample.error is not None:
-        raise trouble_of(sample.error.message)
+        raise trouble_of(sample.error.message, usage)
     if sample.limit is not None and sample.limit.type == "time" and plan.cut_short:
-        raise AgentFailure(f"no answer within {plan.seconds} s.", kind=FailureKind.TIMEOUT)
-    answer = sample.output.completion
+        raise AgentFailure(f"no answer within {plan.seconds} s.", kind=FailureKind.TIMEOUT, usage=usage)
     if len(answer.encode("utf-8", errors="replace")) > output_bytes:
-        raise AgentFailure(f"the task answered more than {output_bytes} bytes.", kind=FailureKind.BAD_OUTPUT)
+        what = f"the task answered more than {output_bytes} bytes."
+        raise AgentFailure(what, kind=FailureKind.BAD_OUTPUT, usage=usage)
     return Outcome(
         answer=redacted(answer),
-        usage=_usage(sample),
+        usage=usage,
         transcript=redacted("\n\n".join(_spoken(sample.messages))[:_LONGEST_TRANSCRIPT]) or None,
         opened=_opened(sample),
         scores=dict(_scores(sample)),
     )
 
 
-def trouble_of(message: str) -> SkillSVError:
-    """The error of one sample as the runner understands it."""
+def trouble_of(message: str, usage: Usage) -> SkillSVError:
+    """The error of one sample as the runner understands it, with what was paid before it came."""
     words = " ".join(redacted(message).split())
     said = words if len(words) <= _MESSAGE else f"{words[:_MESSAGE]}…"
     if _NO_KEY.search(message):
         return Unavailable(f"the model will not serve any rollout: {said}", hint="Check the key in the environment.")
     kind = next((kind for pattern, kind in KINDS if pattern.search(message)), FailureKind.CRASH)
-    return AgentFailure(f"the sample failed: {said}", kind=kind)
+    return AgentFailure(f"the sample failed: {said}", kind=kind, usage=usage)
 
 
 def _usage(sample: EvalSample) -> Usage:
