@@ -5,6 +5,7 @@ from skillsv.benchmarks.officeqa.agent import around
 from skillsv.benchmarks.officeqa.known import noop, reference
 from skillsv.benchmarks.officeqa.load import COMES_FROM, load
 from skillsv.benchmarks.officeqa.paper import PAPER
+from skillsv.benchmarks.officeqa.rules import rules
 from skillsv.benchmarks.officeqa.verify import AnswerVerifier
 
 __all__ = ["BENCHMARK"]
@@ -17,5 +18,5 @@ BENCHMARK = Benchmark(
     load=load,
     around=around,
     verifier=AnswerVerifier,
-    known={"reference": reference, "noop": noop},
+    known={"reference": reference, "noop": noop, "rules": rules},
 )
