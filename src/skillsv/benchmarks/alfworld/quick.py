@@ -1,8 +1,8 @@
 """TextWorld made quick without a change of what it says: what it works out again and again is remembered.
 
 A reset of an ALFWorld game translates its PDDL four times (twice of them for a planner that nobody asks here), and
-every step parses the same few phrases of the grammar, and searches all facts, for each admissible action. All of these are
-pure functions of their text, or of few facts. `remember_everything` replaces them in this process, which must be a
+every step parses the same few phrases of the grammar, and searches all facts, for each admissible action. All of these
+are pure functions of their text, or of few facts. `remember_everything` replaces them in this process, which must be a
 worker's own: a test compares episodes with those of a process that was left alone.
 """
 
