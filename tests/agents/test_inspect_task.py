@@ -84,10 +84,11 @@ def test_usage_and_what_was_said_are_in_the_outcome(rendering):
 
 
 @pytest.mark.heavy
-def test_the_skill_tool_is_offered_with_the_rendered_skill_and_it_is_seen_whether_it_was_opened(rendering):
+@pytest.mark.parametrize("name", ["by_tool", "by_react"])
+def test_the_skill_tool_is_offered_with_the_rendered_skill_and_it_is_seen_whether_it_was_opened(rendering, name):
     hastily = Task(id="h", input="Say hastily what colour the sky is", target="blue", verifier="inspect")
     told, other = rendering(f"{HEAD}The sky is blue.\n"), rendering(f"{HEAD}The grass is green.\n")
-    found = ask(agent_of("by_tool"), (told, SKY), (other, SKY), (told, hastily), (None, SKY))
+    found = ask(agent_of(name), (told, SKY), (other, SKY), (told, hastily), (None, SKY))
     assert [outcome.answer for outcome in found] == ["blue", "I read it in vain", "I do not know", "I do not know"]
     assert [outcome.opened for outcome in found] == [True, True, False, None]
     assert "> skill {'command': 'faq'}" in found[0].transcript

@@ -5,12 +5,13 @@ from __future__ import annotations
 import anyio
 from anyio.lowlevel import checkpoint
 from inspect_ai import Task, task
+from inspect_ai.agent import as_solver, react
 from inspect_ai.dataset import Sample
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import Score, accuracy, choice, includes, scorer
 from inspect_ai.solver import generate, multiple_choice, solver, system_message
 
-from skillsv.agents.inspect_task import skill_from_sample
+from skillsv.agents.inspect_task import skill_from_sample, skill_tools
 
 FACTS = {"sky": "blue", "grass": "green"}
 
@@ -32,7 +33,7 @@ def opening(messages, tools, tool_choice, config):
     """Opens the skill if one is offered and the question is not a hasty one."""
     if messages[-1].role == "tool":
         return spoken("blue" if "The sky is blue." in messages[-1].text else "I read it in vain")
-    if [tool.name for tool in tools] == ["skill"] and "hastily" not in messages[-1].text:
+    if "skill" in [tool.name for tool in tools] and "hastily" not in messages[-1].text:
         output = ModelOutput.for_tool_call("mockllm/model", "skill", {"command": "faq"})
         output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
         return output
@@ -99,6 +100,19 @@ def by_tool():
         sandbox="local",
         model=mock(opening),
     )
+
+
+@solver
+def reacting():
+    async def solve(state, generate):
+        return await as_solver(react(tools=skill_tools(state), submit=False))(state, generate)
+
+    return solve
+
+
+@task
+def by_react():
+    return Task(dataset=samples(1), solver=reacting(), scorer=includes(), sandbox="local", model=mock(opening))
 
 
 @task
