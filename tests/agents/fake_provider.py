@@ -115,6 +115,10 @@ FAULTS: dict[str, Callable[..., None]] = {
     "503": fail(503, "busy"),
     "529": fail(529, "overloaded"),
     "400": fail(400, "bad request KEY"),
+    "405": fail(405, "no such method"),
+    "408": fail(408, "too slow"),
+    "409": fail(409, "try again"),
+    "413": fail(413, "too large"),
     "401": fail(401, "Incorrect API key provided: KEY"),
     "404": fail(404, "no such model", code="model_not_found"),
     "402": fail(429, "You exceeded your current quota", code="insufficient_quota"),
@@ -127,6 +131,9 @@ FAULTS: dict[str, Callable[..., None]] = {
         handler, 200, b"<html>gateway</html>", **{"Content-Type": "text/html"}
     ),
     "no-choices": lambda handler, provider, body: send(handler, 200, json.dumps(envelope({"choices": []})).encode()),
+    "choices-text": lambda handler, provider, body: send(
+        handler, 200, json.dumps(envelope({"choices": "42"})).encode()
+    ),
     "empty-object": lambda handler, provider, body: send(handler, 200, b"{}"),
     "filter": lambda handler, provider, body: send(
         handler, 200, json.dumps(envelope(say("", finish="content_filter"))).encode()

@@ -12,11 +12,17 @@ import anyio
 import pytest
 
 from skillsv.agents import AgentOptions, ChatOptions, make_agent
+from skillsv.agents.redact import redacted
 from skillsv.errors import AgentFailure, SettingsError, Unavailable
 from skillsv.model.rollout import FailureKind, Usage
 from skillsv.model.task import Task
 
 pytest.importorskip("pydantic_ai", reason="the extra `models` is not installed")
+
+from fake_provider import say
+from pydantic_ai.exceptions import ModelHTTPError, ModelRequestRejectedError
+
+from skillsv.agents.chat.trouble import trouble_of
 
 TASK = Task(id="t", input="What is six times seven?")
 SKILL = "---\nname: faq\ndescription: Facts about  numbers.\n---\n\n# Numbers\n\n- Six times seven is 42.\n"
@@ -97,12 +103,17 @@ def test_the_fingerprint_follows_all_that_may_change_an_answer(provider):
         ("503", FailureKind.OVERLOAD),
         ("529", FailureKind.OVERLOAD),
         ("400", FailureKind.BAD_REQUEST),
+        ("405", FailureKind.BAD_REQUEST),
+        ("408", FailureKind.TIMEOUT),
+        ("409", FailureKind.OVERLOAD),
+        ("413", FailureKind.CONTEXT_OVERFLOW),
         ("overflow", FailureKind.CONTEXT_OVERFLOW),
         ("llama-overflow", FailureKind.CONTEXT_OVERFLOW),
         ("malformed", FailureKind.BAD_OUTPUT),
         ("html", FailureKind.BAD_OUTPUT),
         ("no-choices", FailureKind.BAD_OUTPUT),
         ("empty-object", FailureKind.BAD_OUTPUT),
+        ("choices-text", FailureKind.BAD_OUTPUT),
         ("filter", FailureKind.REFUSAL),
         ("cut", FailureKind.CONNECTION),
         ("drop", FailureKind.CONNECTION),
@@ -198,6 +209,68 @@ def test_prices_come_from_the_users_table_else_are_unknown(provider, tmp_path):
     (tmp_path / "prices.toml").write_text('["openai:tiny"]\ninput = "free"\n')
     with pytest.raises(SettingsError, match=r"prices cannot be read"):
         make_agent("model:openai:tiny", AgentOptions(folder=tmp_path, chat=chat))
+
+
+def test_a_server_named_by_a_variable_is_in_the_fingerprint_and_has_no_public_price(provider, monkeypatch):
+    usual = make_agent("model:openai-chat:gpt-4o", AgentOptions(chat=ChatOptions(tools="none"))).fingerprint
+    monkeypatch.setenv("OPENAI_BASE_URL", provider.url)
+    elsewhere = make_agent("model:openai-chat:gpt-4o", AgentOptions(chat=ChatOptions(tools="none")))
+    assert elsewhere.fingerprint != usual
+    assert ask(elsewhere).usage == Usage(input_tokens=100, output_tokens=7, usd=None)
+
+
+@pytest.mark.parametrize(
+    "broken", ["sk-very-secret-0123456789\n", " sk-very-secret-0123456789", "“sk-very-secret-0123456789”"]
+)
+def test_a_key_that_no_header_can_hold_is_refused_at_once_and_not_repeated(provider, monkeypatch, broken):
+    monkeypatch.setenv("OPENAI_API_KEY", broken)
+    with pytest.raises(SettingsError, match="holds a space, a line break or a letter that no key has") as caught:
+        agent_for(provider)
+    assert "0123456789" not in str(caught.value)
+
+
+def test_a_key_is_known_by_its_value_without_the_line_break_after_it(monkeypatch):
+    monkeypatch.setenv("SOME_API_KEY", "abcdefgh-1234\n")
+    assert redacted("it was abcdefgh-1234.") == "it was [SOME_API_KEY]."
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "This model's maximum context length is 8192 tokens",
+        "input length and `max_tokens` exceed context limit: 198000 + 8192 > 200000",
+        "prompt is too long: 210000 tokens > 200000 maximum",
+        "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+        "Input is too long for requested model.",
+        "Please reduce the length of the messages or completion.",
+    ],
+)
+def test_providers_say_in_many_words_that_a_prompt_is_too_long(words):
+    def kind(message):
+        about = {"status_code": 400, "model_name": "m", "body": {"message": message}}
+        return trouble_of(ModelHTTPError.for_category(ModelRequestRejectedError, **about), "m").kind
+
+    assert kind(words) == FailureKind.CONTEXT_OVERFLOW
+    assert kind("max_tokens must be at least 1") == FailureKind.BAD_REQUEST
+
+
+def test_an_answer_with_half_a_character_is_kept_without_it(provider):
+    provider.reply = lambda _: say("a\ud800b")
+    assert ask(agent_for(provider)).answer == "a?b"
+
+
+@pytest.mark.parametrize("price", ["nan", "-1.0", "inf"])
+def test_a_price_is_a_number_of_dollars(provider, tmp_path, price):
+    (tmp_path / "prices.toml").write_text(f'["openai:tiny"]\ninput = {price}\noutput = 0\n')
+    chat = ChatOptions(base_url=provider.url, tools="none", prices=Path("prices.toml"))
+    with pytest.raises(SettingsError, match="0 or more"):
+        make_agent("model:openai:tiny", AgentOptions(folder=tmp_path, chat=chat))
+
+
+def test_a_price_of_zero_is_known(provider, tmp_path):
+    (tmp_path / "prices.toml").write_text('["openai:tiny"]\ninput = 0\noutput = 0\n')
+    chat = ChatOptions(base_url=provider.url, tools="none", prices=Path("prices.toml"))
+    assert ask(make_agent("model:openai:tiny", AgentOptions(folder=tmp_path, chat=chat))).usage.usd == 0.0
 
 
 def test_no_key_is_needed_for_a_server_of_ones_own(provider, monkeypatch):

@@ -23,7 +23,7 @@ pytest.importorskip("pydantic_ai", reason="the extra `models` is not installed")
 SKILL = "---\nname: tiny\ndescription: Words.\n---\n\n# Words\n\n- Say `alpha`.\n- Say `beta`.\n- Mention `gamma`.\n"
 HOPELESS = {"401", "402", "404"}
 PAID = {"", "filter", "broken-call"}
-FOR_GOOD = {"400", "overflow", "llama-overflow"}
+FOR_GOOD = {"400", "405", "413", "overflow", "llama-overflow"}
 
 
 def obey(request):
@@ -84,7 +84,7 @@ def test_faults_of_the_provider_change_no_value(place, provider, key):
     )
     retried = Counter(str(event.kind) for event in events if type(event).__name__ == "RolloutRetried")
     assert retried["rate-limit"] == injected["429"]
-    assert retried["timeout"] >= injected["dribble"]
+    assert retried["timeout"] >= injected["dribble"] + injected["408"]
     assert retried["refusal"] == injected["filter"]
     alpha, beta, gamma = (unit["net"]["value"] for unit in calm["units"])
     assert (alpha, beta, gamma) == (pytest.approx(0.5), pytest.approx(0.5), pytest.approx(0.0, abs=1e-9))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
@@ -113,6 +114,34 @@ def test_nothing_outside_the_folder_is_read(provider, folder, path):
     _, seen = play(provider, folder, ("read_file", {"path": path}))
     assert seen[0].startswith("error: ")
     assert "root:" not in seen[0]
+
+
+def test_odd_things_that_a_program_left_are_no_trouble(provider, folder):
+    (folder / os.fsdecode(b"a\xff.txt")).write_text("hello")
+    (folder / "b.txt").write_text("hello")
+    os.mkfifo(folder / "pipe")
+    _, seen = play(
+        provider,
+        folder,
+        ("list_files", {}),
+        ("search_files", {"text": "HELLO"}),
+        ("read_file", {"path": "/task"}),
+        ("read_file", {"path": "/taskb.txt"}),
+    )
+    assert seen[:2] == ["a?.txt (5)\nb.txt (5)\npipe (0)", "a?.txt:1: hello\nb.txt:1: hello"]
+    assert seen[2].startswith("error: ")
+    assert seen[3] == "error: /taskb.txt is outside the working folder."
+
+
+def test_a_full_disk_is_no_wrong_answer(provider, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("skillsv.agents.chat.desk.os.fdopen", full)
+    provider.reply = Script(("write_file", {"path": "a.txt", "text": "x"}))
+    rollout = rolled_out(provider, tools="files")
+    assert rollout.score is None
+    assert rollout.failure.kind is FailureKind.DISK
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/x", "link/x", "dangling", "."])

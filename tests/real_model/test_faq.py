@@ -1,13 +1,14 @@
 """A real language model obeys or ignores each bullet of `examples/faq`, and its values say so.
 
-Short by default (a few minutes, part of `make test-all`); `make real-model` sets SKILLSV_REAL_MODEL=full.
+Short by default (a few minutes, part of `make test-all`); `make real-model` sets SKILLSV_REAL_MODEL=full. Two servers,
+a core each: while the first valuation runs, the model is asked directly; while leaving out goes through the product, the
+second valuation runs, is killed together with its server, and is resumed.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import json
-import math
 import os
 import re
 import signal
@@ -15,15 +16,21 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
+import psutil
 import pytest
 
 from skillsv.agents import AgentOptions, ChatOptions, make_agent
-from skillsv.agents.local import LocalServer, find_gguf, free_port
+from skillsv.agents.local import LocalServer, find_gguf
 from skillsv.errors import SettingsError
 from skillsv.model.coalition import Operator, RenderedFile, Rendering
+from skillsv.pipeline.rankings import leave_out, loo_tasks
+from skillsv.pipeline.reopen import Again, reopen
+from skillsv.rollout import Stop
 from skillsv.tasks import load_tasks
 
 pytestmark = pytest.mark.heavy
@@ -82,44 +89,52 @@ def command(faq, run, url):
 
 
 def value(faq, run, url):
+    """One valuation by the command line: its result, and the seconds it took."""
+    started = time.monotonic()
     done = subprocess.run(command(faq, run, url), capture_output=True, text=True, env=_environment())
     assert done.returncode in {0, 4}, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(done.stdout), time.monotonic() - started
 
 
 def _environment():
     return {**os.environ, "OPENAI_API_KEY": "sk-very-secret-0123456789"}
 
 
-def test_what_each_bullet_is_worth_to_a_real_model(weights, faq, tmp_path, capsys):
-    run, port = tmp_path / "run", free_port()
-    with LocalServer(weights, port=port) as server:
-        started = time.monotonic()
-        direct = anyio.run(_direct, faq, server.base_url)
-        first = value(faq, tmp_path / "undisturbed", server.base_url)
-        seconds = time.monotonic() - started
-        _kill_in_the_middle(faq, run, server)
-    with LocalServer(weights, port=port) as server:
-        resumed = value(faq, run, server.base_url)
+def test_what_each_bullet_is_worth_to_a_real_model(weights, faq, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-0123456789")
+    undisturbed, disturbed = tmp_path / "undisturbed", tmp_path / "disturbed"
+    with LocalServer(weights) as server, ThreadPoolExecutor(1) as beside, LocalServer(weights) as other:
+        valuing = beside.submit(value, faq, undisturbed, server.base_url)
+        direct = anyio.run(ask_directly, faq, other.base_url)
+        first, seconds = valuing.result()
+        spent = psutil.Process(server.pid).cpu_times()
+        resuming = beside.submit(_killed_and_resumed, faq, disturbed, other, weights)
+        left_out = anyio.run(_left_out, undisturbed)
+        resumed = resuming.result()
     with capsys.disabled():
-        sys.stdout.write(_table(first, direct, seconds))
+        sys.stdout.write(_heading(first, direct, seconds, spent.user + spent.system) + _table(first, direct))
     assert resumed["units"] == first["units"], "two runs at temperature 0, one of them killed, give the same values"
     assert resumed["anchors"] == first["anchors"]
-    assert first["anchors"]["full"]["value"] == pytest.approx(direct["full"])
-    assert first["anchors"]["empty"]["value"] == pytest.approx(direct["none"])
+    assert 0 < resumed["rollouts"]["spent"] < first["rollouts"]["spent"], "the rest was paid for before it was killed"
+    assert first["anchors"]["full"]["value"] == pytest.approx(direct.mean(direct.full))
+    assert first["anchors"]["empty"]["value"] == pytest.approx(direct.mean(direct.none))
+    assert _agreeing(undisturbed, first, direct) >= 2 * len(direct.full), "both anchors, and whatever left out one line"
+    _leaving_out_agrees(left_out, first, direct)
     _facts_count_and_distractors_do_not(first, direct)
-    for file in (*run.rglob("*"), *(tmp_path / "undisturbed").rglob("*")):
+    for file in (*disturbed.rglob("*"), *undisturbed.rglob("*")):
         assert not file.is_file() or b"very-secret" not in file.read_bytes(), file
 
 
-def _kill_in_the_middle(faq, run, server):
-    """Kill the run when a third of its rollouts are paid for, and the server with it."""
+def _killed_and_resumed(faq, run, server, weights):
+    """Kill the run when a third of its rollouts are paid for, and its server with it; start both again."""
     with subprocess.Popen(command(faq, run, server.base_url), stdout=subprocess.DEVNULL, env=_environment()) as process:
         while _paid(run) < BUDGET // 3:
             assert process.poll() is None, "it ended before it could be killed"
             time.sleep(0.2)
         process.send_signal(signal.SIGKILL)
     server.stop()
+    with LocalServer(weights, port=server.port) as again:
+        return value(faq, run, again.base_url)[0]
 
 
 def _paid(run):
@@ -131,48 +146,49 @@ def _paid(run):
     return json.loads(done.stdout)["rollouts"] if done.returncode == 0 else 0
 
 
-def _facts_count_and_distractors_do_not(valuation, direct):
-    for unit in valuation["units"]:
-        text = direct["lines"].get(unit["lines"][0])
-        if text is None:
-            continue
-        if not direct["fact"][text]:
-            assert unit["net"]["low"] <= 0, text
-        elif direct["drop"][text] == pytest.approx(3 / direct["tasks"]):  # the model can use it: see `_direct`
-            assert unit["net"]["low"] > 0, text
+@dataclass(frozen=True, kw_only=True)
+class Direct:
+    """Scores by task, asked without estimator and ledger: the full skill, no skill, and without each bullet."""
+
+    full: dict[str, float]
+    none: dict[str, float]
+    without: dict[str, dict[str, float]]
+    own: dict[str, frozenset[str]]
+    """The questions that a bullet answers: those of its stratum, none for a distractor."""
+
+    @staticmethod
+    def mean(scores):
+        return sum(scores.values()) / len(scores)
+
+    def loss(self, bullet, tasks=None):
+        """What is lost when this bullet alone is dropped, on all tasks or on some."""
+        chosen = self.full if tasks is None else tasks
+        return sum(self.full[task] - self.without[bullet][task] for task in chosen) / len(chosen)
+
+    def usable(self, bullet):
+        """Whether the model can use it: each of its questions is right with the full skill, and wrong without it."""
+        own = self.own[bullet]
+        return bool(own) and all(self.full[task] == 1.0 and self.without[bullet][task] == 0.0 for task in own)
 
 
-async def _direct(faq, url):
-    """Full, none, and full without each bullet, asked directly: no estimator, no ledger.
-
-    Without a fact, only its own questions are asked (it takes minutes otherwise); without the first distractor, all.
-    """
+async def ask_directly(faq, url):
     text = (faq / "SKILL.md").read_text()
     tasks = load_tasks(faq / "evals" / "tasks.jsonl")
     agent = make_agent(MODEL, AgentOptions(chat=ChatOptions(base_url=url, **DECODING)))
-    full = await _scores(agent, text, tasks)
-    none = await _scores(agent, None, tasks)
     _, facts, _, distractors = _parts(text)
     strata = list(dict.fromkeys(task.stratum for task in tasks))
-    drop, fact, lines = {}, {}, {}
-    for number, bullet in enumerate((*facts, *distractors)):
-        is_fact = number < len(facts)
-        asked = tasks if number <= len(facts) else ()  # one distractor asked in full is enough to compare with
-        own = [task for task in asked if not is_fact or task.stratum == strata[number]]
-        without = await _scores(agent, text.replace(bullet, ""), own)
-        drop[bullet] = sum(full[task.id] - without[task.id] for task in own) / len(tasks) if own else math.nan
-        fact[bullet] = is_fact
-        lines[text[: text.index(bullet)].count("\n") + 1] = bullet
-    used = sum(loss == pytest.approx(3 / len(tasks)) for loss in drop.values())
-    assert used >= FACTS // 2, "the model can use most of the facts: all three questions are right with, wrong without"
-    return {
-        "full": sum(full.values()) / len(tasks),
-        "none": sum(none.values()) / len(tasks),
-        "tasks": len(tasks),
-        "drop": drop,
-        "fact": fact,
-        "lines": lines,
+    own = {
+        fact: frozenset(task.id for task in tasks if task.stratum == stratum)
+        for fact, stratum in zip(facts, strata, strict=True)
     }
+    direct = Direct(
+        full=await _scores(agent, text, tasks),
+        none=await _scores(agent, None, tasks),
+        without={bullet: await _scores(agent, text.replace(bullet, ""), tasks) for bullet in (*facts, *distractors)},
+        own={**own, **dict.fromkeys(distractors, frozenset())},
+    )
+    assert sum(direct.usable(fact) for fact in facts) >= FACTS // 2 - 1, "the model can use about half of the facts"
+    return direct
 
 
 async def _scores(agent, text, tasks):
@@ -196,19 +212,69 @@ def _rendering(text):
     )
 
 
-def _table(valuation, direct, seconds):
-    spent = valuation["rollouts"]["spent"]
+def _agreeing(run, valuation, direct):
+    """How many rollouts of the valuation were also asked directly; all of them have the same score there."""
+    bullets = {unit["id"]: unit["text"] for unit in valuation["units"]}
+    records = [json.loads(line)["record"] for line in (run / "records.jsonl").read_text().splitlines()]
+    everything = max((frozenset(record["coalition"]) for record in records), key=len)
+    agreed = 0
+    for record in records:
+        left = everything - frozenset(record["coalition"])
+        arm = {0: direct.full, len(everything): direct.none}.get(len(left))
+        if len(left) == 1:
+            arm = direct.without.get(bullets.get(*left))
+        if arm is not None:
+            assert record["score"] == arm[record["task"]], record
+            agreed += 1
+    return agreed
+
+
+async def _left_out(run):
+    """Closure-LOO through the product: its renderings, its ledger, its runner."""
+    reopened = reopen(run, Again(jobs=2))
+    found = await leave_out(reopened, lambda _: None, Stop())
+    return found.ranking.values, [task.id for task in loo_tasks(reopened)]
+
+
+def _leaving_out_agrees(left_out, valuation, direct):
+    values, tasks = left_out
+    compared = [unit for unit in valuation["units"] if unit["text"] in direct.without]
+    assert len(compared) == FACTS + DISTRACTORS
+    for unit in compared:
+        assert values[unit["id"]].value == pytest.approx(direct.loss(unit["text"], tasks)), unit["text"]
+
+
+def _facts_count_and_distractors_do_not(valuation, direct):
+    for unit in valuation["units"]:
+        text = unit["text"]
+        if text not in direct.without or not direct.own[text]:
+            assert unit["net"]["low"] <= 0, text
+        elif direct.usable(text):
+            assert unit["net"]["low"] > 0, text
+
+
+def _heading(valuation, direct, seconds, cpu):
+    return (
+        f"\n{valuation['rollouts']['spent']} rollouts in {seconds:.0f} s, {cpu:.0f} s of them the server's CPU. "
+        f"Full {100 * direct.mean(direct.full):.1f}, none {100 * direct.mean(direct.none):.1f} points, asked directly.\n"
+    )
+
+
+def _table(valuation, direct):
     rows = [
-        f"\nfull {direct['full']:.3f}, none {direct['none']:.3f}; {spent} rollouts, {seconds:.0f} s with the direct runs",
-        "| line | value | interval | dropped alone | verdict |",
-        "|---|--:|---|--:|---|",
+        "| line | role | left out alone, asked directly | value | 95 % interval | verdict |",
+        "|---|---|--:|--:|---|---|",
     ]
     for unit in valuation["units"]:
-        net, bullet = unit["net"], direct["lines"].get(unit["lines"][0])
-        words = bullet.strip().removeprefix("- ") if bullet else f"({unit['kind']})"
-        drop = direct["drop"].get(bullet, math.nan)
-        alone = "" if math.isnan(drop) else f"{drop:.3f}"
+        text, net = unit["text"], {name: 100 * number for name, number in unit["net"].items()}
+        asked = text in direct.without
+        role = "lead-in" if not asked else "distractor" if not direct.own[text] else "fact"
+        alone = f"{100 * direct.loss(text):+.1f}" if asked else ""
+        words = text.strip().removeprefix("- ") + (
+            " (all three answers hang on it)" if asked and direct.usable(text) else ""
+        )
         rows.append(
-            f"| {words} | {net['value']:.3f} | {net['low']:.3f} to {net['high']:.3f} | {alone} | {unit['verdict']} |"
+            f"| {words} | {role} | {alone} | {net['value']:+.1f} | {net['low']:+.1f} to {net['high']:+.1f} "
+            f"| {unit['verdict']} |"
         )
     return "\n".join(rows) + "\n"

@@ -11,7 +11,8 @@ _SHORTEST = 8
 
 def redacted(text: str) -> str:
     """The text, with the value of every variable of the environment that sounds like a secret replaced by its name."""
-    secrets = [(value, name) for name, value in os.environ.items() if len(value) >= _SHORTEST and _SECRET.search(name)]
+    named = ((name, value.strip()) for name, value in os.environ.items() if _SECRET.search(name))
+    secrets = [(value, name) for name, value in named if len(value) >= _SHORTEST]
     for value, name in sorted(secrets, key=lambda secret: -len(secret[0])):  # a key may contain another one
         text = text.replace(value, f"[{name}]")
     return text

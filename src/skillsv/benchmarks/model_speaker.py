@@ -21,7 +21,7 @@ from pydantic_ai.tools import ToolDefinition
 
 from skillsv.agents import AgentOptions
 from skillsv.agents.chat import Speaker as Model
-from skillsv.agents.chat.redact import redacted
+from skillsv.agents.redact import redacted
 from skillsv.benchmarks.speakers import Call, Message, Reply, Situation, Tool
 
 

@@ -11,10 +11,10 @@ from pydantic_ai.messages import UserPromptPart as TaskPart
 
 from skillsv.agents.chat.desk import Desk
 from skillsv.agents.chat.prompt import VERSION, system_prompt, task_prompt
-from skillsv.agents.chat.redact import redacted
 from skillsv.agents.chat.speaker import Speaker
-from skillsv.agents.chat.tools import Tools
+from skillsv.agents.chat.tools import Tools, sendable
 from skillsv.agents.options import AgentOptions
+from skillsv.agents.redact import redacted
 from skillsv.errors import AgentFailure, RolloutError, SettingsError
 from skillsv.model.coalition import Rendering
 from skillsv.model.rollout import FailureKind, Outcome, Usage
@@ -100,7 +100,7 @@ class ChatAgent:
         for _ in range(self._chat.turns):
             response, spent = await self._speaker.ask(messages, replicate, tools.definitions)
             desk.usage += spent
-            answer = response.text or ""
+            answer = sendable(response.text or "")
             if not response.tool_calls:
                 break
             if answer:
@@ -114,7 +114,7 @@ class ChatAgent:
                 f"the model answered more than {self._options.output_bytes} bytes.", kind=FailureKind.BAD_OUTPUT
             )
         # A key that the cut would split is not found afterwards.
-        transcript = redacted("\n\n".join(desk.log))[:_LONGEST_TRANSCRIPT]
+        transcript = redacted(sendable("\n\n".join(desk.log)))[:_LONGEST_TRANSCRIPT]
         return Outcome(answer=redacted(answer), usage=desk.usage, transcript=transcript or None, opened=desk.opened)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from skillsv.sandbox.bubblewrap import INSIDE
 from skillsv.sandbox.process import Limits
 
 _LARGEST = 8 * 1024 * 1024
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
 
 
 class ToolTrouble(Exception):
@@ -38,7 +40,7 @@ class Desk:
 
     def find(self, path: str) -> Path:
         """Where a path of the model's leads; refused where that is outside the folder, by a link or otherwise."""
-        relative = path.removeprefix(INSIDE).lstrip("/") if path.startswith(INSIDE) else path
+        relative = path.removeprefix(INSIDE).lstrip("/") if f"{path}/".startswith(f"{INSIDE}/") else path
         root = self.folder.resolve()
         try:
             found = (root / relative).resolve()
@@ -71,6 +73,8 @@ class Desk:
             with os.fdopen(number, "wb") as stream:
                 stream.write(data)
         except (OSError, ValueError) as error:
+            if isinstance(error, OSError) and error.errno in _FULL:
+                raise  # nothing that the model did: the runner makes it a failure of the disk
             raise ToolTrouble(f"{self.shown(path)} cannot be written: {_reason(error)}.") from None
 
     def files(self, below: Path) -> Iterator[Path]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import urllib.parse
 
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import Model, infer_model
 from pydantic_ai.settings import ModelSettings
 
-from skillsv.agents.chat.redact import redacted
 from skillsv.agents.options import ChatOptions
+from skillsv.agents.redact import redacted
 from skillsv.errors import SettingsError
 
 
@@ -18,8 +19,18 @@ def make_model(name: str, base_url: str | None) -> Model:
 
     Keys come from the variables of the environment that the provider's own library reads (OPENAI_API_KEY, ...).
     """
-    if base_url is not None:
-        return _compatible(name, checked_url(base_url))
+    model = _inferred(name) if base_url is None else _compatible(name, checked_url(base_url))
+    key = getattr(getattr(model, "client", None), "api_key", "")
+    if isinstance(key, str) and not (key.isascii() and key.isprintable() and key == key.strip()):
+        # No header can hold it; the client would call that trouble with the connection, and be asked again.
+        raise SettingsError(
+            f"the key for `{name}` holds a space, a line break or a letter that no key has.",
+            hint="Set the variable again (OPENAI_API_KEY, ...), without quotes and line breaks around the key.",
+        )
+    return model
+
+
+def _inferred(name: str) -> Model:
     try:
         return infer_model(name)
     except (UserError, ValueError, ImportError) as error:
@@ -37,6 +48,12 @@ def _compatible(name: str, base_url: str) -> Model:
             f"`model:{name}` cannot be reached by a base URL.", hint="Write model:openai:NAME for such a server."
         )
     return OpenAIChatModel(model, provider=OpenAIProvider(base_url=base_url))
+
+
+def redirected(name: str, base_url: str | None) -> bool:
+    """Whether another server than the provider's own is asked, by the flag or by a variable (OPENAI_BASE_URL)."""
+    provider = name.partition(":")[0].partition("-")[0]
+    return base_url is not None or bool(os.environ.get(f"{provider.upper()}_BASE_URL"))
 
 
 def checked_url(url: str) -> str:

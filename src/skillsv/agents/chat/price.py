@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +21,10 @@ class Price:
 
     input: float
     output: float
+
+    def __post_init__(self) -> None:
+        if not all(math.isfinite(number) and number >= 0 for number in (self.input, self.output)):
+            raise ValueError("a price is a number of dollars, 0 or more")
 
     def of(self, usage: Usage) -> float | None:
         """The price of this usage; None where a count is unknown."""

@@ -15,7 +15,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.tools import ToolDefinition
 
-from skillsv.agents.chat.model import make_model, request_settings
+from skillsv.agents.chat.model import make_model, redirected, request_settings
 from skillsv.agents.chat.price import Price, read_prices, usage_of
 from skillsv.agents.chat.trouble import trouble_of
 from skillsv.agents.options import AgentOptions
@@ -31,12 +31,15 @@ class Speaker:
         self._options = options
         self._chat = options.chat
         self._models: WeakKeyDictionary[asyncio.AbstractEventLoop, Model] = WeakKeyDictionary()
-        self._spare: list[Model] = [make_model(name, self._chat.base_url)]
+        first = make_model(name, self._chat.base_url)
+        self._spare: list[Model] = [first]
+        self._server = self._chat.base_url or first.base_url
         self._price = _price_of(name, options)
 
     def fingerprint(self, *more: object) -> str:
         """Covers the model, the server and the decoding settings, and whatever else may change an answer."""
         told = {name: value for name, value in asdict(self._chat).items() if name != "prices"}
+        told["base_url"] = self._server  # a variable such as OPENAI_BASE_URL leads elsewhere, too
         whole = msgspec.json.encode([self._name, told, *more], order="sorted")
         return f"model/1:{self._name}:{hashlib.sha256(whole).hexdigest()}"
 
@@ -54,9 +57,9 @@ class Speaker:
             raise trouble_of(
                 error, self._chat.base_url or self._name
             ) from None  # the cause may hold a key in its words
-        except IndexError:  # the library does not look whether a choice is there
+        except (LookupError, AttributeError, TypeError):  # the library does not look whether a choice is there
             raise AgentFailure("the provider's answer holds no choice.", kind=FailureKind.BAD_OUTPUT) from None
-        usage = usage_of(response, self._price, listed=self._chat.base_url is None)
+        usage = usage_of(response, self._price, listed=not redirected(self._name, self._chat.base_url))
         if response.finish_reason == "content_filter":
             what = "the provider refused to answer (content filter)."
             raise AgentFailure(what, kind=FailureKind.REFUSAL, usage=usage)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import anyio.to_thread
@@ -70,12 +71,23 @@ class OpenSkill(msgspec.Struct):
 
 
 async def _list(desk: Desk, wanted: ListFiles) -> str:
+    return await anyio.to_thread.run_sync(_listing, desk, wanted)
+
+
+def _listing(desk: Desk, wanted: ListFiles) -> str:
     folder = desk.find(wanted.folder)
     if not folder.is_dir():
         raise ToolTrouble(f"{wanted.folder} is not a folder.")
-    found = [f"{desk.shown(path)} ({path.stat().st_size})" for path in desk.files(folder)]
+    found = [f"{desk.shown(path)} ({_size(path)})" for path in desk.files(folder)]
     more = [f"... and {len(found) - _MOST_FILES} more"] if len(found) > _MOST_FILES else []
     return "\n".join([*found[:_MOST_FILES], *more]) or "no files"
+
+
+def _size(path: Path) -> str:
+    try:
+        return str(path.lstat().st_size)
+    except OSError:  # a path too long to ask about
+        return "?"
 
 
 async def _read(desk: Desk, wanted: ReadFile) -> str:
@@ -94,7 +106,7 @@ def _matches(desk: Desk, wanted: SearchFiles) -> str:
     for path in desk.files(desk.find(wanted.folder)):
         opened = desk.opened
         before = len(found)
-        for number, line in enumerate(desk.read(path).splitlines(), 1):
+        for number, line in enumerate(_text_of(desk, path).splitlines(), 1):
             if needle in line.casefold():
                 found.append(f"{desk.shown(path)}:{number}: {line[:_LONGEST_LINE]}")
         if len(found) == before:
@@ -102,6 +114,14 @@ def _matches(desk: Desk, wanted: SearchFiles) -> str:
         if len(found) >= _MOST_MATCHES:
             break
     return "\n".join(found[:_MOST_MATCHES]) or "nothing found"
+
+
+def _text_of(desk: Desk, path: Path) -> str:
+    """What can be searched in a file: nothing in a pipe, or where it may not be read."""
+    try:
+        return desk.read(path)
+    except ToolTrouble:
+        return ""
 
 
 async def _write(desk: Desk, wanted: WriteFile) -> str:
@@ -186,10 +206,15 @@ class Tools:
         except (msgspec.DecodeError, ValueError) as error:
             return f"error: the arguments of {call.tool_name} cannot be read: {error}."
         try:
-            answer = await handler(desk, wanted)
+            answer = sendable(await handler(desk, wanted))
         except ToolTrouble as trouble:
-            return f"error: {trouble}"
+            return sendable(f"error: {trouble}")
         return answer if len(answer) <= _LONGEST else f"{answer[:_LONGEST]}\n[{len(answer) - _LONGEST} more characters]"
+
+
+def sendable(text: str) -> str:
+    """The text with a question mark for every half of a character: file names that are no UTF-8, broken escapes."""
+    return text.encode("utf-8", errors="replace").decode("utf-8")
 
 
 def _definition(name: str, arguments: type[msgspec.Struct]) -> ToolDefinition:

@@ -6,12 +6,17 @@ import re
 
 from pydantic_ai import exceptions as provider
 
-from skillsv.agents.chat.redact import redacted
+from skillsv.agents.redact import redacted
 from skillsv.errors import AgentFailure, SettingsError, SkillSVError, Unavailable
 from skillsv.model.rollout import FailureKind
 
 _MESSAGE = 500
-_TOO_LONG = re.compile(r"context.{0,20}(length|size|window)|exceed_context|prompt is too long", re.IGNORECASE)
+_TOO_LONG = re.compile(
+    r"context.{0,20}(length|size|window|limit)|exceed_context|(prompt|input) is too long"
+    r"|(token count|tokens?).{0,40}exceeds?.{0,40}(maximum|limit)|reduce the length",
+    re.IGNORECASE,
+)
+"""How providers say that a prompt is too long, where their code for it says no more than that the request is bad."""
 
 KINDS: tuple[tuple[type[Exception], FailureKind], ...] = (
     (provider.ModelRateLimitError, FailureKind.RATE_LIMIT),
@@ -27,6 +32,14 @@ KINDS: tuple[tuple[type[Exception], FailureKind], ...] = (
     (provider.UnexpectedModelBehavior, FailureKind.BAD_OUTPUT),
 )
 """The first row that fits decides; special kinds stand before general ones."""
+
+STATUSES = {
+    408: FailureKind.TIMEOUT,
+    409: FailureKind.OVERLOAD,
+    413: FailureKind.CONTEXT_OVERFLOW,
+    425: FailureKind.OVERLOAD,
+}
+"""What the library leaves without a class of its own; all others below 500 are requests that no retry mends."""
 
 HOPELESS: tuple[tuple[type[Exception], str], ...] = (
     (provider.ModelAuthenticationError, "Check the key in the environment, and that it may use this model."),
@@ -45,6 +58,8 @@ def trouble_of(error: provider.AgentRunError | provider.UserError, place: str) -
         if isinstance(error, kind_of_error):
             return Unavailable(f"{place} will not serve any rollout: {said}", hint=hint)
     kind = next((kind for fits, kind in KINDS if isinstance(error, fits)), FailureKind.CRASH)
+    if type(error) is provider.ModelHTTPError:
+        kind = STATUSES.get(error.status_code, FailureKind.BAD_REQUEST)
     if kind in {FailureKind.BAD_REQUEST, FailureKind.OVERLOAD} and _TOO_LONG.search(said):
         kind = FailureKind.CONTEXT_OVERFLOW
     return AgentFailure(f"{place} failed: {said}", kind=kind, retry_after=getattr(error, "retry_after", None))
