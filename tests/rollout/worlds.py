@@ -16,7 +16,7 @@ from skillsv.model.coalition import Coalition, Operator, RenderedFile, Rendering
 from skillsv.model.events import Event
 from skillsv.model.rollout import Outcome, Usage
 from skillsv.model.task import Task, TaskWindow
-from skillsv.rollout.engine import LocalEngine
+from skillsv.rollout.engine import Engine, LocalEngine
 from skillsv.rollout.ledger import Ledger
 from skillsv.rollout.options import RunnerOptions, Timing
 from skillsv.rollout.runner import Runner
@@ -141,6 +141,7 @@ class World:
     events: list[Event] = field(default_factory=list)
     tasks: Mapping[str, Task] = field(default_factory=dict)
     edited: str = ""
+    engine: Engine | None = None
     hear: Callable[[Event], None] = lambda event: None
 
     def runner(self, ledger: Ledger) -> Runner:
@@ -151,7 +152,7 @@ class World:
             self.hear(event)
 
         return Runner(
-            LocalEngine(self.agent, self.verifier, workspace=no_workspace),
+            self.engine or LocalEngine(self.agent, self.verifier, workspace=no_workspace),
             ledger,
             lambda coalition, operator: render(coalition, operator, everything, self.edited),
             self.tasks or tasks(self.b),

@@ -1,0 +1,98 @@
+"""What the dispatcher makes of engines that lose rollouts or grow, and of a limit on starts."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import anyio
+import pytest
+from worlds import TRIGGER, ToyAgent, ToyVerifier, World, no_workspace, plan
+
+from skillsv.errors import Unavailable
+from skillsv.model.events import RolloutRetried
+from skillsv.model.rollout import FailureKind, Rollout, RolloutFailure
+from skillsv.rollout.dispatch import FORGIVEN_LOSSES
+from skillsv.rollout.engine import LocalEngine
+from skillsv.rollout.options import RunnerOptions
+from skillsv.rollout.walk import chain_walk
+
+
+@dataclass
+class Losing(LocalEngine):
+    """Loses each rollout the first `times` times."""
+
+    times: int
+    runs: Counter = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        super().__init__(ToyAgent(), ToyVerifier(), workspace=no_workspace)
+
+    async def run(self, job):
+        self.runs[job.key] += 1
+        if self.runs[job.key] <= self.times:
+            failure = RolloutFailure(kind=FailureKind.CONNECTION, message="the node is gone", lost=True)
+            return Rollout(key=job.key, task_id=job.task.id, score=None, failure=failure)
+        return await super().run(job)
+
+
+def chains():
+    return [chain_walk(plan(index=index, rotate=index), TRIGGER) for index in range(3)]
+
+
+def test_a_lost_rollout_runs_again_without_counting_as_an_attempt(tmp_path):
+    expected = World(tmp_path / "calm").run(chains())
+    engine = Losing(FORGIVEN_LOSSES)
+    world = World(tmp_path / "lossy", options=RunnerOptions(attempts=1), engine=engine)
+    assert world.run(chains()) == expected
+    assert set(engine.runs.values()) == {FORGIVEN_LOSSES + 1}
+    assert world.last.spending.spent == len(engine.runs)
+    assert {event.kind for event in world.events if isinstance(event, RolloutRetried)} == {FailureKind.CONNECTION}
+
+
+def test_a_rollout_that_kills_every_machine_is_given_up(tmp_path):
+    engine = Losing(10_000)
+    with pytest.raises(Unavailable, match="the node is gone"):
+        World(tmp_path, options=RunnerOptions(attempts=2), engine=engine).run(chains())
+    assert max(engine.runs.values()) == FORGIVEN_LOSSES + 2
+
+
+def test_no_more_start_in_a_minute_than_allowed(tmp_path):
+    expected = World(tmp_path / "free").run(chains())
+    world = World(tmp_path / "held", options=RunnerOptions(per_minute=30.0))
+    assert world.run(chains()) == expected
+    started = sum(world.agent.calls.values())
+    assert world.time.now == pytest.approx((started - 1) * 2.0, rel=1e-3)
+
+
+class Growing(LocalEngine):
+    """Has one slot until told otherwise."""
+
+    def __init__(self, agent) -> None:
+        super().__init__(agent, ToyVerifier(), workspace=no_workspace)
+        self.now = 1
+        self.tell = []
+
+    @property
+    def slots(self):
+        return self.now
+
+    def follow(self, more_room):
+        self.tell.append(more_room)
+
+
+def test_a_node_that_joins_is_used_at_once_not_only_when_something_ends(tmp_path):
+    """The one rollout in flight ends only after others have begun: waiting for its end would wait for ever."""
+
+    class Patient(ToyAgent):
+        async def run(self, skill, task, replicate, workspace):
+            outcome = super().run(skill, task, replicate, workspace)
+            self.begun = getattr(self, "begun", 0) + 1
+            if self.begun == 1:
+                engine.now = 3
+                anyio.lowlevel.current_token().native_token.call_soon(engine.tell[0])
+                with anyio.fail_after(20):
+                    while self.begun < 3:
+                        await anyio.lowlevel.checkpoint()
+            return await outcome
+
+    engine = Growing(Patient())
+    assert World(tmp_path / "growing", engine=engine).run(chains()) == World(tmp_path / "calm").run(chains())
