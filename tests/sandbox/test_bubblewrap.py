@@ -200,9 +200,17 @@ def test_a_cancelled_program_is_gone(folder, mark):
     assert _alive(mark) == []
 
 
-def test_a_program_cannot_pass_as_a_broken_sandbox(folder):
-    done = run(folder, "import sys; sys.stderr.write('bwrap: broken'); sys.exit(1)")
-    assert done.code == 1
+@pytest.mark.parametrize(("words", "code"), [("bwrap: broken", 1), ("setpriv: broken", 127)])
+def test_a_program_cannot_pass_as_a_broken_sandbox(folder, words, code):
+    done = run(folder, f"import sys; sys.stderr.write({words!r}); sys.exit({code})")
+    assert done.code == code
+
+
+def test_where_rights_cannot_be_given_up_it_is_trouble_of_the_sandbox(folder, monkeypatch):
+    monkeypatch.setattr(bubblewrap, "_as_nobody", lambda: ("setpriv", "--regid=no-such-group", "--"))
+    with pytest.raises(RolloutError, match="no-such-group") as caught:
+        run(folder, "print(1)")
+    assert caught.value.kind == "sandbox"
 
 
 def test_a_folder_that_cannot_be_entered_is_trouble_of_the_sandbox(folder):

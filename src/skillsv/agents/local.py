@@ -56,6 +56,16 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def require_free(port: int) -> None:
+    """Raise SettingsError where someone serves on this port: their answers would pass as those of our model."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # closed connections of an earlier server are fine
+        try:
+            probe.bind(("127.0.0.1", port))
+        except (OSError, OverflowError) as error:
+            raise SettingsError(f"port {port} cannot be served on: {error}.", hint="Choose another port.") from None
+
+
 class LocalServer:
     """The server as a child process: `with LocalServer(gguf) as server: ... server.base_url`.
 
@@ -84,6 +94,7 @@ class LocalServer:
         return self._process.pid
 
     def __enter__(self) -> Self:
+        require_free(self.port)
         self._log = tempfile.TemporaryFile()
         command = [sys.executable, "-m", "skillsv.agents.local", str(self.gguf), str(self.port)]
         if setpriv := shutil.which("setpriv"):  # ends with us, even if we are killed outright

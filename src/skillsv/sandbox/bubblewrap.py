@@ -62,7 +62,7 @@ async def run_sandboxed(
         done = await run_program(command, cwd=workspace, env=env, stdin=stdin, limits=outer)
     except OSError as error:
         raise RolloutError(f"bubblewrap cannot be started: {error.strerror}.", kind=FailureKind.SANDBOX) from error
-    if done.code == 1 and done.stderr.startswith(b"bwrap: "):  # its own words, or a program's that imitates them
+    if done.code != 0 and done.stderr.startswith((b"bwrap: ", b"setpriv: ")):  # theirs, or words that imitate them
         trouble = await anyio.to_thread.run_sync(_probe, workspace, packages)
         if trouble:
             raise RolloutError(trouble, kind=FailureKind.SANDBOX)

@@ -1,0 +1,39 @@
+"""The server of a model on this machine, as far as it goes without a model."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from skillsv.agents import local
+from skillsv.agents.local import LocalServer
+from skillsv.errors import SettingsError, Unavailable
+
+
+@pytest.fixture
+def weights(tmp_path, monkeypatch):
+    monkeypatch.setattr(local, "require_server", lambda: None)
+    file = tmp_path / "model.gguf"
+    file.write_bytes(b"no weights at all")
+    return file
+
+
+def test_a_port_that_someone_else_serves_on_is_refused(weights):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        with pytest.raises(SettingsError, match=f"port {port} cannot be served on.*Choose another port"):
+            LocalServer(weights, port=port).__enter__()
+    with pytest.raises(SettingsError, match="port 70000 cannot be served on"):
+        LocalServer(weights, port=70000).__enter__()
+
+
+def test_a_server_that_ends_at_once_says_why(weights, monkeypatch):
+    monkeypatch.setattr(local.sys, "executable", "/bin/false")
+    with pytest.raises(Unavailable, match="ended while it started"):
+        LocalServer(weights).__enter__()
+
+
+def test_weights_that_are_not_there_are_refused_before_anything_starts(weights):
+    with pytest.raises(SettingsError, match="no such GGUF file"):
+        LocalServer(weights.with_name("gone.gguf"))
