@@ -118,6 +118,16 @@ def test_an_item_that_cannot_be_used_is_rejected_by_name(data, change):
     assert [task.id for task in loaded.rejected] == [f"209901:{items[1]['no']}"]
 
 
+def test_a_rejected_item_of_a_split_is_not_missing(data, manifest):
+    file = data / "data/209901/qa_209901_final.json"
+    items = json.loads(file.read_text())
+    items[0]["mcq"] = {}
+    file.write_text(json.dumps(items))
+    manifest("val", "209901:1", "209901:2")
+    loaded = load(Source(data=data, split="val"))
+    assert ([task.id for task in loaded.tasks], [task.id for task in loaded.rejected]) == (["209901:2"], ["209901:1"])
+
+
 def test_the_same_question_twice_is_an_error(data):
     file = data / "data/209901/qa_209901_final.json"
     items = json.loads(file.read_text())

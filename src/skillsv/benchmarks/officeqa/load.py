@@ -8,7 +8,7 @@ from pathlib import Path
 
 from skillsv.benchmarks.benchmark import Loaded, Rejected, Source
 from skillsv.benchmarks.finish import finished
-from skillsv.benchmarks.manifests import manifest_notes, read_items
+from skillsv.benchmarks.manifests import manifest_notes, read_items, refuse_missing, refuse_partial
 from skillsv.benchmarks.officeqa.documents import names_in, plain, require, text_files
 from skillsv.benchmarks.officeqa.paper import PAPER
 from skillsv.benchmarks.officeqa.prompt import user_message
@@ -36,7 +36,8 @@ def load(source: Source) -> Loaded:
     rows = _read(table)
     items = read_items(source, MANIFESTS)
     wanted = list(rows) if items is None else [str(item.get("id")) for item in items]
-    _complete(wanted, rows, source)
+    refuse_missing(source, wanted, rows, hint=COMES_FROM)
+    refuse_partial(source, MANIFESTS, rows, hint=COMES_FROM)
     chosen = [rows[name] for name in wanted]
     rejected = [Rejected(id=row["uid"], why=why) for row in chosen if (why := _unusable(row))]
     usable = [row for row in chosen if not _unusable(row)]
@@ -88,17 +89,6 @@ def _read(table: Path) -> Mapping[str, Row]:
             raise TaskError(f"the question {row['uid']} is there twice.", where=str(table), hint="Remove one of them.")
         rows[row["uid"]] = row
     return rows
-
-
-def _complete(wanted: Sequence[str], rows: Mapping[str, Row], source: Source) -> None:
-    missing = [name for name in wanted if name not in rows]
-    if missing:
-        some = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
-        raise TaskError(
-            f"{len(missing)} of the {len(wanted)} questions of the split {source.split} are missing ({some}).",
-            where=str(source.data),
-            hint=COMES_FROM,
-        )
 
 
 def _unusable(row: Row) -> str:
