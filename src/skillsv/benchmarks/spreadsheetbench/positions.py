@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from openpyxl.utils import column_index_from_string, get_column_letter
+from openpyxl.utils import column_index_from_string
 
 LAST_ROW, LAST_COLUMN = 1_048_576, 16_384
 _QUOTES = "'\""
@@ -40,13 +40,6 @@ class Area:
     def size(self) -> int:
         """How many cells it has."""
         return (self.last_row - self.first_row + 1) * (self.last_column - self.first_column + 1)
-
-    @property
-    def range(self) -> str:
-        """The rectangle in a spreadsheet's words."""
-        first = f"{get_column_letter(self.first_column)}{self.first_row}"
-        last = f"{get_column_letter(self.last_column)}{self.last_row}"
-        return first if first == last else f"{first}:{last}"
 
 
 def read_position(position: str, answer_sheet: str, sheets: Sequence[str]) -> tuple[Area, ...]:

@@ -129,15 +129,15 @@ def facts(task: Task) -> list[dict[str, Any]]:
 
     So a program that writes everything to the first sheet does not spoil what belongs there.
     """
-    case = _case(task)
-    last = sorted(case.areas, key=lambda area: area.sheet == case.first_sheet)
+    areas, gold = gold_of(task)
+    with task.files[INPUT].open("rb") as file:
+        first = Workbook(file).sheets[0]
     return [
         {
             "sheet": area.sheet,
-            "range": area.range,
-            "cells": [(row, column, *_told(case.gold.get((area.sheet, row, column)))) for row, column in area],
+            "cells": [(row, column, *_told(gold.get((area.sheet, row, column)))) for row, column in area],
         }
-        for area in last
+        for area in sorted(areas, key=lambda area: area.sheet == first)
     ]
 
 
