@@ -111,6 +111,7 @@ def dribble(handler, provider, body) -> None:
 FAULTS: dict[str, Callable[..., None]] = {
     "": well,
     "429": fail(429, "slow down KEY", code="rate_limit_exceeded", **{"Retry-After": "3"}),
+    "429-far-date": fail(429, "slow down", **{"Retry-After": "Wed, 21 Oct 2099 07:28:00 GMT"}),
     "500": fail(500, "oops KEY"),
     "503": fail(503, "busy"),
     "529": fail(529, "overloaded"),

@@ -130,6 +130,13 @@ def test_trouble_of_the_provider_is_a_failure_of_its_kind(provider, fault, kind,
     assert caught.value.__cause__ is None
 
 
+def test_a_wait_that_would_never_end_ends_within_the_hour(provider):
+    provider.faults = ["429-far-date"]
+    with pytest.raises(AgentFailure) as caught:
+        ask(agent_for(provider))
+    assert caught.value.retry_after == 3600.0
+
+
 @pytest.mark.parametrize("fault", ["401", "404", "402"])
 def test_what_no_retry_mends_ends_the_run(provider, fault, key):
     provider.faults = [fault]

@@ -83,7 +83,7 @@ def test_faults_of_the_provider_change_no_value(place, provider, key):
         "failed ones are paid, too"
     )
     retried = Counter(str(event.kind) for event in events if type(event).__name__ == "RolloutRetried")
-    assert retried["rate-limit"] == injected["429"]
+    assert retried["rate-limit"] == injected["429"] + injected["429-far-date"]
     assert retried["timeout"] >= injected["dribble"] + injected["408"]
     assert retried["refusal"] == injected["filter"]
     alpha, beta, gamma = (unit["net"]["value"] for unit in calm["units"])

@@ -11,6 +11,7 @@ from skillsv.errors import AgentFailure, SettingsError, SkillSVError, Unavailabl
 from skillsv.model.rollout import FailureKind
 
 _MESSAGE = 500
+_LONGEST_PATIENCE = 3600.0
 _TOO_LONG = re.compile(
     r"context.{0,20}(length|size|window|limit)|exceed_context|(prompt|input) is too long"
     r"|(token count|tokens?).{0,40}exceeds?.{0,40}(maximum|limit)|reduce the length",
@@ -62,7 +63,13 @@ def trouble_of(error: provider.AgentRunError | provider.UserError, place: str) -
         kind = STATUSES.get(error.status_code, FailureKind.BAD_REQUEST)
     if kind in {FailureKind.BAD_REQUEST, FailureKind.OVERLOAD} and _TOO_LONG.search(said):
         kind = FailureKind.CONTEXT_OVERFLOW
-    return AgentFailure(f"{place} failed: {said}", kind=kind, retry_after=getattr(error, "retry_after", None))
+    return AgentFailure(f"{place} failed: {said}", kind=kind, retry_after=_patience(error))
+
+
+def _patience(error: Exception) -> float | None:
+    """The wait that the provider asks for. By a clock that is years ahead of ours, it would never end."""
+    wait: float | None = getattr(error, "retry_after", None)
+    return None if wait is None else min(wait, _LONGEST_PATIENCE)
 
 
 def _said(error: Exception) -> str:
