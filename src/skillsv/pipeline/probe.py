@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 from skillsv.model.events import Event, RolloutFinished
 from skillsv.model.rollout import Usage
+from skillsv.pipeline.engine import make_engine
 from skillsv.pipeline.prepare import Prepared, make_renderer
 from skillsv.pipeline.roll_out import manifest, runner_options
-from skillsv.rollout import Ledger, LocalEngine, PerRollout, RunFolder, Runner, check_activation, run_id
+from skillsv.rollout import Ledger, PerRollout, RunFolder, Runner, check_activation, run_id
 
 PROBE_TASKS = 2
 
@@ -39,7 +40,7 @@ async def probe(prepared: Prepared, folder: RunFolder) -> PerRollout:
     meter = _Meter()
     async with AsyncExitStack() as stack:
         ledger = stack.enter_context(Ledger.open(folder.ledger))
-        engine = await stack.enter_async_context(LocalEngine(prepared.agent, prepared.verifier))
+        engine = await stack.enter_async_context(make_engine(prepared.job, prepared.agent, prepared.verifier, meter))
         options = runner_options(prepared.job.settings, run_id(manifest(prepared)))
         render = make_renderer(prepared.compiled, prepared.job.settings).render
         tasks = {task.id: task for task in prepared.panel_a.tasks}

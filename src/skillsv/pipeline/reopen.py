@@ -15,11 +15,12 @@ from skillsv.model.events import RunFinished, RunStarted
 from skillsv.model.protocols import Agent, Listener, Verifier
 from skillsv.model.rollout import Usage
 from skillsv.model.task import PanelA, PanelB, Task
+from skillsv.pipeline.engine import make_engine
 from skillsv.pipeline.kit import Kit, own_files_only
 from skillsv.pipeline.prepare import ValuationJob, agent_options, grading_of, make_renderer
 from skillsv.pipeline.roll_out import runner_options
 from skillsv.pipeline.run import Run, load_run
-from skillsv.rollout import Forecast, Ledger, LocalEngine, PerRollout, RunFolder, Runner, Stop, stop_on_signals
+from skillsv.rollout import Forecast, Ledger, PerRollout, RunFolder, Runner, Stop, stop_on_signals
 from skillsv.rollout.forecast import cost_of
 from skillsv.settings import Settings
 
@@ -195,7 +196,7 @@ async def spending(
     listener(RunStarted(run=reopened.folder.path.name, chains=0, expected_rollouts=expected))
     async with AsyncExitStack() as stack:
         ledger = stack.enter_context(Ledger.open(reopened.folder.ledger))
-        engine = await stack.enter_async_context(LocalEngine(reopened.agent, reopened.verifier))
+        engine = await stack.enter_async_context(make_engine(reopened.job, reopened.agent, reopened.verifier, listener))
         signals = await stack.enter_async_context(anyio.create_task_group())
         signals.start_soon(stop_on_signals, stop)
         # A name of its own in the ledger: what the valuation cost stays what it was.

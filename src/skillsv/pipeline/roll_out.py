@@ -20,10 +20,10 @@ from skillsv.model.rollout import Usage
 from skillsv.model.value import Evidence, Spending
 from skillsv.order import Sampler
 from skillsv.pipeline.appraise import averaging_orders, estimate_options
+from skillsv.pipeline.engine import make_engine
 from skillsv.pipeline.prepare import Prepared, make_renderer
 from skillsv.rollout import (
     Ledger,
-    LocalEngine,
     RunFolder,
     Runner,
     RunnerOptions,
@@ -81,7 +81,7 @@ async def roll_out(
     async with AsyncExitStack() as stack:
         ledger = stack.enter_context(Ledger.open(folder.ledger))
         folder.begin(manifest(prepared), prepared.compiled.skill)
-        engine = await stack.enter_async_context(LocalEngine(prepared.agent, prepared.verifier))
+        engine = await stack.enter_async_context(make_engine(prepared.job, prepared.agent, prepared.verifier, listener))
         signals = await stack.enter_async_context(anyio.create_task_group())
         signals.start_soon(stop_on_signals, stop)
         options = runner_options(prepared.job.settings, folder.run_id)
@@ -107,6 +107,7 @@ def runner_options(settings: Settings, run: str) -> RunnerOptions:
         jobs=settings.jobs,
         attempts=settings.attempts,
         timeout=settings.timeout,
+        per_minute=settings.max_per_minute,
         max_missing=settings.max_missing,
         seed=settings.seed,
         run=run,

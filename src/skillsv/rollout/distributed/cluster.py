@@ -10,10 +10,11 @@ import ray
 from ray.exceptions import RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from skillsv.errors import SkillSVError
+from skillsv.errors import SkillSVError, Unavailable
 from skillsv.rollout.distributed.options import ClusterOptions
 from skillsv.rollout.distributed.roster import NodeInfo
 from skillsv.rollout.distributed.worker import NodeWorker, Opening
+from skillsv.sandbox.callables import describe
 
 SPARE_CALLS = 64
 """Calls beside the rollouts that a worker takes: those that are being cancelled, and questions."""
@@ -28,9 +29,13 @@ class RayCluster:
 
     def nodes(self) -> list[NodeInfo]:
         """The nodes that are alive."""
+        try:
+            found = ray.nodes()  # type: ignore[no-untyped-call]
+        except (RayError, OSError, RuntimeError) as error:
+            raise Unavailable(f"the cluster's head is gone: {describe(error)}.") from error
         return [
             NodeInfo(id=node["NodeID"], name=node["NodeManagerAddress"], resources=node["Resources"])
-            for node in ray.nodes()  # type: ignore[no-untyped-call]
+            for node in found
             if node["Alive"]
         ]
 

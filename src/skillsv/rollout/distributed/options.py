@@ -23,7 +23,7 @@ class ClusterOptions:
     reach: they are what one rollout takes, such as {"GPU": 1}, and are reserved. A node without them is not used.
     `forward_env` names the environment variables that reach the nodes; no others do. For `patience` seconds a run waits
     for a node when there is none. A node that has not been heard of `late` seconds after a rollout's own time limit has
-    hung.
+    hung. `jobs` is how many the run starts at once, to say so where the cluster has room for more.
     """
 
     address: str = LOCAL
@@ -32,6 +32,7 @@ class ClusterOptions:
     forward_env: tuple[str, ...] = ()
     patience: float = 60.0
     late: float = 30.0
+    jobs: int | None = None
 
     def slots_of(self, total: Mapping[str, float]) -> int:
         """How many rollouts a node with these resources takes at once; 0 where it is not to be used."""

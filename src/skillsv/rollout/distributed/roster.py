@@ -37,7 +37,7 @@ class Cluster(Protocol):
     """What the roster asks of a cluster: its nodes, and workers on them."""
 
     def nodes(self) -> list[NodeInfo]:
-        """The nodes that are alive, as the head knows. May block."""
+        """The nodes that are alive, as the head knows. May block; raises SkillSVError where the head is gone."""
 
     async def post(self, node: NodeInfo, slots: int) -> Any:
         """Start a worker on a node and open it. None where it died meanwhile; SkillSVError where it is of no use."""
@@ -85,6 +85,7 @@ class Roster:
         self._refused: dict[str, SkillSVError] = {}
         self._deaths: dict[str, int] = {}
         self._not_before: dict[str, float] = {}
+        self._said = False
         self._news = anyio.Event()
         self._followers: list[Callable[[], None]] = []
 
@@ -105,6 +106,9 @@ class Roster:
                     nodes = await anyio.to_thread.run_sync(self._cluster.nodes, abandon_on_cancel=True)
             except TimeoutError:
                 self.end(Unavailable(f"the cluster's head has not answered for {SILENCE_SECONDS:g} s."))
+                return
+            except SkillSVError as error:
+                self.end(error)
                 return
             self.look(nodes, group)
             await self._sleep(LOOK_SECONDS)
@@ -135,6 +139,7 @@ class Roster:
                     self._died(node.id)
                 else:
                     self.posts[node.id] = Post(node=node, worker=worker, slots=slots)
+                    self._say_if_idle()
         except SkillSVError as error:
             self._refused[node.id] = error
             self._note(f"node {node.name} is left out: {error}")
@@ -142,6 +147,13 @@ class Roster:
             if self._starting.get(node.id) is scope:
                 del self._starting[node.id]
         self._wake()
+
+    def _say_if_idle(self) -> None:
+        """Say once that the run does not use all that the cluster offers."""
+        jobs = self._options.jobs
+        if jobs is not None and self.slots > jobs and not self._said:
+            self._said = True
+            self._note(f"the cluster has room for {self.slots} rollouts at once, or more; --jobs {jobs} is the limit.")
 
     def _died(self, identity: str) -> None:
         """The more often its workers die, the longer a node waits for the next one."""
