@@ -30,7 +30,7 @@ class FakeProvider:
                 provider.requests.append(body)
                 provider.headers.append({name.lower(): value for name, value in self.headers.items()})
                 fault = provider.faults.pop(0) if provider.faults else ""
-                FAULTS[fault](self, provider, body)
+                (FAULTS | ANTHROPIC)[fault](self, provider, body)
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
@@ -70,7 +70,7 @@ def send(handler, status: int, body: bytes, **headers: str) -> None:
 
 def fail(status: int, message: str, *, code: str = "error", **headers: str):
     def act(handler, provider, body) -> None:
-        key = handler.headers.get("Authorization", "")
+        key = handler.headers.get("Authorization") or handler.headers.get("X-Api-Key", "")
         words = message.replace("KEY", key)
         send(handler, status, json.dumps({"error": {"message": words, "type": code, "code": code}}).encode(), **headers)
 
@@ -107,6 +107,22 @@ def dribble(handler, provider, body) -> None:
     except OSError:
         return
 
+
+def message(text: str, stop: str = "end_turn"):
+    """An answer in Anthropic's protocol."""
+    content = [{"type": "text", "text": text}] if text else []
+    usage = {"input_tokens": 100, "output_tokens": 7}
+    about = {"id": "x", "type": "message", "role": "assistant", "model": "m", "stop_sequence": None}
+    body = json.dumps({**about, "content": content, "stop_reason": stop, "usage": usage}).encode()
+    return lambda handler, provider, _: send(handler, 200, body)
+
+
+ANTHROPIC: dict[str, Callable[..., None]] = {
+    "anthropic": message("42"),
+    "anthropic-refusal": message("", "refusal"),
+    "anthropic-overflow": fail(400, "input length and `max_tokens` exceed context limit: 198000 + 8192 > 200000"),
+    "anthropic-529": fail(529, "Overloaded KEY", code="overloaded_error"),
+}
 
 FAULTS: dict[str, Callable[..., None]] = {
     "": well,

@@ -280,6 +280,44 @@ def test_a_price_of_zero_is_known(provider, tmp_path):
     assert ask(make_agent("model:openai:tiny", AgentOptions(folder=tmp_path, chat=chat))).usage.usd == 0.0
 
 
+@pytest.fixture
+def anthropic(provider, monkeypatch):
+    """An agent that speaks Anthropic's protocol to the fake provider."""
+    pytest.importorskip("anthropic", reason="Anthropic's client is not installed")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-very-secret-0123456789")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", provider.url.removesuffix("/v1"))
+    return make_agent("model:anthropic:claude-x", AgentOptions(timeout=20.0, chat=ChatOptions(tools="files")))
+
+
+def test_another_protocol_gives_the_same_answer(provider, anthropic, rendering):
+    provider.faults = ["anthropic"]
+    outcome = ask(anthropic, rendering(SKILL))
+    assert (outcome.answer, outcome.usage) == ("42", Usage(input_tokens=100, output_tokens=7))
+    (request,) = provider.requests
+    assert SKILL.strip() in json.dumps(request["system"], ensure_ascii=False).replace("\\n", "\n")
+    assert (request["max_tokens"], request["temperature"], len(request["tools"])) == (2048, 0.0, 4)
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        ("anthropic-refusal", FailureKind.REFUSAL),
+        ("anthropic-overflow", FailureKind.CONTEXT_OVERFLOW),
+        ("anthropic-529", FailureKind.OVERLOAD),
+        ("429", FailureKind.RATE_LIMIT),
+        ("empty-object", FailureKind.BAD_OUTPUT),
+        ("cut", FailureKind.CONNECTION),
+    ],
+)
+def test_trouble_in_another_protocol_has_the_same_names(provider, anthropic, fault, kind):
+    provider.faults = [fault]
+    with pytest.raises(AgentFailure) as caught:
+        ask(anthropic)
+    assert caught.value.kind == kind
+    assert "very-secret" not in str(caught.value)
+    assert len(provider.requests) == 1, "the runner retries, where it is counted"
+
+
 def test_no_key_is_needed_for_a_server_of_ones_own(provider, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY")
     assert ask(agent_for(provider)).answer == "42"
