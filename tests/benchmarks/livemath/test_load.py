@@ -8,6 +8,8 @@ from hashlib import sha256
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from skillsv.benchmarks.benchmark import Source
 from skillsv.benchmarks.livemath.load import load, shuffle
@@ -36,6 +38,12 @@ def test_the_right_choice_is_appended_and_all_are_shuffled_by_the_published_form
     assert [choice["text"] for choice in task.metadata["choices"]] == texts
     assert [choice["label"] for choice in task.metadata["choices"]] == list("ABCDE")
     assert task.target == "ABCDE"[texts.index(raw["correct_choice"]["text"])]
+
+
+@given(name=st.text(max_size=12), texts=st.lists(st.text(max_size=3), unique=True, max_size=12))
+def test_a_shuffle_loses_nothing_and_depends_on_the_name_alone(name, texts):
+    assert sorted(shuffle(name, texts)) == sorted(texts)
+    assert shuffle(name, texts) == shuffle(name, tuple(texts))
 
 
 def test_orders_are_fixed_for_ever():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from skillsv.benchmarks.officeqa.tools import TOOLS, Library
 from skillsv.benchmarks.speakers import Call
@@ -87,6 +89,20 @@ def test_nothing_but_the_documents_can_be_read(library, tool, path):
     told = call(library, tool, path=path, **({"literal": "e"} if tool == "grep" else {}))
     assert told.startswith("error: there is no document ")
     assert "secret" not in told.replace(repr(path), "")
+
+
+PARTS = st.sampled_from(["..", ".", "/", "a.txt", "b", "secret.txt", "\0", "~", "*", "\\\\", "file:"])
+
+
+@given(path=st.lists(PARTS, max_size=6).map("".join))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_path_leads_out(tmp_path, path):
+    (tmp_path / "secret.txt").write_text("gold")
+    (tmp_path / "b").mkdir(exist_ok=True)
+    (tmp_path / "b" / "a.txt").write_text("open")
+    library = Library({"a.txt": tmp_path / "b" / "a.txt"})
+    told = call(library, "read", path=path)
+    assert told == "open" if path == "a.txt" else told.startswith("error: there is no document")
 
 
 @pytest.mark.parametrize("pattern", ["../*", "/etc/*", "**/*", "unlisted*"])

@@ -27,7 +27,8 @@ SEED = 42
 
 COMES_FROM = (
     "The questions are data/MONTH/qa_MONTH_final.json of the dataset LiveMathematicianBench/LiveMathematicianBench "
-    "on Hugging Face; the manifests are data/livemathematicianbench_id_split of github.com/microsoft/SkillOpt."
+    "on Hugging Face (download with --local-dir: links out of the folder are not followed); the manifests are "
+    "data/livemathematicianbench_id_split of github.com/microsoft/SkillOpt."
 )
 
 Words = Annotated[str, Meta(pattern=r"\S")]

@@ -23,8 +23,8 @@ COLUMNS = ("uid", "question", "answer", "source_docs", "source_files")
 
 COMES_FROM = (
     "officeqa_full.csv and treasury_bulletins_parsed/transformed/*.txt come from the gated dataset databricks/officeqa "
-    "on Hugging Face (download with --local-dir); the manifests are data/officeqa_id_split of "
-    "github.com/microsoft/SkillOpt."
+    "on Hugging Face (download with --local-dir: links out of the folder are not followed); the manifests are "
+    "data/officeqa_id_split of github.com/microsoft/SkillOpt."
 )
 
 Row = Mapping[str, str]
