@@ -15,9 +15,12 @@ def value(
     skill: Annotated[Path, Parameter(help="A skill folder, or one Markdown file.")],
     /,
     *,
-    tasks: Annotated[Path, Parameter(help="Tasks: JSONL, evals.json, or a folder of Harbor tasks.")],
+    tasks: Annotated[
+        Path, Parameter(help="Tasks: JSONL, evals.json, a folder of Harbor tasks, or inspect:FILE.py@task.")
+    ],
     agent: Annotated[
-        str, Parameter(help="command:PROGRAM ..., python:FILE.py:name, model:PROVIDER:NAME, or planted:NAME.")
+        str,
+        Parameter(help="command:PROGRAM ..., python:FILE.py:name, model:PROVIDER:NAME, inspect:FILE.py@task."),
     ],
     json: Json = False,
     run: RunFlags | None = None,
