@@ -1,11 +1,12 @@
 """Episodes of real games, each in a process of its own that stays warm for the next one.
 
     async with games.episode(file) as episode:
-        scene = episode.scene
         while not episode.over:
-            scene = await episode.act(scene.actions[0])
+            await episode.act(episode.scene.actions[0])
 
 Starting such a process takes seconds, and so does the first reset of a game in it; the next reset takes milliseconds.
+A game answers the same to the same actions, so what it said is remembered, and an episode needs a process only from the
+first action on that nobody has tried before.
 """
 
 from __future__ import annotations
@@ -13,61 +14,97 @@ from __future__ import annotations
 import atexit
 import functools
 import os
-import subprocess
 import sys
-import tempfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
 import anyio
-import anyio.to_thread
-import msgspec
-from anyio.lowlevel import RunVar
+from anyio.lowlevel import RunVar, checkpoint
 
 from skillsv.benchmarks.alfworld.paper import STEPS
+from skillsv.benchmarks.alfworld.process import WORKER, Worker
 from skillsv.benchmarks.alfworld.scene import Order, Scene
 from skillsv.benchmarks.alfworld.verify import Result
 from skillsv.errors import AgentFailure, SettingsError
 from skillsv.model.rollout import FailureKind
 
-WORKER = (sys.executable, "-P", "-m", "skillsv.benchmarks.alfworld.worker")
 PATIENCE = 120.0
-"""Seconds that one step may take, a cold start on a busy machine included, before the process counts as hanging."""
+"""Seconds that one answer may take, a cold start on a busy machine included, before the process counts as hanging."""
 
-_KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "PYTHONPATH", "TMPDIR", "LD_LIBRARY_PATH")
-_ALWAYS = {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+REMEMBERED = 50_000
+"""Scenes that are remembered at most: about a kilobyte each."""
 
 
 class Games:
-    """Plays any number of episodes, at most `slots` of them at once (None: as many as asked)."""
+    """Plays any number of episodes, in at most `slots` processes at once (None: as many as asked)."""
 
     def __init__(
-        self, *, slots: int | None = None, program: Sequence[str] = WORKER, patience: float = PATIENCE
+        self,
+        *,
+        slots: int | None = None,
+        program: Sequence[str] = WORKER,
+        patience: float = PATIENCE,
+        remembered: int = REMEMBERED,
     ) -> None:
         self._slots = slots
         self._program = tuple(program)
         self._patience = patience
+        self._room = remembered
+        self._beginnings: dict[tuple[str, int, int], _Moment] = {}
         self._idle: list[Worker] = []
         self._limiter: RunVar[anyio.CapacityLimiter] = RunVar("alfworld-slots")
         atexit.register(self.close)
 
     @asynccontextmanager
     async def episode(self, file: Path) -> AsyncIterator[Episode]:
-        """One episode of the game in this file, from its beginning. Its process goes back to the others afterwards."""
-        async with self._limit():
-            worker = self._take(str(file))
-            try:
-                yield Episode(worker, await worker.ask(Order(game=str(file)), self._patience), self._patience)
-            finally:
-                if worker.usable:
-                    self._idle.append(worker)
+        """One episode of the game in this file, from its beginning."""
+        seat = _Seat(self, str(file))
+        try:
+            yield Episode(seat, await self._beginning(file, seat))
+        finally:
+            seat.leave()
 
     def close(self) -> None:
         """End all processes that wait for a game."""
         while self._idle:
             self._idle.pop().end()
+
+    async def _beginning(self, file: Path, seat: _Seat) -> _Moment:
+        """How the game in this file begins; a file that was changed is another game."""
+        key = _version(file)
+        if key not in self._beginnings:
+            self._beginnings[key] = _Moment(await seat.play(()))
+        return self._beginnings[key]
+
+    def remember(self, before: _Moment, action: str, after: _Moment) -> None:
+        """Keep what came of an action, as long as there is room."""
+        if self._room > 0:
+            self._room -= 1
+            before.after[action] = after
+
+    async def take(self, game: str, owner: object) -> Worker:
+        """A warm process, one that knows the game if there is one, else the one that knows fewest; else a new one."""
+        await self._limit().acquire_on_behalf_of(owner)
+        try:
+            return self._warm(game) or Worker(self._program, self._patience)
+        except OSError as error:
+            self._limit().release_on_behalf_of(owner)
+            raise AgentFailure(f"a game cannot be started: {error.strerror}.", kind=FailureKind.CRASH) from error
+
+    def _warm(self, game: str) -> Worker | None:
+        self._idle = [worker for worker in self._idle if worker.usable]
+        best = min(self._idle, key=lambda worker: (game not in worker.known, len(worker.known)), default=None)
+        if best is not None:
+            self._idle.remove(best)
+        return best
+
+    def give_back(self, worker: Worker, owner: object) -> None:
+        """Keep a process for the next episode, unless it is dead or lost in thought."""
+        if worker.usable:
+            self._idle.append(worker)
+        self._limit().release_on_behalf_of(owner)
 
     def _limit(self) -> anyio.CapacityLimiter:
         """The slots of this event loop: a command may run several loops after each other."""
@@ -78,24 +115,63 @@ class Games:
             self._limiter.set(limiter)
             return limiter
 
-    def _take(self, game: str) -> Worker:
-        """A warm process, one that knows the game if there is one, else the one that knows fewest; else a new one."""
-        self._idle = [worker for worker in self._idle if worker.usable]
-        best = min(self._idle, key=lambda worker: (game not in worker.known, len(worker.known)), default=None)
-        if best is None:
-            return Worker(self._program)
-        self._idle.remove(best)
-        return best
+
+def _version(file: Path) -> tuple[str, int, int]:
+    status = file.stat()
+    return str(file), status.st_mtime_ns, status.st_size
+
+
+class _Moment:
+    """A moment of a game, and what came of each action that was tried then."""
+
+    __slots__ = ("after", "scene")
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = Scene(scene.observation, tuple(map(sys.intern, scene.actions)), scene.won)
+        self.after: dict[str, _Moment] = {}
+
+
+class _Seat:
+    """An episode's process: taken when it is needed, brought to where the episode stands, given back at its end."""
+
+    def __init__(self, games: Games, game: str) -> None:
+        self._games = games
+        self._game = game
+        self._worker: Worker | None = None
+        self._played = 0
+
+    async def play(self, actions: Sequence[str]) -> Scene:
+        """The scene after all these actions; those that the process did already are not done again."""
+        if self._worker is None:
+            self._worker = await self._games.take(self._game, self)
+            order = Order(game=self._game, actions=tuple(actions))
+        else:
+            order = Order(actions=tuple(actions[self._played :]))
+        self._played = len(actions)
+        return await self._worker.ask(order)
+
+    def remember(self, before: _Moment, action: str, after: _Moment) -> None:
+        """Keep what came of an action for other episodes."""
+        self._games.remember(before, action, after)
+
+    def leave(self) -> None:
+        """Give the process back, if one was taken."""
+        if self._worker is not None:
+            self._games.give_back(self._worker, self)
 
 
 class Episode:
-    """One game in play. `scene` is what was seen last, `actions` is what was done so far."""
+    """One game in play. `actions` is what was done so far."""
 
-    def __init__(self, worker: Worker, first: Scene, patience: float) -> None:
-        self._worker = worker
-        self._patience = patience
-        self.scene = first
+    def __init__(self, seat: _Seat, beginning: _Moment) -> None:
+        self._seat = seat
+        self._moment = beginning
         self.actions: list[str] = []
+
+    @property
+    def scene(self) -> Scene:
+        """What was seen last."""
+        return self._moment.scene
 
     @property
     def over(self) -> bool:
@@ -111,84 +187,14 @@ class Episode:
         """Do something, and see what comes of it. An action that is not admitted costs a step and changes nothing."""
         assert not self.over
         self.actions.append(action)
-        self.scene = await self._worker.ask(Order(action=action), self._patience)
+        known = self._moment.after.get(action)
+        if known is None:
+            known = _Moment(await self._seat.play(self.actions))
+            self._seat.remember(self._moment, action, known)
+        else:
+            await checkpoint()
+        self._moment = known
         return self.scene
-
-
-class Worker:
-    """A process that plays one game at a time. It ends when the pipe to it does, so also when this process is killed.
-
-    It leads a process group of its own: an interrupt from the keyboard must not end games that are being finished.
-    """
-
-    def __init__(self, program: Sequence[str]) -> None:
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the process, and without a name
-        self._process = subprocess.Popen(  # noqa: S603 - our own program
-            program,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env={name: os.environ[name] for name in _KEPT if name in os.environ} | _ALWAYS,
-            process_group=0,
-        )
-        self._waiting = False
-        self.known: set[str] = set()
-
-    @property
-    def usable(self) -> bool:
-        """Whether it can play: alive, and not in the middle of an answer that nobody waits for any more."""
-        return not self._waiting and self._process.poll() is None
-
-    @property
-    def process_id(self) -> int:
-        """The number of the process."""
-        return self._process.pid
-
-    async def ask(self, order: Order, seconds: float) -> Scene:
-        """Give an order and wait for the scene. A process that dies or hangs is a failure, never a lost game.
-
-        Whoever is cancelled while waiting leaves no process behind.
-        """
-        self._waiting = True
-        line = b""
-        try:
-            with anyio.move_on_after(seconds) as clock:
-                line = await anyio.to_thread.run_sync(self._exchange, order, abandon_on_cancel=True)
-        finally:
-            if not line.endswith(b"\n"):
-                self.end()
-        if clock.cancelled_caught:
-            raise AgentFailure(f"a game did not answer within {seconds:g} s.", kind=FailureKind.TIMEOUT)
-        if not line.endswith(b"\n"):
-            raise AgentFailure(f"a game ended unexpectedly{self._last_words()}.", kind=FailureKind.CRASH)
-        self._waiting = False
-        if order.game is not None:
-            self.known.add(order.game)
-        return msgspec.json.decode(line, type=Scene)
-
-    def end(self) -> None:
-        """End the process. Its pipes are left to whoever still reads them: nothing more comes through."""
-        self._process.kill()
-        self._process.wait()
-
-    def _exchange(self, order: Order) -> bytes:
-        """One order, one line back; nothing where the process is dead or dies over it."""
-        into, out = self._process.stdin, self._process.stdout
-        assert into is not None
-        assert out is not None
-        try:
-            into.write(msgspec.json.encode(order) + b"\n")
-            into.flush()
-        except BrokenPipeError:
-            return b""
-        return out.readline()
-
-    def _last_words(self) -> str:
-        """The last line of what it said to its standard error: usually the exception."""
-        self._errors.seek(0)
-        lines = self._errors.read()[-4000:].decode("utf-8", errors="replace").split("\n")
-        said = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        return f": {said}" if said else ""
 
 
 def require_packages() -> None:

@@ -6,7 +6,7 @@ that people and models make, and that the environment punishes or forgives:
     format      its replies name no action, so all it does is look
     search      it never looks further than the first place
     open        it leaves everything closed
-    likely      it tours the room by the alphabet, cabinet after cabinet, instead of looking at open surfaces first
+    likely      it looks into all that is closed, cabinet after cabinet, before it looks at open surfaces
     ledger      it forgets where it has been, and starts its tour again after a few misses
     exact       it takes a thing that is merely of the same sort, such as a cup for a mug
     appliances  it does not know where things are cleaned, heated or cooled
@@ -58,7 +58,7 @@ SORTS = (
 )
 """Things that a careless housekeeper confuses."""
 
-FORGETFUL_AFTER = 6
+FORGETFUL_AFTER = 4
 
 Moves = Generator[str, Scene, None]
 
@@ -214,9 +214,9 @@ class Housekeeper:
         return next((action for action in self._scene.actions if wanted(action)), None)
 
     def _turn(self, place: str) -> tuple[bool, str, int]:
-        """When a place comes on the tour: open surfaces first if it was told so, then by name and number."""
+        """When a place comes on the tour: open surfaces first if it was told so, else last; then by name and number."""
         name, _, number = place.partition(" ")
-        return ("likely" in self.can and name in CLOSED, name, int(number) if number.isdigit() else 0)
+        return ((name in CLOSED) == ("likely" in self.can), name, int(number) if number.isdigit() else 0)
 
     def _do(self, action: str) -> Moves:
         """Do something and remember what was seen: things that can be taken or used, and where."""

@@ -21,14 +21,14 @@ LESSONS: Mapping[str, re.Pattern[str]] = {
         "format": r"<action>",
         "search": r"\bsearch (each|every)\b",
         "open": r"\bopen closed\b",
-        "likely": r"\blikely locations first\b|\bexposed surfaces early\b",
-        "ledger": r"\bsearched set\b",
+        "likely": r"\blikely locations first\b",
+        "ledger": r"\bpersistent\W+searched set\b",
         "exact": r"\bonly the exact\b",
         "appliances": r"\bgo to (the )?(sink|microwave|fridge)",
-        "transform": r"\bstate change at the\b|\bwithout first (cleaning|heating|cooling)\b",
+        "transform": r"\bstate change at the\b",
         "lamp": r"\bfind (the )?desklamp\b",
         "count": r"\bcount of how many objects\b",
-        "admissible": r"\b(from|in) the admissible action list\b",
+        "admissible": r"\bdo not invent actions\b",
     }.items()
 }
 """What the agent can learn, and the words by which it recognises the lesson."""

@@ -19,10 +19,10 @@ class Scene(msgspec.Struct, frozen=True):
 
 
 class Order(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Start this game from its beginning, or take this action in the game that is going on."""
+    """Start this game from its beginning (None: go on with the one in play), and take these actions."""
 
     game: str | None = None
-    action: str = ""
+    actions: tuple[str, ...] = ()
 
 
 class Player(Protocol):

@@ -28,7 +28,10 @@ def serve(player: Player) -> None:
 
 
 def _obey(player: Player, order: Order) -> Scene:
-    return player.act(order.action) if order.game is None else player.start(order.game)
+    """The scene after the last of what was ordered."""
+    scenes = [] if order.game is None else [player.start(order.game)]
+    scenes += [player.act(action) for action in order.actions]
+    return scenes[-1]
 
 
 def _listen(orders: queue.SimpleQueue[bytes]) -> None:
