@@ -20,6 +20,9 @@ from skillsv.rollout import Forecast
 from skillsv.rollout.forecast import Cost
 from skillsv.settings import Settings, settings_from
 
+OUTPUT_TOKENS = 16_384
+"""Tokens of one answer: what the benchmarks' published runs allowed."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
@@ -88,6 +91,7 @@ def paper_settings(benchmark: Benchmark, tasks: int, given: Mapping[str, Any]) -
             "operators": list(paper.operators),
             "seed": 42,
             "turns": paper.turns,
+            "max_output_tokens": OUTPUT_TOKENS,
             **panels,
             **given,
         }
