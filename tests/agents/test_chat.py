@@ -258,7 +258,7 @@ def test_providers_say_in_many_words_that_a_prompt_is_too_long(words):
         return trouble_of(ModelHTTPError.for_category(ModelRequestRejectedError, **about), "m").kind
 
     assert kind(words) == FailureKind.CONTEXT_OVERFLOW
-    assert kind("max_tokens must be at least 1") == FailureKind.BAD_REQUEST
+    assert kind("max_tokens of 9000 exceeds the maximum of 8192") == FailureKind.BAD_REQUEST
 
 
 def test_an_answer_with_half_a_character_is_kept_without_it(provider):

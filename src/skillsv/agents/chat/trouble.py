@@ -14,7 +14,7 @@ _MESSAGE = 500
 _LONGEST_PATIENCE = 3600.0
 _TOO_LONG = re.compile(
     r"context.{0,20}(length|size|window|limit)|exceed_context|(prompt|input) is too long"
-    r"|(token count|tokens?).{0,40}exceeds?.{0,40}(maximum|limit)|reduce the length",
+    r"|(prompt|input) token.{0,40}exceed|reduce the length",
     re.IGNORECASE,
 )
 """How providers say that a prompt is too long, where their code for it says no more than that the request is bad."""
