@@ -20,7 +20,12 @@ from skillsv.rollout.distributed.options import LOCAL, ClusterOptions
 from skillsv.sandbox.callables import OutOfTime, call_function, describe
 
 KNOCK_SECONDS = 5.0
-JOIN_SECONDS = 12.0
+JOIN_SECONDS = 30.0
+
+GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
+"""How a conversation with a cluster's head begins (HTTP/2, no settings); it answers with settings of its own."""
+
+SETTINGS_FRAME = 4
 
 _SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",  # reports nothing to anybody
@@ -61,7 +66,7 @@ def disconnect() -> None:
 
 
 async def _knock(address: str) -> None:
-    """Whether anything listens there: Ray itself would try for minutes."""
+    """Whether a head answers there: Ray itself would try for minutes."""
     host, colon, port = address.rpartition(":")
     if not colon:
         return  # `auto`: Ray knows
@@ -69,10 +74,22 @@ async def _knock(address: str) -> None:
         raise SettingsError(f"`{address}` is not an address.", hint="Write --engine ray:HOST:PORT, or ray:auto.")
     try:
         with anyio.fail_after(KNOCK_SECONDS):
-            stream = await anyio.connect_tcp(host.strip("[]"), int(port))
-            await stream.aclose()
-    except (OSError, TimeoutError, ValueError, OverflowError) as error:
+            answer = await _greeted(host.strip("[]"), int(port))
+    except TimeoutError:
+        raise _no_answer(address, f"nothing for {KNOCK_SECONDS:g} s") from None
+    except (OSError, ValueError, OverflowError, anyio.EndOfStream, anyio.BrokenResourceError) as error:
         raise _no_answer(address, describe(error)) from error
+    if answer is not None and answer[3:4] != bytes((SETTINGS_FRAME,)):
+        raise _no_answer(address, "something else listens there")
+
+
+async def _greeted(host: str, port: int) -> bytes | None:
+    """The first bytes that come back; None where the conversation is encrypted, and only the door can be tried."""
+    async with await anyio.connect_tcp(host, port) as stream:
+        if os.environ.get("RAY_USE_TLS", "0").lower() in {"1", "true"}:
+            return None
+        await stream.send(GREETING)
+        return await stream.receive()
 
 
 def _no_answer(address: str, why: str) -> Unavailable:
