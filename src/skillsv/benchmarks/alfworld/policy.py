@@ -12,7 +12,7 @@ that people and models make, and that the environment punishes or forgives:
     appliances  it does not know where things are cleaned, heated or cooled
     transform   it delivers the thing as it is
     lamp        it looks at the thing without a lamp
-    count       it stops after the first of two things
+    count       it stops after the first of two things, and gives up a search after a few places
     admissible  it says `put X in/on Y` where the environment only admits `move X to Y`
 """
 
@@ -59,6 +59,10 @@ SORTS = (
 """Things that a careless housekeeper confuses."""
 
 FORGETFUL_AFTER = 4
+"""Places after which one who keeps no ledger begins again."""
+
+GIVES_UP_AFTER = 6
+"""Places after which one who does not count what is still missing ends a search."""
 
 Moves = Generator[str, Scene, None]
 
@@ -160,8 +164,8 @@ class Housekeeper:
         remembered = next((place for action, place in self._seen.items() if wanted(action)), None)
         if remembered is not None:
             yield from self._do(f"go to {remembered}")
-        for place in self._places():
-            if self._offered(wanted):
+        for number, place in enumerate(self._places()):
+            if self._offered(wanted) or (number >= GIVES_UP_AFTER and "count" not in self.can):
                 return
             yield from self._do(f"go to {place}")
             self._visited[place] = None

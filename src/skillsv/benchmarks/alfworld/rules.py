@@ -42,12 +42,13 @@ def competences(text: str) -> frozenset[str]:
 async def needs(task: Task, games: Games) -> frozenset[str]:
     """The competences without any one of which this game is lost. Empty for a game that is lost even with all."""
     everything = frozenset(COMPETENCES)
-    if not await _wins(task, games, everything):
+    if not await wins(task, games, everything):
         return frozenset()
-    return frozenset([name for name in COMPETENCES if not await _wins(task, games, everything - {name})])
+    return frozenset([name for name in COMPETENCES if not await wins(task, games, everything - {name})])
 
 
-async def _wins(task: Task, games: Games, can: frozenset[str]) -> bool:
+async def wins(task: Task, games: Games, can: frozenset[str]) -> bool:
+    """Whether the housekeeper wins this game with these competences."""
     return (await play(games, Path(task.target), _chooser(task, can))).won
 
 
