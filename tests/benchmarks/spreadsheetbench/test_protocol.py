@@ -19,7 +19,7 @@ from skillsv.benchmarks.spreadsheetbench.libraries import libraries
 from skillsv.benchmarks.spreadsheetbench.load import load
 from skillsv.benchmarks.spreadsheetbench.programs import Runner, without_paths
 from skillsv.benchmarks.spreadsheetbench.prompt import NO_CODE, code_in, failure_message, system_message, user_message
-from skillsv.errors import Unavailable
+from skillsv.errors import AgentFailure, Unavailable
 from skillsv.model.rollout import Usage
 from skillsv.sandbox import fresh_workspace
 from skillsv.sandbox.bubblewrap import sandbox_trouble
@@ -168,6 +168,18 @@ def test_no_more_turns_than_are_allowed(task, runner):
     outcome, score, left = work(Programmer(script, runner, turns=3), task)
     assert (len(script.heard), outcome.answer, score, outcome.opened) == (3, "words", 0.0, False)
     assert left == {"input.xlsx"}
+
+
+def test_a_failure_in_a_later_turn_says_what_was_paid(task, runner):
+    class Tired(Script):
+        async def reply(self, messages, situation, tools=()):
+            if self.heard:
+                raise AgentFailure("no more.", kind="rate-limit", usage=Usage(output_tokens=1))
+            return await super().reply(messages, situation, tools)
+
+    with pytest.raises(AgentFailure) as caught:
+        work(Programmer(Tired("words"), runner, turns=3), task)
+    assert caught.value.usage == Usage(output_tokens=4)
 
 
 def test_each_program_starts_from_the_workbook_as_it_was(task, runner):

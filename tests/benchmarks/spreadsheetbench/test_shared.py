@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from pathlib import Path
 
@@ -21,9 +22,12 @@ UNTOUCHED = {"56225", "73-45"}
 both = pytest.mark.parametrize("largest", [SMALL, pytest.param(1 << 30, marks=pytest.mark.heavy)], ids=["small", "all"])
 
 
+load_once = functools.cache(load)
+
+
 @pytest.fixture
 def tasks(shared, largest):
-    found = load(Source(data=shared)).tasks
+    found = load_once(Source(data=shared)).tasks
     small = [task for task in found if Path(task.target).stat().st_size <= largest]
     assert len(small) == len(found) == 119 or len(small) > 90
     return small

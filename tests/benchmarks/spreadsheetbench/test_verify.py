@@ -128,6 +128,20 @@ def test_only_the_cells_that_are_asked_for_are_compared(task, book, tmp_path, na
     assert score(task[name], book(tmp_path / "made.xlsx", sheets), tmp_path) == expected
 
 
+def test_several_areas_are_several_and_what_lies_between_does_not_count(empty, book, tmp_path):
+    before, after = {"A": {"C1": 0}, "B": {}}, {"A": {"C1": 1, "C5": 3}, "B": {"A2": 2}}
+    empty.add(1, "A!C1,'B!'A2:B2,'A'!C5", "", before, after)
+    one = load(Source(data=empty.folder)).tasks[0]
+    areas, gold = gold_of(one)
+    assert len(areas) == 3
+    assert dict(gold) == {("A", 1, 3): 1, ("A", 5, 3): 3, ("B", 2, 1): 2}
+    for number, (changes, expected) in enumerate(
+        [({}, 1.0), ({"C3": "between"}, 1.0), ({"C5": 4}, 0.0), ({"C1": None}, 0.0)]
+    ):
+        made = book(tmp_path / f"{number}.xlsx", {**after, "A": {**after["A"], **changes}})
+        assert score(one, made, tmp_path) == expected
+
+
 def _zip(path: Path, parts: dict[str, bytes]) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in parts.items():
@@ -199,8 +213,9 @@ def test_neither_links_nor_pipes_nor_folders_are_followed(task, tmp_path):
 
 def test_a_file_that_unpacks_to_too_much_is_not_unpacked(task, data, tmp_path, monkeypatch):
     areas, gold = gold_of(task["101"])
-    bomb = changed(data.file(101, "answer"), tmp_path / "bomb.xlsx", SHEET, lambda text: text + b" " * 260 * 1024**2)
-    assert bomb.stat().st_size < 1024**2
+    bomb = changed(data.file(101, "answer"), tmp_path / "bomb.xlsx", SHEET, lambda text: text + b" " * 11_000_000)
+    assert bomb.stat().st_size < 100_000
+    monkeypatch.setattr(package, "MOST_UNPACKED", 10_000_000)
     monkeypatch.setattr(package, "iterparse", lambda *_, **__: pytest.fail("it was unpacked"))
     assert not matches(bomb, areas, gold)
 

@@ -187,6 +187,18 @@ def test_the_preview_shows_the_top_left_of_each_sheet():
     )
 
 
+def test_the_preview_shows_charts_by_name_and_formulas_as_far_as_they_can_be_read():
+    book = openpyxl.Workbook()
+    for row in (1, 2):
+        book.active.cell(row, 1).value = f"=B{row}"
+    book.create_chartsheet("Chart")
+    shared = b'<f t="shared" ref="A1:A2" si="0">B1*2</f>', b'<f t="shared" si="0"></f>'
+    good = rewritten(saved(book), lambda text: text.replace(b"<f>B1</f>", shared[0]).replace(b"<f>B2</f>", shared[1]))
+    bad = rewritten(good, lambda text: text.replace(b"B1*2", b"&quot;open"))
+    assert preview(Workbook(good)).endswith("\nA1==B1*2\nA2==B2*2\n\n## Sheet: Chart (a chart)")
+    assert '\nA1=="open\nA2==\n' in preview(Workbook(bad))
+
+
 def test_the_preview_reads_no_more_rows_than_it_shows():
     book = openpyxl.Workbook()
     for row in range(1, 2_000):

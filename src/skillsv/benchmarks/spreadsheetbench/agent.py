@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from skillsv.agents import AgentOptions
@@ -9,10 +10,20 @@ from skillsv.benchmarks.speakers import Message, Situation, Speaker, make_speake
 from skillsv.benchmarks.spreadsheetbench.programs import Runner, is_file
 from skillsv.benchmarks.spreadsheetbench.prompt import NO_CODE, code_in, failure_message, system_message
 from skillsv.benchmarks.spreadsheetbench.verify import OUTPUT
+from skillsv.errors import RolloutError
 from skillsv.model.coalition import Rendering
 from skillsv.model.protocols import Agent
 from skillsv.model.rollout import Outcome, Usage
 from skillsv.model.task import Task
+
+
+@dataclass(slots=True, kw_only=True)
+class _Talk:
+    """How far a conversation got."""
+
+    messages: list[Message]
+    usage: Usage = field(default_factory=Usage)
+    answer: str = ""
 
 
 class Programmer:
@@ -33,21 +44,28 @@ class Programmer:
     async def run(self, skill: Rendering | None, task: Task, replicate: int, workspace: Path) -> Outcome:
         """Work on one task. The answer is the last program; the verifier looks at the workbook it saved."""
         system = system_message(skill, self._runner.libraries.names)
-        messages = [Message(role="system", text=system), Message(role="user", text=task.input)]
+        talk = _Talk(messages=[Message(role="system", text=system), Message(role="user", text=task.input)])
         situation = Situation(skill=skill, task=task, replicate=replicate, workspace=workspace)
-        usage, answer = Usage(), ""
-        for _ in range(self._turns):
-            reply = await self._speaker.reply(messages, situation)
-            usage += reply.usage
-            messages.append(reply.message)
-            code = code_in(reply.text)
-            answer = reply.text if code is None else code
-            trouble = await self._trouble(code, task, workspace)
-            if trouble is None:
-                break
-            messages.append(Message(role="user", text=trouble))
+        try:
+            await self._hold(talk, situation)
+        except RolloutError as failure:
+            failure.usage = talk.usage + failure.usage if isinstance(failure.usage, Usage) else talk.usage
+            raise
         opened = skill is not None and not skill.empty
-        return Outcome(answer=answer, usage=usage, transcript=transcript(messages), opened=opened)
+        return Outcome(answer=talk.answer, usage=talk.usage, transcript=transcript(talk.messages), opened=opened)
+
+    async def _hold(self, talk: _Talk, situation: Situation) -> None:
+        """Speak in turns until a workbook is saved."""
+        for _ in range(self._turns):
+            reply = await self._speaker.reply(talk.messages, situation)
+            talk.usage += reply.usage
+            talk.messages.append(reply.message)
+            code = code_in(reply.text)
+            talk.answer = reply.text if code is None else code
+            trouble = await self._trouble(code, situation.task, situation.workspace)
+            if trouble is None:
+                return
+            talk.messages.append(Message(role="user", text=trouble))
 
     async def _trouble(self, code: str | None, task: Task, workspace: Path) -> str | None:
         """What the speaker has to be told; None where the workbook is saved, by its program or by itself."""

@@ -42,6 +42,17 @@ class Area:
         return (self.last_row - self.first_row + 1) * (self.last_column - self.first_column + 1)
 
 
+def around_all(areas: Sequence[Area]) -> Area:
+    """The smallest area that holds all of these, which are on one sheet."""
+    return Area(
+        sheet=areas[0].sheet,
+        first_row=min(area.first_row for area in areas),
+        last_row=max(area.last_row for area in areas),
+        first_column=min(area.first_column for area in areas),
+        last_column=max(area.last_column for area in areas),
+    )
+
+
 def read_position(position: str, answer_sheet: str, sheets: Sequence[str]) -> tuple[Area, ...]:
     """The areas of an `answer_position`.
 

@@ -11,7 +11,10 @@ ROWS, COLUMNS, LONGEST = 5, 20, 40
 
 def preview(workbook: Workbook) -> str:
     """The first rows of every sheet; formulas as they are written."""
-    return "\n\n".join(f"## Sheet: {name}{_shown(workbook.top(name, ROWS, COLUMNS))}" for name in workbook.sheets)
+    return "\n\n".join(
+        f"## Sheet: {name}" + (" (a chart)" if workbook.is_chart(name) else _shown(workbook.top(name, ROWS, COLUMNS)))
+        for name in workbook.sheets
+    )
 
 
 def _shown(top: Top) -> str:

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import anyio.to_thread
 
 from skillsv.benchmarks.spreadsheetbench.package import WorkbookTrouble
-from skillsv.benchmarks.spreadsheetbench.positions import Area, Unscoreable, read_position
+from skillsv.benchmarks.spreadsheetbench.positions import Area, Unscoreable, around_all, read_position
 from skillsv.benchmarks.spreadsheetbench.workbook import Workbook
 from skillsv.errors import VerifierFailure
 from skillsv.model.rollout import Outcome
@@ -27,7 +27,7 @@ _SECONDS = 86_400
 _KEPT = 512
 
 Compared = Mapping[tuple[str, int, int], Any]
-"""What is compared: sheet, row and column to the value as the rules see it; blank cells are left out."""
+"""What is compared: the value by sheet, row and column; blank cells are left out."""
 
 
 def compared(value: Any) -> Any:
@@ -58,13 +58,14 @@ def same(left: Any, right: Any) -> bool:
 
 
 def read_areas(workbook: Workbook, areas: Sequence[Area], *, computed: bool = True) -> Compared:
-    """The values of all areas; `computed` False leaves out formulas."""
-    return {
-        (area.sheet, row, column): value
-        for area in areas
-        for (row, column), value in workbook.values(area, computed=computed).items()
-        if value != ""
-    }
+    """The values of all areas, each sheet read once; `computed` False leaves out formulas."""
+    found = {}
+    for sheet in {area.sheet: None for area in areas}:
+        here = [area for area in areas if area.sheet == sheet]
+        for (row, column), value in workbook.values(around_all(here), computed=computed).items():
+            if value != "" and any((row, column) in area for area in here):
+                found[sheet, row, column] = value
+    return found
 
 
 @lru_cache(maxsize=_KEPT)

@@ -15,6 +15,7 @@ from string import digits
 from typing import Any, BinaryIO
 from xml.etree.ElementTree import Element, SubElement
 
+from openpyxl.formula.tokenizer import TokenizerError
 from openpyxl.styles.numbers import BUILTIN_FORMATS, is_date_format, is_timedelta_format
 from openpyxl.utils import column_index_from_string, range_boundaries
 from openpyxl.utils.datetime import MAC_EPOCH, WINDOWS_EPOCH, from_excel
@@ -86,6 +87,10 @@ class Workbook:
         """The names of its sheets, in order."""
         return tuple(self._sheets)
 
+    def is_chart(self, sheet: str) -> bool:
+        """Whether a sheet is nothing but a chart."""
+        return _CHART in self._sheets[sheet][0]
+
     def values(self, area: Area, *, computed: bool = True) -> Cells:
         """The values in an area as last computed: a formula that never was is empty, as is what a merge hides.
 
@@ -118,14 +123,13 @@ class Workbook:
                     if parser.row_counter > rows:
                         break
                 elif element.tag == _CELL and ends:
-                    self._put(cells, parser.parse_cell(_plain(element)), area)
+                    self._put(cells, _with_formula(parser, _plain(element)), area)
             return Top(cells=self._with_strings(cells), used=used)
 
     def _path(self, sheet: str) -> str:
-        kind, path = self._sheets.get(sheet, (_CHART, ""))
-        if _CHART in kind:
+        if sheet not in self._sheets or self.is_chart(sheet):
             raise WorkbookTrouble(f"it has no sheet of cells '{sheet}'")
-        return path
+        return self._sheets[sheet][1]
 
     def _parser(self, *, formulas: bool) -> WorkSheetParser:
         """What reads a cell. It is told of no date formats: for a date out of range it would warn on the console."""
@@ -217,6 +221,16 @@ class Workbook:
 def _begin_row(parser: WorkSheetParser, number: str | None) -> None:
     parser.row_counter = parser.row_counter + 1 if number is None else int(float(number))
     parser.col_counter = 0
+
+
+def _with_formula(parser: WorkSheetParser, element: Element) -> dict[str, Any]:
+    """A cell with its formula; one that is shared with other cells and cannot be read stands as it is written."""
+    try:
+        return parser.parse_cell(element)
+    except TokenizerError:
+        for formula in element.iterfind(_FORMULA):
+            formula.attrib.pop("t", None)
+        return parser.parse_cell(element)
 
 
 def _text(element: Element) -> str:
