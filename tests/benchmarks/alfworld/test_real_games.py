@@ -28,7 +28,7 @@ from skillsv.pipeline.appraise import text_of
 from skillsv.rollout import RunFolder, Stop
 from skillsv.settings import load_settings
 
-pytestmark = [pytest.mark.heavy, pytest.mark.xdist_group("alfworld")]
+pytestmark = pytest.mark.heavy
 
 SKILL = "corpus/optimized/microsoft__SkillOpt__ckpt-alfworld-gpt5.5"
 ORDERS = 4000
