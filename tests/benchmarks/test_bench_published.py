@@ -221,5 +221,6 @@ def test_a_coding_agent_does_not_see_the_answers(place, capsys):
     program.write_text("import json, sys\nprint(json.load(sys.stdin).get('target'))\n")
     words = [word if "python:" not in word else f"command:python3 {program}" for word in WORDS]
     small = ("-k", "2", "-b", "2", "--panel-a", "4", "--panel-b", "2", "--checkpoints", "1")
-    assert run(["bench", *words, *small, "--yes", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["valuation"]["anchors"]["full"]["value"] == 0.0
+    for more, score in (((), 0.0), (("--show-target",), 1.0)):
+        assert run(["bench", *words, *small, "--yes", "--json", *more]) == 0
+        assert json.loads(capsys.readouterr().out)["valuation"]["anchors"]["full"]["value"] == score

@@ -86,7 +86,8 @@ class AgentFlags:
     ] = None
     forward_env: Annotated[str | None, Parameter(help="Environment variables the agent may see (comma list).")] = None
     hide_target: Annotated[
-        bool | None, Parameter(negative=(), help="Keep the expected answer out of what the agent is sent.")
+        bool | None,
+        Parameter(negative="--show-target", help="Keep the expected answer out of what the agent is sent, or not."),
     ] = None
     timeout: Annotated[float | None, Parameter(help="Seconds one rollout may take [600].")] = None
     base_url: Annotated[
