@@ -167,11 +167,12 @@ def _convert(table: dict[str, Any], *, where: str | None) -> Settings:
             where=where,
             hint="Say 'delete' for the net effect, or 'delete,pad' to split it into content and cost.",
         )
-    _check_engine(settings.engine, where)
+    check_engine(settings.engine, where)
     return settings
 
 
-def _check_engine(engine: str, where: str | None) -> None:
+def check_engine(engine: str, where: str | None = None) -> None:
+    """Raises SettingsError where there is no such engine."""
     kind, colon, address = engine.partition(":")
     if (kind, colon) not in {("local", ""), ("ray", ""), ("ray", ":")} or (colon and not address.strip()):
         raise SettingsError(

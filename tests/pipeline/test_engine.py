@@ -12,6 +12,7 @@ from skillsv.errors import SettingsError
 from skillsv.pipeline import engine as module
 from skillsv.pipeline.engine import cluster_options, make_engine, make_on_node, portable
 from skillsv.pipeline.prepare import ValuationJob, agent_options
+from skillsv.pipeline.reopen import Again, _limits
 from skillsv.rollout import LocalEngine
 from skillsv.settings import Settings, load_settings
 
@@ -94,3 +95,9 @@ def test_a_file_beside_the_skill_cannot_send_rollouts_elsewhere(tmp_path):
     (tmp_path / "skillsv.toml").write_text('engine = "ray:evil:6379"\n')
     with pytest.raises(SettingsError, match="--engine"):
         load_settings(tmp_path / "skill", {})
+
+
+def test_a_later_command_runs_where_the_run_did_unless_told_otherwise():
+    recorded = Settings(engine="ray:h:1", slots_per_node=3)
+    assert _limits(recorded, Again()).engine == "ray:h:1"
+    assert _limits(recorded, Again(engine="local")).engine == "local"

@@ -30,6 +30,9 @@ class SpendFlags:
     agent: Annotated[str | None, Parameter(help="Another agent than the one the run recorded.")] = None
     judge: Annotated[str | None, Parameter(help="Agent that grades prose and ranks units.")] = None
     jobs: Annotated[int | None, Parameter(name=["--jobs", "-j"], help="Rollouts at once.")] = None
+    engine: Annotated[
+        str | None, Parameter(help="Where rollouts run: local, ray, or ray:HOST:PORT [as the run recorded].")
+    ] = None
     max_rollouts: Annotated[int | None, Parameter(help="Stop after this many new rollouts.")] = None
     budget_usd: Annotated[float | None, Parameter(help="Stop after spending this much.")] = None
     yes: Annotated[bool, Parameter(name=["--yes", "-y"], negative=(), help="Spend without asking.")] = False
@@ -39,16 +42,20 @@ class SpendFlags:
         """The pipeline's part of these flags."""
         from skillsv.benchmarks.table import kit_of
         from skillsv.pipeline import Again
+        from skillsv.settings import check_engine
 
         for name in ("jobs", "max_rollouts", "budget_usd"):
             value = getattr(self, name)
             if value is not None and value <= 0:
                 raise SettingsError(f"--{name.replace('_', '-')} {value} leaves nothing to run.", hint="Give more.")
+        if self.engine is not None:
+            check_engine(self.engine)
         return Again(
             tasks=self.tasks,
             agent=self.agent,
             judge=self.judge,
             jobs=self.jobs,
+            engine=self.engine,
             max_rollouts=self.max_rollouts,
             budget_usd=self.budget_usd,
             kits=kit_of,

@@ -39,6 +39,7 @@ class Again:
     agent: str | None = None
     judge: str | None = None
     jobs: int | None = None
+    engine: str | None = None
     max_rollouts: int | None = None
     budget_usd: float | None = None
     kits: Callable[[str, str], Kit] = own_files_only
@@ -93,6 +94,7 @@ def _limits(settings: Settings, again: Again) -> Settings:
     return replace(
         settings,
         jobs=again.jobs or settings.jobs,
+        engine=again.engine or settings.engine,
         judge=again.judge or settings.judge,
         max_rollouts=again.max_rollouts,
         budget_usd=again.budget_usd,
