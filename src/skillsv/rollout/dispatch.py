@@ -191,21 +191,14 @@ class Dispatcher:
         if self.halted is not None:
             self._abandon(flight)
             return True
-        options = self._options
-        wait = backoff(
-            flight.key,
-            max(1, flight.attempt),
-            failure,
-            base=options.backoff,
-            cap=options.longest_wait,
-            seed=options.seed,
-        )
+        options, attempt = self._options, max(1, flight.attempt)
+        wait = backoff(flight.key, attempt, failure, base=options.backoff, cap=options.longest_wait, seed=options.seed)
         if failure.kind in SLOWING:
             self._slow_down(flight, failure)
         self._listener(
             RolloutRetried(
                 task=flight.request.task,
-                attempt=flight.attempt,
+                attempt=attempt,
                 kind=failure.kind,
                 message=failure.message,
                 wait=wait,
