@@ -50,6 +50,8 @@ def test_nothing_is_learnt_from_nothing():
 def tasks(data):
     shop = {"Shop": {"A1": "fruit"}}
     data.add("9-9", "B2:B3,Stock!A1", "", {**shop, "Stock": {"A1": "old"}}, {**shop, "Stock": {}})
+    kept = {"Stock": {"B2": "kept"}}
+    data.add("10-1", "B2,Stock!B2", "", {**shop, **kept}, {"Shop": {"A1": "fruit", "B2": "pear"}, **kept})
     return {task.id: task for task in load(Source(data=data.folder)).tasks}
 
 
@@ -60,6 +62,7 @@ NEEDS = {
     "31-5": {"values", "position", "blanks"},
     "303": {"values", "position", "all-rows"},
     "9-9": {"position", "sheet", "blanks"},
+    "10-1": {"values", "position"},  # what is put on the wrong sheet is right there already
 }
 
 
