@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -159,6 +161,12 @@ def test_links_do_not_lead_out_of_the_data(data, tmp_path):
 def test_the_papers_numbers():
     assert dict(BENCHMARK.paper.tasks) == {"train": 80, "val": 40, "test": 280}
     assert (BENCHMARK.paper.panel_a, BENCHMARK.paper.panel_b, BENCHMARK.paper.turns) == (80, 140, 30)
+
+
+def test_without_openpyxl_it_says_what_to_install():
+    code = "import sys; sys.modules['openpyxl'] = None; import skillsv.benchmarks.spreadsheetbench"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert said.stderr.endswith("need the package openpyxl. Install it: pip install 'skillsv[spreadsheet]'.\n")
 
 
 def test_the_published_splits_load(shared):

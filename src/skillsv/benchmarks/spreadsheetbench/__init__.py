@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from skillsv.errors import SettingsError
 
 if find_spec("openpyxl") is None:
-    raise SettingsError("workbooks need openpyxl.", hint="Install it with: pip install 'skillsv[spreadsheet]'.")
+    raise SettingsError("Workbooks need the package openpyxl.", hint="Install it: pip install 'skillsv[spreadsheet]'.")
 
 from skillsv.benchmarks.benchmark import Benchmark
 from skillsv.benchmarks.spreadsheetbench.agent import around
