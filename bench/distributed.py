@@ -24,7 +24,8 @@ import anyio
 
 from bench.rollout import Compare, InstantAgent, chains, render
 from bench.rollout import run as run_locally
-from skillsv.model.rollout import Rollout
+from skillsv.model.coalition import Operator
+from skillsv.model.rollout import Request, Rollout
 from skillsv.model.task import Task
 from skillsv.pipeline import ValuationJob, prepare
 from skillsv.rollout import Ledger, RunFolder, Runner, RunnerOptions, Stop
@@ -41,17 +42,25 @@ def recipe(seconds: float):
     return InstantAgent(seconds), Compare()
 
 
-async def through(engine, folder: Path, *, count: int, n: int, jobs: int, slots: int):
-    """Rollouts, driver CPU seconds and wall seconds of chains on an engine that has so many slots ready."""
+def at_once(count: int):
+    """A policy that wants so many rollouts and waits for all: what is measured then is the engine, not the policy."""
+    yield tuple(
+        Request(coalition=frozenset({f"u{number}"}), operator=Operator.DELETE, task=f"t{number % TASKS}")
+        for number in range(count)
+    )
+
+
+async def through(engine, folder: Path, policies, *, slots: int):
+    """Rollouts, driver CPU seconds and wall seconds of policies on an engine that has so many slots ready."""
     panel = {f"t{task}": Task(id=f"t{task}", input="", digest=f"d{task}") for task in range(TASKS)}
     with Ledger.open(folder / "ledger.sqlite") as ledger:
         async with engine:
             while (engine.slots or 0) < slots:  # noqa: ASYNC110 - nodes join one by one
                 await anyio.sleep(0.05)
-            options = RunnerOptions(jobs=jobs)
+            options = RunnerOptions(jobs=slots)
             runner = Runner(engine, ledger, render, panel, InstantAgent.fingerprint, options, lambda _event: None)
             cpu, wall = time.process_time(), time.perf_counter()
-            await runner.run_policies(chains(count, n, TASKS))
+            await runner.run_policies(policies)
             return runner.spending.spent, time.process_time() - cpu, time.perf_counter() - wall
 
 
@@ -66,20 +75,19 @@ def on_a_cluster(folder: Path, *, quick: bool) -> list[tuple[str, float, str]]:
     began = time.perf_counter()
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 8, "include_dashboard": False})
 
-    def measured(name: str, seconds: float, *, nodes: int, count: int, n: int):
+    def measured(name: str, seconds: float, policies, *, nodes: int):
         options = ClusterOptions(address=cluster.address, slots_per_node=8)
         engine = RayEngine(partial(recipe, seconds), InstantAgent.fingerprint, options)
-        run = partial(through, engine, folder / name, count=count, n=n, jobs=8 * nodes, slots=8 * nodes)
-        return anyio.run(run)
+        return anyio.run(partial(through, engine, folder / name, policies, slots=8 * nodes))
 
-    nap, count = 0.25, 6 if quick else 20
+    nap, count = 1.0, 48 if quick else 480
     try:
-        spent, cpu, wall = measured("instant", 0.0, nodes=1, count=2 if quick else 8, n=30)
-        one, _, alone = measured("one", nap, nodes=1, count=count, n=3)
+        spent, cpu, wall = measured("instant", 0.0, chains(2 if quick else 8, 30, TASKS), nodes=1)
+        one, _, alone = measured("one", nap, [at_once(count)], nodes=1)
         for _ in range(2):
             cluster.add_node(num_cpus=8)
         start = time.perf_counter() - began - wall - alone
-        three, _, together = measured("three", nap, nodes=3, count=count, n=3)
+        three, _, together = measured("three", nap, [at_once(count)], nodes=3)
     finally:
         cluster.shutdown()
     assert one == three

@@ -88,4 +88,5 @@ async def _fetch(ref: Any) -> Any:
 
 
 def _different(what: str) -> SettingsError:
-    return SettingsError(what, hint="Every node needs the same skillsv, and the agent's files at the same place.")
+    hint = "Every node needs the same skillsv, the agent's files at the same place, and variables by --forward-env."
+    return SettingsError(what, hint=hint)
