@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import anyio
+import numpy as np
 import pytest
 
+from skillsv.benchmarks.table import kit_of
 from skillsv.model.coalition import Operator, RenderedFile, Rendering
+from skillsv.order import exact_values
+from skillsv.pipeline import ValuationJob, appraise, prepare, roll_out
+from skillsv.render import Renderer
+from skillsv.rollout import RunFolder, Stop
+from skillsv.settings import load_settings
 
 
 @pytest.fixture
@@ -35,3 +43,29 @@ def provider(monkeypatch):
     fake = FakeProvider()
     yield fake
     fake.close()
+
+
+@pytest.fixture
+def known_game(tmp_path):
+    """Values a skill with a benchmark's rule-following agent, and computes its true values from lessons and needs."""
+
+    def play(name, data, skill, flags, *, split, competences, needs):
+        (tmp_path / "SKILL.md").write_text(skill)
+        settings = load_settings(tmp_path, {"method": "chain", "tolerance": "off", **flags})
+        kit = kit_of(name, split)
+        job = ValuationJob(
+            skill=tmp_path / "SKILL.md", tasks=data, agent="rules", settings=settings, folder=tmp_path, kit=kit
+        )
+        prepared = prepare(job)
+        rolled = anyio.run(lambda: roll_out(prepared, RunFolder(tmp_path / "run"), lambda _event: None, Stop()))
+        estimate = appraise(prepared.compiled, settings, "rules", rolled).estimate
+        renderer = Renderer(prepared.compiled)
+        wanted = [needs(task) for task in prepared.panel_a.tasks]
+
+        def game(coalition):
+            has = competences(renderer.render(coalition, Operator.DELETE).text)
+            return np.mean([need <= has for need in wanted])
+
+        return estimate, exact_values(prepared.compiled, game)
+
+    return play

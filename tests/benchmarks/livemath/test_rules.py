@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import anyio
-import numpy as np
 import pytest
 
 from skillsv.benchmarks.benchmark import Source
 from skillsv.benchmarks.livemath import BENCHMARK
 from skillsv.benchmarks.livemath.load import load
 from skillsv.benchmarks.livemath.rules import HABITS, competences, needs
-from skillsv.benchmarks.table import kit_of
-from skillsv.model.coalition import Operator
-from skillsv.order import exact_values
-from skillsv.pipeline import ValuationJob, appraise, prepare, roll_out
-from skillsv.render import Renderer
-from skillsv.rollout import RunFolder, Stop
-from skillsv.settings import load_settings
 
 LESSONS = {
     "stronger-option": "An option that speaks of a stronger result is to be taken.",
@@ -65,28 +57,9 @@ def test_the_verifier_agrees_with_the_known_game(data, rendering, tmp_path):
 SKILL = "# Knots\n\n" + "\n".join(f"- {lesson}" for lesson in (*LESSONS.values(), "Drink tea.")) + "\n"
 
 
-def test_the_estimate_finds_the_known_game(data, tmp_path):
-    (tmp_path / "SKILL.md").write_text(SKILL)
-    flags = {"orders": 48, "window": 4, "tolerance": "off", "method": "chain", "panel_a": 8, "panel_b": 0}
-    job = ValuationJob(
-        skill=tmp_path / "SKILL.md",
-        tasks=data,
-        agent="rules",
-        settings=load_settings(tmp_path, flags),
-        folder=tmp_path,
-        kit=kit_of("livemath", "all"),
-    )
-    prepared = prepare(job)
-    rolled = anyio.run(lambda: roll_out(prepared, RunFolder(tmp_path / "run"), lambda _event: None, Stop()))
-    estimate = appraise(prepared.compiled, prepared.job.settings, "rules", rolled).estimate
-    renderer = Renderer(prepared.compiled)
-    tasks = prepared.panel_a.tasks
-
-    def game(coalition):
-        text = renderer.render(coalition, Operator.DELETE).text
-        return np.mean([needs(task) <= competences(text) for task in tasks])
-
-    truth = exact_values(prepared.compiled, game)
+def test_the_estimate_finds_the_known_game(data, known_game):
+    flags = {"orders": 48, "window": 4, "panel_a": 8, "panel_b": 0}
+    estimate, truth = known_game("livemath", data, SKILL, flags, split="all", competences=competences, needs=needs)
     assert estimate.anchors.full.value == 1.0
     assert 0.9 <= estimate.closure.ratio <= 1.1
     for unit in estimate.units:

@@ -6,21 +6,13 @@ from decimal import Decimal
 from itertools import combinations
 
 import anyio
-import numpy as np
 import pytest
 
 from skillsv.benchmarks.officeqa import BENCHMARK
 from skillsv.benchmarks.officeqa.investigate import understood
 from skillsv.benchmarks.officeqa.rules import HABITS, OUT_OF_REACH, competences, needs
 from skillsv.benchmarks.officeqa.tables import figures_above, scale_of
-from skillsv.benchmarks.table import kit_of
-from skillsv.model.coalition import Operator
-from skillsv.order import exact_values
-from skillsv.pipeline import ValuationJob, appraise, prepare, roll_out
-from skillsv.render import Renderer
-from skillsv.rollout import RunFolder, Stop
 from skillsv.sandbox import fresh_workspace
-from skillsv.settings import load_settings
 
 LESSONS = {
     "search": "Search for the row's name.",
@@ -128,28 +120,9 @@ def test_a_row_is_read_with_its_header_and_title():
 SKILL = "# Bulletins\n\n" + "\n".join(f"- {lesson}" for lesson in (*LESSONS.values(), "Drink tea.")) + "\n"
 
 
-def test_the_estimate_finds_the_known_game_under_both_operators(data, tmp_path):
-    (tmp_path / "SKILL.md").write_text(SKILL)
-    flags = {"orders": 12, "window": 9, "tolerance": "off", "method": "chain", "panel_a": 9, "panel_b": 0}
-    job = ValuationJob(
-        skill=tmp_path / "SKILL.md",
-        tasks=data,
-        agent="rules",
-        settings=load_settings(tmp_path, {**flags, "operators": "delete,pad"}),
-        folder=tmp_path,
-        kit=kit_of("officeqa", "test"),
-    )
-    prepared = prepare(job)
-    rolled = anyio.run(lambda: roll_out(prepared, RunFolder(tmp_path / "run"), lambda _event: None, Stop()))
-    estimate = appraise(prepared.compiled, prepared.job.settings, "rules", rolled).estimate
-    renderer = Renderer(prepared.compiled)
-    known = [needs(task) for task in prepared.panel_a.tasks]
-
-    def game(coalition):
-        has = competences(renderer.render(coalition, Operator.DELETE).text)
-        return np.mean([wanted <= has for wanted in known])
-
-    truth = exact_values(prepared.compiled, game)
+def test_the_estimate_finds_the_known_game_under_both_operators(data, known_game):
+    flags = {"orders": 12, "window": 9, "panel_a": 9, "panel_b": 0, "operators": "delete,pad"}
+    estimate, truth = known_game("officeqa", data, SKILL, flags, split="test", competences=competences, needs=needs)
     assert estimate.anchors.full.value == 1.0
     assert 0.9 <= estimate.closure.ratio <= 1.1
     for unit in estimate.units:

@@ -6,7 +6,6 @@ from itertools import combinations
 
 import anyio
 import msgspec
-import numpy as np
 import pytest
 
 from skillsv.benchmarks.benchmark import Source
@@ -16,15 +15,8 @@ from skillsv.benchmarks.spreadsheetbench.load import load
 from skillsv.benchmarks.spreadsheetbench.prompt import INPUT
 from skillsv.benchmarks.spreadsheetbench.rules import FACTS, LESSONS, competences, facts, needs, program
 from skillsv.benchmarks.spreadsheetbench.verify import OUTPUT, gold_of, matches
-from skillsv.benchmarks.table import kit_of
-from skillsv.model.coalition import Operator
-from skillsv.order import exact_values
-from skillsv.pipeline import ValuationJob, appraise, prepare, roll_out
-from skillsv.render import Renderer
-from skillsv.rollout import RunFolder, Stop
 from skillsv.sandbox import fresh_workspace
 from skillsv.sandbox.bubblewrap import sandbox_trouble
-from skillsv.settings import load_settings
 
 TAUGHT = {
     "values": "Write literal values.",
@@ -133,28 +125,11 @@ description: How to change workbooks.
 
 
 @pytest.mark.heavy
-def test_the_estimate_finds_the_known_game(data, sandbox, tmp_path):
-    (tmp_path / "SKILL.md").write_text(SKILL)
-    flags = {"method": "chain", "orders": 12, "window": 4, "tolerance": 0.0, "panel_a": 4, "panel_b": 1, "jobs": 2}
-    job = ValuationJob(
-        skill=tmp_path / "SKILL.md",
-        tasks=data.folder,
-        agent="rules",
-        settings=load_settings(tmp_path, flags),
-        folder=tmp_path,
-        kit=kit_of("spreadsheetbench", "all"),
+def test_the_estimate_finds_the_known_game(data, sandbox, known_game):
+    flags = {"orders": 12, "window": 4, "tolerance": 0.0, "panel_a": 4, "panel_b": 1, "jobs": 2}
+    estimate, truth = known_game(
+        "spreadsheetbench", data.folder, SKILL, flags, split="all", competences=competences, needs=needs
     )
-    prepared = prepare(job)
-    rolled = anyio.run(lambda: roll_out(prepared, RunFolder(tmp_path / "run"), lambda _event: None, Stop()))
-    estimate = appraise(prepared.compiled, prepared.job.settings, "rules", rolled).estimate
-    renderer = Renderer(prepared.compiled)
-    wanted = [needs(task) for task in prepared.panel_a.tasks]
-
-    def game(coalition):
-        learned = competences(renderer.render(coalition, Operator.DELETE).text)
-        return np.mean([need <= learned for need in wanted])
-
-    truth = exact_values(prepared.compiled, game)
     assert estimate.anchors.full.value == pytest.approx(sum(truth.values()))
     assert estimate.anchors.full.value > 0
     assert 0.9 <= estimate.closure.ratio <= 1.1

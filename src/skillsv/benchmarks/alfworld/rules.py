@@ -5,19 +5,17 @@ Nothing is decided here: the real games do. What a task needs is found by playin
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from pathlib import Path
 
 from skillsv.benchmarks.alfworld.games import Games
 from skillsv.benchmarks.alfworld.known import Choose, ScriptedPlayer, play
 from skillsv.benchmarks.alfworld.policy import COMPETENCES, Housekeeper, read_goal
 from skillsv.benchmarks.alfworld.prompt import read_action
+from skillsv.benchmarks.lessons import learned, lessons
 from skillsv.model.task import Task
 
-LESSONS: Mapping[str, re.Pattern[str]] = {
-    name: re.compile(words, re.IGNORECASE)
-    for name, words in {
+LESSONS = lessons(
+    {
         "format": r"<action>",
         "search": r"\bsearch (each|every)\b",
         "open": r"\bopen closed\b",
@@ -29,14 +27,14 @@ LESSONS: Mapping[str, re.Pattern[str]] = {
         "lamp": r"\bfind (the )?desklamp\b",
         "count": r"\bcount of how many objects\b",
         "admissible": r"\bdo not invent actions\b",
-    }.items()
-}
+    }
+)
 """What the agent can learn, and the words by which it recognises the lesson."""
 
 
 def competences(text: str) -> frozenset[str]:
     """What a rendered skill teaches."""
-    return frozenset(name for name, words in LESSONS.items() if words.search(text))
+    return learned(LESSONS, text)
 
 
 async def needs(task: Task, games: Games) -> frozenset[str]:

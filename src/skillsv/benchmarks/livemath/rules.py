@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from skillsv.benchmarks.lessons import learned, lessons
 from skillsv.benchmarks.livemath.known import tagged
 from skillsv.benchmarks.scripted import Scripted
 from skillsv.model.task import Task
 
-HABITS: Mapping[str, re.Pattern[str]] = {
-    name: re.compile(words, re.IGNORECASE)
-    for name, words in {
+HABITS = lessons(
+    {
         "stronger-option": r"\bstronger results?\b|\bmeta-?options?\b",
         "ranking": r"\bstrongest\b|\brank (them|the|all)\b|\blogical strength\b",
         "completeness": r"\bclassif(ication|y)|\bcharacteri[sz]ation",
@@ -25,8 +25,8 @@ HABITS: Mapping[str, re.Pattern[str]] = {
         "estimates": r"\bconstants?\b|\bexponents?\b|\binequalit(y|ies)\b",
         "quantifiers": r"\bquantifiers?\b",
         "hypotheses": r"\bhypothes[ie]s\b|\bassumptions?\b",
-    }.items()
-}
+    }
+)
 """What the agent can learn, and the words by which it recognises the lesson."""
 
 _KINDS: Mapping[str, re.Pattern[str]] = {
@@ -43,7 +43,7 @@ _KINDS: Mapping[str, re.Pattern[str]] = {
 
 def competences(text: str) -> frozenset[str]:
     """The habits that a rendered skill teaches."""
-    return frozenset(name for name, words in HABITS.items() if words.search(text))
+    return learned(HABITS, text)
 
 
 def needs(task: Task) -> frozenset[str]:

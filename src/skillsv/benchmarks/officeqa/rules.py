@@ -6,9 +6,9 @@ what a skill is worth. With no skill it does not even search.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from skillsv.benchmarks.lessons import learned, lessons
 from skillsv.benchmarks.officeqa.agent import Researcher
 from skillsv.benchmarks.officeqa.investigate import investigate
 from skillsv.benchmarks.officeqa.paper import PAPER
@@ -18,17 +18,16 @@ from skillsv.benchmarks.speakers import Message, Reply, Situation, Tool
 from skillsv.model.rollout import Usage
 from skillsv.model.task import Task
 
-HABITS: Mapping[str, re.Pattern[str]] = {
-    name: re.compile(words, re.IGNORECASE)
-    for name, words in {
+HABITS = lessons(
+    {
         "search": r"\bsearch terms?\b|\bsearch (for|the)\b|\bgrep\b|\bliteral\b",
         "columns": r"\bcolumn headers?\b|\bheaded\b",
         "basis": r"\bfiscal\b",
         "units": r"\bunits?\b|\bconvert",
         "change": r"\bpercent(age)? change\b|\bchange from\b|\bgrowth",
         "all-documents": r"\b(adjacent|other|later|every|all|both|second) (issues?|documents?|files?)\b",
-    }.items()
-}
+    }
+)
 """What the agent can learn, and the words by which it recognises the lesson."""
 
 OUT_OF_REACH = "out-of-reach"
@@ -37,7 +36,7 @@ OUT_OF_REACH = "out-of-reach"
 
 def competences(text: str) -> frozenset[str]:
     """The habits that a rendered skill teaches."""
-    return frozenset(name for name, words in HABITS.items() if words.search(text))
+    return learned(HABITS, text)
 
 
 def needs(task: Task) -> frozenset[str]:

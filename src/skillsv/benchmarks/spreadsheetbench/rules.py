@@ -7,7 +7,6 @@ model's, and the verifier sees only the workbook that it saved.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
@@ -17,6 +16,7 @@ from typing import Any
 import anyio.to_thread
 import msgspec
 
+from skillsv.benchmarks.lessons import learned, lessons
 from skillsv.benchmarks.speakers import Message, Reply, Situation, Tool
 from skillsv.benchmarks.spreadsheetbench.agent import Programmer
 from skillsv.benchmarks.spreadsheetbench.libraries import libraries
@@ -31,9 +31,8 @@ from skillsv.model.task import Task
 from skillsv.sandbox.bubblewrap import SANDBOX_LIMITS, sandbox_trouble
 from skillsv.sandbox.workspace import disk_trouble
 
-LESSONS: Mapping[str, re.Pattern[str]] = {
-    name: re.compile(words, re.IGNORECASE)
-    for name, words in {
+LESSONS = lessons(
+    {
         "values": r"\b(literal|computed|static) (final )?values?\b|\bvalues?,? (not|instead of|rather than) formula",
         "sheet": r"\b(right|correct|target|destination|named|requested) (work)?sheet\b|\blist (the )?sheets\b",
         "position": r"\b(target|destination|requested|answer) (cells?|columns?|position|range)\b",
@@ -41,8 +40,8 @@ LESSONS: Mapping[str, re.Pattern[str]] = {
         "numbers": r"\bnumeric outputs? numeric\b|\bnumbers? as (a )?numbers?\b|\bnumber[_ ]format\b",
         "dates": r"\breal (python )?`?(dates?|times?|datetimes?)\b|\bdates? as (a )?dates?\b|\bdate objects?\b",
         "blanks": r"\bblanks? as (an )?empty\b|\bempty cells?\b|\bleave (it|them|cells) (blank|empty)\b",
-    }.items()
-}
+    }
+)
 """What the agent can learn, and the words by which it recognises the lesson."""
 
 FACTS = "facts.json"
@@ -106,7 +105,7 @@ _SHOWS: Mapping[str, Callable[[_Case], bool]] = {
 
 def competences(text: str) -> frozenset[str]:
     """The lessons that a rendered skill teaches."""
-    return frozenset(name for name, words in LESSONS.items() if words.search(text))
+    return learned(LESSONS, text)
 
 
 def needs(task: Task) -> frozenset[str]:
