@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip("ray", reason="needs the extra `ray`")
 
 import cluster_world
+import ray
 from cluster_world import begun, log_lines, logging_recipe, run_here, runner_on, walks
 from worlds import ToyAgent, render, tasks
 
@@ -108,9 +109,12 @@ def test_files_arrive_as_they_were_and_keys_only_by_name(cluster, tmp_path, monk
             cluster_world.telling, "telling/1", ClusterOptions(address=cluster.address, forward_env=("TOY_KEY",))
         )
         async with engine:
-            return await engine.run(job(files=(large,), task=task))
+            rollout = await engine.run(job(files=(large,), task=task))
+            return rollout, f"{ray._private.state.actors()} {ray.timeline()} {ray.nodes()}"
 
-    rollout = anyio.run(go)
+    rollout, described = anyio.run(go)
+    assert "NodeWorker" in described
+    assert key not in described
     assert rollout.failure is None
     assert json.loads(rollout.answer) == {
         "key": key,

@@ -77,7 +77,9 @@ async def _knock(address: str) -> None:
             answer = await _greeted(host.strip("[]"), int(port))
     except TimeoutError:
         raise _no_answer(address, f"nothing for {KNOCK_SECONDS:g} s") from None
-    except (OSError, ValueError, OverflowError, anyio.EndOfStream, anyio.BrokenResourceError) as error:
+    except (anyio.EndOfStream, anyio.BrokenResourceError):
+        raise _no_answer(address, "whoever listens there hung up") from None
+    except (OSError, ValueError, OverflowError) as error:
         raise _no_answer(address, describe(error)) from error
     if answer is not None and answer[3:4] != bytes((SETTINGS_FRAME,)):
         raise _no_answer(address, "something else listens there")
