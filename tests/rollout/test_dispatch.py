@@ -10,7 +10,7 @@ from worlds import TRIGGER, ToyAgent, ToyVerifier, World, no_workspace, plan
 from skillsv.errors import Unavailable
 from skillsv.model.events import RolloutRetried
 from skillsv.model.rollout import FailureKind, Rollout, RolloutFailure
-from skillsv.rollout.dispatch import FORGIVEN_LOSSES
+from skillsv.rollout.dispatch import FORGIVEN_LOSSES, SUSPECT_LOSSES
 from skillsv.rollout.engine import LocalEngine
 from skillsv.rollout.options import RunnerOptions
 from skillsv.rollout.walk import chain_walk
@@ -22,12 +22,14 @@ class Losing(LocalEngine):
 
     times: int
     runs: Counter = field(default_factory=Counter)
+    apart: Counter = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         super().__init__(ToyAgent(), ToyVerifier(), workspace=no_workspace)
 
     async def run(self, job):
         self.runs[job.key] += 1
+        self.apart[job.key] += job.alone
         if self.runs[job.key] <= self.times:
             failure = RolloutFailure(kind=FailureKind.CONNECTION, message="the node is gone", lost=True)
             return Rollout(key=job.key, task_id=job.task.id, score=None, failure=failure)
@@ -44,6 +46,7 @@ def test_a_lost_rollout_runs_again_without_counting_as_an_attempt(tmp_path):
     world = World(tmp_path / "lossy", options=RunnerOptions(attempts=1), engine=engine)
     assert world.run(chains()) == expected
     assert set(engine.runs.values()) == {FORGIVEN_LOSSES + 1}
+    assert set(engine.apart.values()) == {FORGIVEN_LOSSES + 1 - SUSPECT_LOSSES}, "kept apart after the second loss"
     assert world.last.spending.spent == len(engine.runs)
     assert {event.kind for event in world.events if isinstance(event, RolloutRetried)} == {FailureKind.CONNECTION}
 

@@ -26,8 +26,11 @@ from skillsv.rollout.options import RunnerOptions, Timing
 from skillsv.rollout.pace import SLOWING, Pace, backoff
 from skillsv.rollout.tally import Tally
 
-FORGIVEN_LOSSES = 10
+FORGIVEN_LOSSES = 5
 """How often the machine under a rollout may die before that counts against the rollout: it may be what kills it."""
+
+SUSPECT_LOSSES = 2
+"""After so many losses a rollout is kept apart from others, so that what kills its machine loses nothing but itself."""
 
 
 @dataclass(slots=True, eq=False)
@@ -47,6 +50,11 @@ class Flight:
     rollout: Rollout | None = None
     abandoned: bool = False
     done: anyio.Event = field(default_factory=anyio.Event)
+
+    @property
+    def suspect(self) -> bool:
+        """Whether it may be what kills its machines."""
+        return self.losses >= SUSPECT_LOSSES
 
     def __lt__(self, other: Flight) -> bool:
         return self.rank < other.rank

@@ -38,12 +38,16 @@ OpenWorkspace = Callable[[Task], AbstractAsyncContextManager[Path]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One rollout to execute: everything an engine needs, on this machine or another. `timeout` in seconds."""
+    """One rollout to execute: everything an engine needs, on this machine or another. `timeout` in seconds.
+
+    `alone`: what ran it has died more than once; it may be the cause, and should not take others with it.
+    """
 
     key: RolloutKey
     skill: Rendering
     task: Task
     timeout: float | None = None
+    alone: bool = False
 
 
 class Engine(Protocol):

@@ -224,6 +224,7 @@ class Runner:
             skill=self._render(request.coalition, request.operator),
             task=self._task(request),
             timeout=self._options.timeout,
+            alone=flight.suspect,
         )
 
 

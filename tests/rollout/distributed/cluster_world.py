@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -36,6 +37,18 @@ class LoggingAgent(ToyAgent):
         return outcome
 
 
+class PoisonedAgent(LoggingAgent):
+    """Kills its own process on the first task, while its neighbours are at work."""
+
+    async def run(self, skill, task, replicate, workspace):
+        if task.id == "t0":
+            self.seconds = 0.4
+        outcome = await super().run(skill, task, replicate, workspace)
+        if task.id == "t0":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return outcome
+
+
 class TellingAgent:
     """Answers with what it sees: forwarded variables, the files of the task and of the skill. It also prints them."""
 
@@ -60,6 +73,10 @@ class Content:
 
 def logging(log: Path, seconds: float):
     return LoggingAgent(log, seconds), ToyVerifier()
+
+
+def poisoned(log: Path):
+    return PoisonedAgent(log, 1.5), ToyVerifier()
 
 
 def telling():
@@ -101,7 +118,7 @@ def walks(chains: int):
     return [chain_walk(plan(N, B, index=index, rotate=index, tolerance=0.05), "m") for index in range(chains)]
 
 
-def runner_on(engine, ledger: Ledger, *, jobs: int, hear=lambda event: None, stop=None) -> Runner:
+def runner_on(engine, ledger: Ledger, *, jobs: int, hear=lambda event: None, attempts: int = 5) -> Runner:
     everything = frozenset(units(N))
     return Runner(
         engine,
@@ -109,9 +126,8 @@ def runner_on(engine, ledger: Ledger, *, jobs: int, hear=lambda event: None, sto
         lambda coalition, operator: render(coalition, operator, everything),
         tasks(B),
         ToyAgent.fingerprint,
-        RunnerOptions(jobs=jobs, backoff=0.05),
+        RunnerOptions(jobs=jobs, backoff=0.05, attempts=attempts),
         hear,
-        stop=stop,
     )
 
 

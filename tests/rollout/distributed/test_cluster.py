@@ -22,9 +22,10 @@ from worlds import ToyAgent, render, tasks
 from skillsv.errors import SettingsError, Unavailable
 from skillsv.model.coalition import RenderedFile
 from skillsv.model.events import RolloutFinished
-from skillsv.model.rollout import FailureKind, RolloutKey
+from skillsv.model.rollout import FailureKind, Request, RolloutKey
 from skillsv.model.task import Task
 from skillsv.rollout import Job, Ledger
+from skillsv.rollout.dispatch import FORGIVEN_LOSSES, SUSPECT_LOSSES
 from skillsv.rollout.distributed.engine import RayEngine
 from skillsv.rollout.distributed.options import ClusterOptions
 from skillsv.rollout.distributed.parcels import INLINE_BYTES
@@ -331,3 +332,26 @@ def test_only_nodes_with_the_resources_are_used_and_only_as_far_as_they_reach(cl
 
     assert anyio.run(go) == (3, [node.node_id])
     cluster.remove_node(node)
+
+
+def test_a_rollout_that_kills_its_worker_is_set_apart_and_its_neighbours_finish(cluster, tmp_path):
+    node, log = cluster.add_node(num_cpus=1, resources={"box": 4}), tmp_path / "log"
+
+    def all_tasks():
+        asked = [Request(coalition=frozenset({"m"}), operator="delete", task=f"t{index}") for index in range(4)]
+        answers = yield tuple(asked)
+        return [answers[request] is not None for request in asked]
+
+    async def go():
+        options = ClusterOptions(address=cluster.address, resources={"box": 1}, slots_per_node=4)
+        engine = RayEngine(partial(cluster_world.poisoned, log), ToyAgent.fingerprint, options)
+        with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+            async with engine:
+                runner = runner_on(engine, ledger, jobs=4, attempts=1)
+                return await runner.run_policies([all_tasks()])
+
+    assert anyio.run(go) == [[False, True, True, True]]
+    cluster.remove_node(node)
+    times = {key.rpartition(" ")[2]: count for key, count in begun(log).items()}
+    assert times.pop("digest-0") == FORGIVEN_LOSSES + 1
+    assert max(times.values()) <= SUSPECT_LOSSES + 1

@@ -97,6 +97,31 @@ def test_a_node_that_leaves_cancels_what_it_ran():
     anyio.run(go)
 
 
+def test_a_rollout_apart_outlives_the_nodes_worker_but_not_the_node():
+    async def go():
+        fake = Fake(node("a"))
+        async with roster(fake) as (made, look, clock, _):
+            post = await made.free_post()
+            with anyio.CancelScope() as scope:
+                post.apart.add(scope)
+                assert post.free == 1
+                made.retire(post)
+                await anyio.wait_all_tasks_blocked()
+                post.apart.discard(scope)
+            assert not scope.cancelled_caught
+            clock.now += 1
+            await look()
+            post = await made.free_post()
+            with anyio.CancelScope() as scope:
+                post.apart.add(scope)
+                fake.alive = []
+                await look()
+                await anyio.sleep_forever()
+            assert scope.cancelled_caught
+
+    anyio.run(go)
+
+
 def test_work_goes_where_there_is_most_room_and_waits_where_there_is_none():
     async def go():
         async with roster(Fake(node("a", CPU=1.0), node("b", CPU=2.0))) as (made, _, _, _):

@@ -40,8 +40,14 @@ class RayCluster:
         ]
 
     async def post(self, node: NodeInfo, slots: int) -> Any:
-        """Start a worker on the node. It waits there for the resources it reserves."""
-        reserved = {name: amount * slots for name, amount in self._options.resources.items()}
+        """Start the worker of a node. It waits there for the resources it reserves."""
+        return await self._start(node, slots, {name: each * slots for name, each in self._options.resources.items()})
+
+    async def lone_worker(self, node: NodeInfo) -> Any:
+        """Start a worker for one rollout, on resources that the node's own worker has reserved."""
+        return await self._start(node, 1, {})
+
+    async def _start(self, node: NodeInfo, slots: int, reserved: dict[str, float]) -> Any:
         named = {"num_cpus": reserved.pop("CPU", 0), "num_gpus": reserved.pop("GPU", 0)}
         actor = ray.remote(NodeWorker).options(
             **named,

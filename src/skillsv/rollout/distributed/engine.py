@@ -50,7 +50,8 @@ class RayEngine:
         self._stack = AsyncExitStack()
         self._packer = Packer(ray.put)
         self._recipe_ref: Any = None
-        self.roster = Roster(RayCluster(self._options, self._opening), self._options, note=note)
+        self._cluster = RayCluster(self._options, self._opening)
+        self.roster = Roster(self._cluster, self._options, note=note)
 
     @property
     def slots(self) -> int | None:
@@ -100,24 +101,35 @@ class RayEngine:
         order = await self._packer.order(job)
         post = await self.roster.free_post()
         answer: Rollout | RolloutFailure | SkillSVError | None = None
+        taken = post.apart if job.alone else post.running
         with anyio.CancelScope() as scope:
-            post.running.add(scope)
+            taken.add(scope)
             try:
-                answer = await self._answer(post, order)
+                answer = await (self._alone(post, order) if job.alone else self._answer(post, post.worker, order))
             finally:
-                post.running.discard(scope)
+                taken.discard(scope)
                 self.roster.released()
         if isinstance(answer, SkillSVError):
             raise answer
         if isinstance(answer, Rollout):
             self.roster.succeeded(post)
             return answer
-        failure = answer or _lost(post, "the node is gone")
+        failure = answer or _lost(post, "it is gone")
         return Rollout(key=job.key, task_id=job.task.id, score=None, failure=failure)
 
-    async def _answer(self, post: Post, order: Order) -> Rollout | RolloutFailure | SkillSVError | None:
-        """What comes back from the worker; None where it took longer than any rollout may, and is retired for it."""
-        reply = post.worker.run.remote(order)
+    async def _alone(self, post: Post, order: Order) -> Rollout | RolloutFailure | SkillSVError:
+        """What comes back from a worker that runs nothing else; it takes one of the node's slots."""
+        worker = await self._cluster.lone_worker(post.node)
+        if worker is None:
+            return _lost(post, "it could not start a worker")
+        try:
+            return await self._answer(post, worker, order)
+        finally:
+            self._cluster.dismiss(worker)
+
+    async def _answer(self, post: Post, worker: Any, order: Order) -> Rollout | RolloutFailure | SkillSVError:
+        """What comes back from the worker. One that dies or does not answer in time is given up."""
+        reply = worker.run.remote(order)
         limit = None if order.timeout is None else order.timeout + self._options.late
         answer: Rollout | SkillSVError
         try:
@@ -127,23 +139,28 @@ class RayEngine:
         except RayTaskError as error:
             return RolloutFailure(kind=FailureKind.CRASH, message=describe(error)[:MESSAGE_LIMIT])
         except RayError as error:
-            self.roster.retire(post)
+            self._give_up(post, worker)
             return _lost(post, describe(error))
         except anyio.get_cancelled_exc_class():
-            if not post.gone:
-                await self._stop(reply, post)
+            if worker is not post.worker or not post.gone:
+                await self._stop(reply, post, worker)
             raise
-        self.roster.retire(post)
+        self._give_up(post, worker)
         return RolloutFailure(kind=FailureKind.TIMEOUT, message=f"node {post.node.name} has hung.")
 
-    async def _stop(self, reply: Any, post: Post) -> None:
+    def _give_up(self, post: Post, worker: Any) -> None:
+        """Nothing more is expected of this worker. One that ran a single rollout is ended by whoever started it."""
+        if worker is post.worker:
+            self.roster.retire(post)
+
+    async def _stop(self, reply: Any, post: Post, worker: Any) -> None:
         """Stop the agent on its node and wait until it has stopped; a worker that does not obey is ended."""
         with anyio.CancelScope(shield=True), contextlib.suppress(RayError):
             with anyio.move_on_after(STOP_SECONDS) as patience:
                 ray.cancel(reply)
                 await reply
             if patience.cancelled_caught:
-                self.roster.retire(post)
+                self._give_up(post, worker)
 
 
 def _lost(post: Post, why: str) -> RolloutFailure:

@@ -48,18 +48,22 @@ class Cluster(Protocol):
 
 @dataclass(slots=True, eq=False)
 class Post:
-    """A worker on a node. `running` can be cancelled: one scope per rollout it runs. `gone`: it will not answer."""
+    """A worker on a node. `gone`: it will not answer.
+
+    `running` are the rollouts it runs, as scopes that can be cancelled; `apart` those that have a worker of their own.
+    """
 
     node: NodeInfo
     worker: Any
     slots: int
     running: set[anyio.CancelScope] = field(default_factory=set)
+    apart: set[anyio.CancelScope] = field(default_factory=set)
     gone: bool = False
 
     @property
     def free(self) -> int:
         """How many more rollouts it takes."""
-        return self.slots - len(self.running)
+        return self.slots - len(self.running) - len(self.apart)
 
 
 class Roster:
@@ -117,7 +121,10 @@ class Roster:
         """Compare the nodes that are alive with the posts: start workers, cross out what is gone."""
         alive = {node.id: node for node in nodes}
         for identity in [name for name in self.posts if name not in alive]:
-            self.retire(self.posts[identity])
+            gone = self.posts[identity]
+            self.retire(gone)
+            for scope in tuple(gone.apart):
+                scope.cancel()
         for identity in [name for name in self._starting if name not in alive]:
             self._starting.pop(identity).cancel()
         for node in nodes:
