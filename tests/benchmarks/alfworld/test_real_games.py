@@ -30,6 +30,9 @@ from skillsv.settings import load_settings
 
 pytestmark = pytest.mark.heavy
 
+ROLLOUTS = 8000
+"""Twice and more of what the forecast asks for: episodes that repeat known actions cost next to nothing."""
+
 SKILL = "corpus/optimized/microsoft__SkillOpt__ckpt-alfworld-gpt5.5"
 ORDERS = 4000
 
@@ -118,7 +121,7 @@ async def all_needs(tasks) -> dict[str, frozenset[str]]:
 
 def valued(skill: Path, data: Path, folder: Path):
     """A full valuation through the ordinary pipeline."""
-    settings = load_settings(skill, {"method": "auto", "panel_b": 0, "jobs": 4})
+    settings = load_settings(skill, {"method": "auto", "panel_b": 0, "jobs": 4, "max_rollouts": ROLLOUTS})
     job = ValuationJob(
         skill=skill, tasks=data, agent="rules", settings=settings, folder=folder, kit=kit_of("alfworld", "all")
     )
@@ -146,7 +149,7 @@ def test_a_full_valuation_finds_the_units_that_real_games_need(loaded, shared, t
     assert len(planted) == 10
     for unit in valuation.units:
         net = unit.value.net
-        assert net.value == pytest.approx(truth[unit.id], abs=0.08), unit.id
+        assert net.value == pytest.approx(truth[unit.id], abs=0.05), unit.id
         assert (net.low > 0) == (unit.id in planted), (unit.id, net)
 
 
@@ -155,15 +158,19 @@ def _table(valuation, truth) -> str:
     return "\n".join(["", *(row for row in rows if "true 0.000" not in row)])
 
 
-def test_a_game_is_won_with_what_it_needs_and_lost_without_any_part_of_it(loaded):
+def test_a_game_is_won_exactly_with_all_that_it_needs(loaded):
+    """So `needs` and `competences` tell the whole game: the true value of any skill can be computed from them."""
     some = loaded.tasks[::8]
+    games = scripted_games()
 
     async def run():
-        needed = await all_needs(some)
-        games = scripted_games()
-        return [(needed[task.id], await wins(task, games, needed[task.id])) for task in some]
+        for task in some:
+            need, chance = await needs(task, games), Random(task.id)
+            assert need
+            assert need <= set(COMPETENCES)
+            assert await wins(task, games, need)
+            for _ in range(6):
+                can = frozenset(name for name in COMPETENCES if name == "format" or chance.random() < 0.8)
+                assert await wins(task, games, can) == (need <= can), (task.id, need, can)
 
-    for need, won in anyio.run(run):
-        assert need
-        assert need <= set(COMPETENCES)
-        assert won, need
+    anyio.run(run)

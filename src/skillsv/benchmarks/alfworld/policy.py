@@ -65,7 +65,7 @@ MANY_DOORS = 16
 FORGETFUL_AFTER = 4
 """Places after which one who keeps no ledger begins again."""
 
-GIVES_UP_AFTER = 6
+GIVES_UP_AFTER = 3
 """Places after which one who does not count what is still missing ends a search."""
 
 Moves = Generator[str, Scene, None]

@@ -17,8 +17,8 @@ from copy import deepcopy
 from importlib import import_module
 from typing import Any
 
-GAMES_KEPT = 256
-"""Translations kept by one process: about a quarter of a megabyte each."""
+GAMES_KEPT = 64
+"""Games that one process keeps translated, at about three megabytes each: as many as a panel of the paper has."""
 
 
 def remember_everything() -> None:
