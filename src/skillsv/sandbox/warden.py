@@ -26,9 +26,11 @@ _PAUSE = 0.02
 def post_warden(folder: Path) -> subprocess.Popen[bytes]:
     """Have this process watched: once it is gone, so are its programs and `folder`. Keep what is returned."""
     command = [sys.executable, "-m", "skillsv.sandbox.warden", str(os.getpid()), str(folder)]
-    return subprocess.Popen(  # noqa: S603 - our own program
+    warden = subprocess.Popen(  # noqa: S603 - our own program
         command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     )
+    warden.wait()  # it has left a child of its own on watch, which reads the same pipe
+    return warden
 
 
 def main(process: int, folder: Path) -> None:

@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 pytest.importorskip("ray", reason="needs the extra `ray`")
@@ -39,6 +40,7 @@ def answer(skill, task, replicate):
 """
 
 NAP = "86397.5"
+KEY = "sk-toy-90a1c4e7d2"
 
 NAPPING = f"#!/bin/sh\nsetsid sleep {NAP} &\nsleep {NAP}\n"
 
@@ -79,9 +81,19 @@ def command(engine: str, run: str, *more: str, agent: str = "python:agent.py:ans
 
 
 def start(place: Path, *words: str) -> subprocess.Popen:
-    return subprocess.Popen(
-        words, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(words, cwd=place, env={**os.environ, "TOY_KEY": KEY}, start_new_session=True, **pipes)
+
+
+def check_privacy(process: subprocess.Popen) -> None:
+    """The cluster that it started listens on the loopback alone, and has not inherited the key."""
+    others = [
+        found for found in psutil.Process(process.pid).children(recursive=True) if "ray" in " ".join(found.cmdline())
+    ]
+    heard = {there.laddr.ip for found in others for there in found.net_connections("tcp") if there.status == "LISTEN"}
+    assert heard
+    assert heard <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
+    assert [found for found in others if KEY in found.environ().values()] == []
 
 
 @pytest.mark.parametrize("method", ["chain", "auto"])
@@ -119,6 +131,8 @@ def test_a_killed_driver_leaves_no_agent_behind_and_the_same_command_resumes(req
     words = command(engine, "run", "--max-rollouts", "60", "--method", "chain", "-k", "2", agent="command:./nap.sh")
     process = start(place, *words)
     wait_until(lambda: len(sleepers()) >= 8, process)
+    if alone:
+        check_privacy(process)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     wait_until(lambda: not sleepers())

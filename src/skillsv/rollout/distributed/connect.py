@@ -13,6 +13,7 @@ from typing import Any
 import anyio
 import ray
 import ray._private.worker as ray_worker
+from ray._private import ray_constants
 from ray.exceptions import RayError
 
 from skillsv.errors import SettingsError, Unavailable
@@ -43,7 +44,7 @@ async def connect(options: ClusterOptions) -> None:
     _silence()
     if options.address == LOCAL:
         # In this thread, not another: what it starts is killed by the system when the thread that started it ends.
-        with _without_keys(), _no_warnings():
+        with _without_keys(), _on_loopback(), _no_warnings():
             ray.init(address="local", include_dashboard=False, _node_ip_address="127.0.0.1", **_QUIET)
         return
     await _knock(options.address)
@@ -114,6 +115,21 @@ def _no_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
+
+
+@contextlib.contextmanager
+def _on_loopback() -> Iterator[None]:
+    """Have Ray listen on 127.0.0.1 alone: whoever reaches its ports can run programs.
+
+    It takes a loopback address that it is given for a mistake, and replaces it. Where it knows that there will be no
+    cluster of several machines (macOS, Windows), it stays on the loopback by itself: that is switched on here.
+    """
+    several = ray_constants.ENABLE_RAY_CLUSTER
+    ray_constants.ENABLE_RAY_CLUSTER = False
+    try:
+        yield
+    finally:
+        ray_constants.ENABLE_RAY_CLUSTER = several
 
 
 @contextlib.contextmanager
