@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,10 +43,11 @@ class NodeWorker:
     """One per node, as an asynchronous actor. Errors that end the run are returned: raised ones would be logged."""
 
     def __init__(self) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="skillsv-node-")).resolve()
-        tempfile.tempdir = str(self._folder)  # the working folders of rollouts, too: all goes when this process goes
-        self._warden = post_warden(self._folder)
-        self._shelf = Shelf(self._folder, _fetch)
+        folder = Path(tempfile.gettempdir()).resolve() / f"skillsv-node-{uuid.uuid4().hex}"
+        self._warden = post_warden(folder)  # before the folder is there, so that none is left whenever this is killed
+        folder.mkdir(mode=0o700)
+        tempfile.tempdir = str(folder)  # the working folders of rollouts, too: all goes when this process goes
+        self._shelf = Shelf(folder, _fetch)
         self._engine: LocalEngine | None = None
 
     async def open(self, opening: Opening) -> SkillSVError | None:
