@@ -8,7 +8,7 @@ import anyio
 import msgspec
 import pytest
 
-from skillsv.agents import AgentOptions
+from skillsv.agents import AgentOptions, ChatOptions
 from skillsv.benchmarks.alfworld.agent import EpisodeAgent, around
 from skillsv.benchmarks.alfworld.paper import STEPS
 from skillsv.benchmarks.alfworld.prompt import read_action, user_message
@@ -139,3 +139,19 @@ def test_a_program_of_the_users_plays_too(toy_games, task, tmp_path, monkeypatch
     assert agent.fingerprint.startswith("alfworld/1:python/1:")
     outcome = anyio.run(lambda: agent.run(None, task, 0, tmp_path))
     assert msgspec.json.decode(outcome.answer)["actions"] == ["look", "win"]
+
+
+def test_a_model_gets_one_message_a_turn(toy_games, task, rendering, provider, monkeypatch):
+    from fake_provider import say
+
+    replies = iter(["Hmm.", "<think>Now.</think><action>win</action>"])
+    provider.reply = lambda _: say(next(replies))
+    monkeypatch.setattr("skillsv.benchmarks.alfworld.agent.open_games", toy_games)
+    agent = around("model:openai:any", AgentOptions(chat=ChatOptions(base_url=provider.url)))
+    outcome = run(agent, rendering("Look twice."), task)
+    assert msgspec.json.decode(outcome.answer) == {"won": True, "steps": 2, "actions": ["look", "win"]}
+    assert [[message["role"] for message in request["messages"]] for request in provider.requests] == [["user"]] * 2
+    assert provider.requests[0]["messages"][0]["content"].startswith("## Skill\nLook twice.")
+    assert "Action: look" in provider.requests[1]["messages"][0]["content"]
+    assert "tools" not in provider.requests[0]
+    assert outcome.usage.input_tokens == 200
