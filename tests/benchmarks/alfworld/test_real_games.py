@@ -131,6 +131,7 @@ def valued(skill: Path, data: Path, folder: Path):
 
 
 def test_a_full_valuation_finds_the_units_that_real_games_need(loaded, shared, tmp_path, capsys):
+    """Signs and values; not whether each interval holds the truth, since games that need the same things err together."""
     started = time.monotonic()
     prepared, rolled, valuation = valued(shared / SKILL, shared / "benchmarks" / "alfworld", tmp_path)
     took = time.monotonic() - started
