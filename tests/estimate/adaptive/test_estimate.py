@@ -10,7 +10,7 @@ from skillsv.estimate import EstimateOptions
 from skillsv.estimate.adaptive import estimate_adaptive, value_all
 from skillsv.model.coalition import Operator
 from skillsv.model.value import Evidence
-from skillsv.rollout.adaptive import AdaptiveOptions, Budget
+from skillsv.rollout.adaptive import AdaptiveOptions, Budget, adaptive_walk
 
 BOTH = (Operator.DELETE, Operator.PAD)
 
@@ -106,3 +106,44 @@ def test_records_that_cannot_be_used_are_refused():
         estimate_adaptive(game.compiled, [replace(seen[0], score=7.0)], orders)
     with pytest.raises(RecordsError, match="orders"):
         estimate_adaptive(game.compiled, seen, [])
+
+
+def held_in_a_game_of_many_needs(seed, budget=4800, lessons=10):
+    """A task is passed where all of five to eight units are there, drawn from ten that teach something.
+
+    Returns whether each teaching unit's interval holds its true value, to three standard errors of the truth.
+    """
+    game = planted_skill("alfworld", seed)
+    problem, rng = problem_of(game), np.random.default_rng(seed)
+    teaching = rng.choice(problem.units, size=lessons, replace=False).tolist()
+    needs = {task: set(rng.choice(teaching, size=rng.integers(5, 9), replace=False)) for task in problem.tasks}
+
+    def answer(wanted):
+        return {request: float(needs[request.task] <= request.coalition) for request in wanted}
+
+    record = play_with(answer, problem, budget, seed)
+    orders = [problem.sample_order(rng) for _ in range(3000)]
+    last = np.array([[max(order.index(unit) for unit in needs[task]) for task in problem.tasks] for order in orders])
+    gains = {
+        unit: (last == np.array([order.index(unit) for order in orders])[:, None]).mean(axis=1) for unit in teaching
+    }
+    values = {unit.id: unit.net for unit in estimate_adaptive(game.compiled, record, orders[:400]).units}
+    slack = {unit: 3 * gain.std() / np.sqrt(len(orders)) for unit, gain in gains.items()}
+    return [
+        values[unit].low - slack[unit] <= gains[unit].mean() <= values[unit].high + slack[unit] for unit in teaching
+    ]
+
+
+def play_with(answer, problem, budget, seed):
+    walk = adaptive_walk(problem, AdaptiveOptions(stop=Budget(budget)), seed)
+    try:
+        wanted = next(walk)
+        while True:
+            wanted = walk.send(answer(wanted))
+    except StopIteration as done:
+        return done.value.observations
+
+
+def test_intervals_hold_where_tasks_need_many_units_at_once():
+    held = [each for seed in range(5) for each in held_in_a_game_of_many_needs(seed)]
+    assert sum(held) >= 0.95 * len(held)

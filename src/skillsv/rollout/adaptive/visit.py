@@ -17,6 +17,12 @@ Floats = npt.NDArray[np.float64]
 EQUAL_ENDS = 0.25
 """How much an unknown pattern between two equal scores counts, against one between two different scores."""
 
+VERIFIED = 0.5
+"""How often a forecast is verified while patterns are unknown that all lie between equal scores."""
+
+AT_JUMPS = 0.5
+"""How many of the verified forecasts lie where the score is forecast to jump."""
+
 DECIDES_HERE, ANY_UNIT = 2.0, 0.5
 """Weights of looking where a unit enters: one that decides this task, any one; against 1 for deciding elsewhere."""
 
@@ -144,19 +150,49 @@ def choose_probe(table: TaskTable, pool: Pool, rng: np.random.Generator, elsewhe
     """The next coalition to score, always a prefix of a feasible order: an unknown pattern, or a forecast to verify.
 
     Among the unknown patterns along some orders, the one with most weight: it counts fully between known patterns of
-    different scores. With none unknown, a forecast is verified where a unit enters, because the scores on both sides
-    of that step are its marginal: most often a unit that decides this task, else one that decides others.
+    different scores. Where all that is unknown lies between equal scores, forecasts are verified in turn with it: the
+    first score of a pattern cannot contradict anything, so it says nothing about units that are still hidden.
     """
     numbers = rng.integers(len(pool.orders), size=ORDERS_LOOKED_AT)
     best = _open_pattern(table, pool, numbers) if table.units else None
-    if best is None:
-        unit = int(rng.choice(pool.size, p=_suspicion(table, elsewhere)))
-        number = int(numbers[0])
-        return pool.prefix(number, int(pool.place[number, unit]) + int(rng.integers(2))), "verify"
-    number, rank = int(numbers[best[0]]), best[1]
+    if best is None or (not best.telling and rng.random() < VERIFIED):
+        return _verified(table, pool, numbers, rng, elsewhere), "verify"
+    number = int(numbers[best.row])
     places = np.sort(pool.place[number, table.units[:MOST_UNITS]])
-    last = int(places[rank]) if rank < len(places) else pool.size
-    return pool.prefix(number, int(rng.integers(int(places[rank - 1]) + 1, last + 1))), "pattern"
+    last = int(places[best.rank]) if best.rank < len(places) else pool.size
+    return pool.prefix(number, int(rng.integers(int(places[best.rank - 1]) + 1, last + 1))), "pattern"
+
+
+def _verified(
+    table: TaskTable, pool: Pool, numbers: npt.NDArray[np.int64], rng: np.random.Generator, elsewhere: Floats
+) -> Mask:
+    """A coalition whose score is forecast, at the step where a unit enters: the scores on both sides are its marginal.
+
+    Half of them where the score is forecast to jump: there a unit that is needed as well, or does as well, would show.
+    The others most often at a unit that decides this task, else at one that decides others.
+    """
+    if rng.random() < AT_JUMPS:
+        for number in numbers.tolist():
+            jumps = _jumps(table, pool, number)
+            if jumps:
+                mask = pool.prefix(number, jumps[int(rng.integers(len(jumps)))] + int(rng.integers(2)))
+                if mask not in table.seen:
+                    return mask
+    unit, number = int(rng.choice(pool.size, p=_suspicion(table, elsewhere))), int(numbers[0])
+    return pool.prefix(number, int(pool.place[number, unit]) + int(rng.integers(2)))
+
+
+def _jumps(table: TaskTable, pool: Pool, number: int) -> list[int]:
+    """Places of one order at which a unit enters and the known score changes."""
+    found, pattern, before = [], 0, table.knows(0)
+    places = pool.place[number]
+    for unit in sorted(table.units, key=places.__getitem__):
+        pattern |= 1 << unit
+        after = table.knows(pattern)
+        if before is not None and after is not None and after != before:
+            found.append(int(places[unit]))
+        before = after
+    return found
 
 
 def _suspicion(table: TaskTable, elsewhere: Floats) -> Floats:
@@ -168,12 +204,25 @@ def _suspicion(table: TaskTable, elsewhere: Floats) -> Floats:
     return chance
 
 
-def _open_pattern(table: TaskTable, pool: Pool, numbers: npt.NDArray[np.int64]) -> tuple[int, int] | None:
-    """Row and rank (how many deciding units are in) of an occurrence of the weightiest unknown pattern."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Open:
+    """An occurrence of an unknown pattern: its row, its rank (how many deciding units are in).
+
+    `telling`: somewhere it lies between two known patterns of different scores.
+    """
+
+    row: int
+    rank: int
+    telling: bool
+
+
+def _open_pattern(table: TaskTable, pool: Pool, numbers: npt.NDArray[np.int64]) -> _Open | None:
+    """An occurrence of the weightiest unknown pattern."""
     units = table.units[:MOST_UNITS]
     ranked = np.argsort(pool.place[numbers][:, units], axis=1).tolist()
     weight: dict[Mask, float] = {}
     where: dict[Mask, tuple[int, int]] = {}
+    telling: set[Mask] = set()
     for row, ranks in enumerate(ranked):
         pattern, before, waiting = 0, table.knows(0), []
         for rank, place in enumerate(ranks, start=1):
@@ -185,7 +234,10 @@ def _open_pattern(table: TaskTable, pool: Pool, numbers: npt.NDArray[np.int64]) 
                 continue
             for unknown in waiting:
                 weight[unknown] = weight.get(unknown, 0.0) + (1.0 if after != before else EQUAL_ENDS)
+            if after != before:
+                telling.update(waiting)
             before, waiting = after, []
     if not weight:
         return None
-    return where[max(weight, key=lambda pattern: (weight[pattern], -pattern))]
+    best = max(weight, key=lambda pattern: (weight[pattern], -pattern))
+    return _Open(row=where[best][0], rank=where[best][1], telling=best in telling)
