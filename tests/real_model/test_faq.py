@@ -1,8 +1,8 @@
 """A real language model obeys or ignores each bullet of `examples/faq`, and its values say so.
 
 Short by default (a few minutes, part of `make test-all`); `make real-model` sets SKILLSV_REAL_MODEL=full. Two servers,
-a core each: while the first valuation runs, the model is asked directly; while leaving out goes through the product, the
-second valuation runs, is killed together with its server, and is resumed.
+a core each: beside the first valuation a second one runs, is killed together with its server, and is resumed; then
+leaving out goes through the product while the model is asked directly.
 """
 
 from __future__ import annotations
@@ -103,14 +103,15 @@ def _environment():
 def test_what_each_bullet_is_worth_to_a_real_model(weights, faq, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-0123456789")
     undisturbed, disturbed = tmp_path / "undisturbed", tmp_path / "disturbed"
-    with LocalServer(weights) as server, ThreadPoolExecutor(1) as beside, LocalServer(weights) as other:
-        valuing = beside.submit(value, faq, undisturbed, server.base_url)
-        direct = anyio.run(ask_directly, faq, other.base_url)
-        first, seconds = valuing.result()
+    with LocalServer(weights) as server, ThreadPoolExecutor(1) as beside:
+        resuming = beside.submit(_killed_and_resumed, faq, disturbed, weights)
+        first, seconds = value(faq, undisturbed, server.base_url)
         spent = psutil.Process(server.pid).cpu_times()
-        resuming = beside.submit(_killed_and_resumed, faq, disturbed, other, weights)
-        left_out = anyio.run(_left_out, undisturbed)
         resumed = resuming.result()
+        with LocalServer(weights) as other:
+            asking = beside.submit(anyio.run, ask_directly, faq, other.base_url)
+            left_out = anyio.run(_left_out, undisturbed)
+            direct = asking.result()
     with capsys.disabled():
         sys.stdout.write(_heading(first, direct, seconds, spent.user + spent.system) + _table(first, direct))
     assert resumed["units"] == first["units"], "two runs at temperature 0, one of them killed, give the same values"
@@ -125,14 +126,15 @@ def test_what_each_bullet_is_worth_to_a_real_model(weights, faq, tmp_path, capsy
         assert not file.is_file() or b"very-secret" not in file.read_bytes(), file
 
 
-def _killed_and_resumed(faq, run, server, weights):
+def _killed_and_resumed(faq, run, weights):
     """Kill the run when a third of its rollouts are paid for, and its server with it; start both again."""
-    with subprocess.Popen(command(faq, run, server.base_url), stdout=subprocess.DEVNULL, env=_environment()) as process:
-        while _paid(run) < BUDGET // 3:
-            assert process.poll() is None, "it ended before it could be killed"
-            time.sleep(0.2)
-        process.send_signal(signal.SIGKILL)
-    server.stop()
+    with LocalServer(weights) as server:
+        words = command(faq, run, server.base_url)
+        with subprocess.Popen(words, stdout=subprocess.DEVNULL, env=_environment()) as process:
+            while _paid(run) < BUDGET // 3:
+                assert process.poll() is None, "it ended before it could be killed"
+                time.sleep(0.2)
+            process.send_signal(signal.SIGKILL)
     with LocalServer(weights, port=server.port) as again:
         return value(faq, run, again.base_url)[0]
 
