@@ -17,6 +17,7 @@ class FakeProvider:
         self.faults: list[str] = []
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
+        self.paths: list[str] = []
         self.reply: Callable[[dict[str, Any]], dict[str, Any]] = lambda _: say("42")
         self.closing = threading.Event()
         provider = self
@@ -28,6 +29,7 @@ class FakeProvider:
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 provider.requests.append(body)
+                provider.paths.append(self.path)
                 provider.headers.append({name.lower(): value for name, value in self.headers.items()})
                 fault = provider.faults.pop(0) if provider.faults else ""
                 (FAULTS | ANTHROPIC)[fault](self, provider, body)

@@ -226,6 +226,17 @@ def test_a_server_named_by_a_variable_is_in_the_fingerprint_and_has_no_public_pr
     assert ask(elsewhere).usage == Usage(input_tokens=100, output_tokens=7, usd=None)
 
 
+@pytest.mark.parametrize("name", ["openai:tiny", "openai-chat:tiny"])
+def test_a_variable_and_a_flag_speak_the_same_protocol(provider, monkeypatch, name):
+    flag = make_agent(f"model:{name}", AgentOptions(chat=ChatOptions(base_url=provider.url, tools="files")))
+    assert ask(flag).answer == "42"
+    monkeypatch.setenv("OPENAI_BASE_URL", provider.url)
+    variable = make_agent(f"model:{name}", AgentOptions(chat=ChatOptions(tools="files")))
+    assert ask(variable).answer == "42"
+    assert provider.paths == ["/v1/chat/completions"] * 2
+    assert provider.requests[0] == provider.requests[1]
+
+
 @pytest.mark.parametrize(
     "broken", ["sk-very-secret-0123456789\n", " sk-very-secret-0123456789", "“sk-very-secret-0123456789”"]
 )

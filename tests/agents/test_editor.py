@@ -60,4 +60,4 @@ def test_a_command_that_takes_too_long_is_ended(tmp_path):
 @pytest.mark.parametrize("spec", ["", "command:", "python", "planted:rules"])
 def test_what_is_no_editor_is_refused(spec):
     with pytest.raises(SettingsError):
-        make_editor(spec)
+        make_editor(spec, AgentOptions())

@@ -10,8 +10,9 @@ import pytest
 from skillsv.agents import make_agent
 from skillsv.errors import SettingsError
 from skillsv.pipeline import engine as module
+from skillsv.pipeline.clients import make_client
 from skillsv.pipeline.engine import cluster_options, make_engine, make_on_node, portable
-from skillsv.pipeline.prepare import ValuationJob, agent_options
+from skillsv.pipeline.prepare import ValuationJob
 from skillsv.pipeline.reopen import Again, _limits
 from skillsv.rollout import LocalEngine
 from skillsv.settings import Settings, load_settings
@@ -50,7 +51,7 @@ def test_what_is_sent_to_a_node_can_be_pickled_and_makes_the_same_agent_there(jo
     monkeypatch.chdir("/")
     agent, verifier = make_on_node(sent, job.folder)
     assert Path.cwd() == job.folder
-    assert agent.fingerprint == make_agent(job.agent, agent_options(job)).fingerprint
+    assert agent.fingerprint == make_client(make_agent, job.agent, job.settings, job.folder).fingerprint
     assert hasattr(verifier, "score")
     assert Path(sent.settings.prices).is_absolute()
     assert sent.kit.load_tasks(sent.tasks, None) == ()

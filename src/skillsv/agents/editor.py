@@ -26,20 +26,22 @@ _LARGEST = 16 * 1024 * 1024
 _ANSWER_TOKENS = 32_768
 
 
-def make_editor(spec: str, options: AgentOptions | None = None) -> Editor:
-    """The editor that a specification names: `command:PROGRAM ...`, `python:FILE.py:name`, or a model."""
+def make_editor(spec: str, options: AgentOptions) -> Editor:
+    """The editor that a specification names: `command:PROGRAM ...`, `python:FILE.py:name`, or a model.
+
+    A model is asked on the server of `options`, without tools. Texts that end an agent's answer do not end a file.
+    """
     scheme, colon, rest = spec.partition(":")
-    settings = options or AgentOptions()
     if not colon or not rest.strip() or scheme == "planted":
         raise SettingsError(
             f"`{spec}` is not an editor.", hint="Known: model:PROVIDER:NAME, command:PROGRAM ..., python:FILE.py:name."
         )
     if scheme == "command":
-        return CommandEditor(rest, settings)
+        return CommandEditor(rest, options)
     if scheme == "python":
-        return PythonEditor(rest, settings)
-    chat = replace(settings.chat, tools="none", max_output_tokens=_ANSWER_TOKENS)
-    return AgentEditor(make_agent(spec, replace(settings, chat=chat)))
+        return PythonEditor(rest, options)
+    chat = replace(options.chat, tools="none", max_output_tokens=_ANSWER_TOKENS, stop=())
+    return AgentEditor(make_agent(spec, replace(options, chat=chat)))
 
 
 class CommandEditor:

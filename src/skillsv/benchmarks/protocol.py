@@ -31,7 +31,7 @@ from skillsv.pipeline import (
     refine_with,
     roll_out,
 )
-from skillsv.pipeline.prepare import agent_options
+from skillsv.pipeline.clients import make_client
 from skillsv.pipeline.rankings import leave_out
 from skillsv.pipeline.reopen import reopen
 from skillsv.rollout import RunFolder, Stop
@@ -125,7 +125,8 @@ async def _refined(trial: Trial, run: Run, folder: RunFolder, purse: Purse, stop
     assert trial.editor is not None
     place = folder.path / REFINED / digest_of(trial.editor, run)
     if not place.exists():
-        revision = await refine_with(run, make_editor(trial.editor, agent_options(trial.job)), folder)
+        editor = make_client(make_editor, trial.editor, trial.settings, trial.job.folder)
+        revision = await refine_with(run, editor, folder)
         write_tree(revision.after, place)
     main = place / run.compiled.skill.main if run.compiled.skill.single_file else place
     prepared = prepare_confirmation(trial.confirmation(folder.path, purse.again(), main))

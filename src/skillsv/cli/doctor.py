@@ -12,13 +12,13 @@ from typing import Annotated
 import anyio
 from cyclopts import Parameter
 
-from skillsv.agents import AgentOptions, ChatOptions, make_agent
+from skillsv.agents import make_agent
 from skillsv.cli.flags import AgentFlags, Json, given
 from skillsv.cli.printing import json_text
 from skillsv.errors import RolloutError, SkillSVError
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
-from skillsv.pipeline.prepare import chat_options
+from skillsv.pipeline.clients import make_client
 from skillsv.sandbox.bubblewrap import sandbox_trouble
 from skillsv.sandbox.workspace import fresh_workspace
 from skillsv.settings import Settings, settings_from
@@ -98,19 +98,17 @@ def _extras() -> list[Finding]:
 
 def try_agent(spec: str, settings: Settings) -> list[Finding]:
     """One tiny call, and for a model with tools one more that needs them."""
-    chat = chat_options(settings)
-    chat = replace(chat, max_output_tokens=min(chat.max_output_tokens, LONGEST_ANSWER))
-    outcome, found = _try("answer", spec, settings, replace(chat, tools="none", deliver="prompt"), HELLO)
+    settings = replace(settings, max_output_tokens=min(settings.max_output_tokens, LONGEST_ANSWER))
+    outcome, found = _try("answer", spec, replace(settings, tools="none", deliver="prompt"), HELLO)
     if outcome is None:
         return [found]
-    return [found, _price(outcome), *([_tool_use(spec, settings, chat)] if spec.startswith("model:") else [])]
+    return [found, _price(outcome), *([_tool_use(spec, settings)] if spec.startswith("model:") else [])]
 
 
-def _try(what: str, spec: str, settings: Settings, chat: ChatOptions, task: Task) -> tuple[Outcome | None, Finding]:
+def _try(what: str, spec: str, settings: Settings, task: Task) -> tuple[Outcome | None, Finding]:
     started = time.monotonic()
-    options = AgentOptions(timeout=settings.timeout, forward_env=settings.forward_env, chat=chat)
     try:
-        outcome = anyio.run(_ask, spec, options, task)
+        outcome = anyio.run(_ask, spec, settings, task)
     except (RolloutError, SkillSVError) as trouble:
         kind = f"{trouble.kind}: " if isinstance(trouble, RolloutError) else ""
         return None, Finding(what=what, works=False, seen=f"{kind}{trouble}")
@@ -118,8 +116,8 @@ def _try(what: str, spec: str, settings: Settings, chat: ChatOptions, task: Task
     return outcome, Finding(what=what, works=True, seen=f"“{words}” in {time.monotonic() - started:.1f} s")
 
 
-async def _ask(spec: str, options: AgentOptions, task: Task) -> Outcome:
-    agent = make_agent(spec, options)
+async def _ask(spec: str, settings: Settings, task: Task) -> Outcome:
+    agent = make_client(make_agent, spec, settings, Path.cwd())
     async with fresh_workspace(task) as folder:
         if task is TOOL_USE:
             await anyio.Path(folder / "word.txt").write_text(f"{HIDDEN_WORD}\n", encoding="utf-8")
@@ -134,10 +132,10 @@ def _price(outcome: Outcome) -> Finding:
     return Finding(what="usage", works=True, seen=f"{usage.input_tokens} + {usage.output_tokens} tokens, {price}")
 
 
-def _tool_use(spec: str, settings: Settings, chat: ChatOptions) -> Finding:
-    if chat.tools == "none":
+def _tool_use(spec: str, settings: Settings) -> Finding:
+    if settings.tools == "none":
         return Finding(what="tool use", works=None, seen="switched off with --tools none")
-    outcome, found = _try("tool use", spec, settings, replace(chat, tools="files", deliver="prompt"), TOOL_USE)
+    outcome, found = _try("tool use", spec, replace(settings, tools="files", deliver="prompt"), TOOL_USE)
     if outcome is None or HIDDEN_WORD in outcome.answer:
         return found
     used = "used a tool, but answered" if outcome.transcript else "used no tool and answered"

@@ -40,6 +40,7 @@ def refine(
     Let an editor rewrite the skill with the values in hand: keep what is worth much, remove what is worth nothing or
     harms, tighten what costs. What comes back is checked (it compiles, nothing dangles, the frontmatter is intact, it
     is not longer), tried at most three times, and then compared with the old skill on panel B, once.
+    A model that edits is asked on the server of the run (--base-url of 'skillsv value').
     """
     from skillsv.cli.printing import deliver, json_text, print_lines
     from skillsv.cli.styles import styled_patch
@@ -80,16 +81,16 @@ def _agreed(run: Path, flags: SpendFlags, editor: str | None, *, confirm: bool) 
 def _revision(loaded: Run, run: Path, editor: str | None) -> Revision:
     import anyio
 
-    from skillsv.agents import AgentOptions
     from skillsv.agents.editor import make_editor
     from skillsv.pipeline import refine_mechanically, refine_with
+    from skillsv.pipeline.clients import make_client
+    from skillsv.pipeline.run import recorded_settings
     from skillsv.rollout import RunFolder
 
     if editor is None:
         return refine_mechanically(loaded)
-    settings = loaded.settings
-    options = AgentOptions(timeout=settings.timeout, forward_env=settings.forward_env)
-    return anyio.run(refine_with, loaded, make_editor(editor, options), RunFolder(run))
+    asked = make_client(make_editor, editor, recorded_settings(loaded), Path.cwd())
+    return anyio.run(refine_with, loaded, asked, RunFolder(run))
 
 
 def _written(loaded: Run, run: Path, editor: str | None, output: Path, *, force: bool) -> Revision:

@@ -14,8 +14,9 @@ from skillsv.errors import SettingsError
 from skillsv.model.events import Note
 from skillsv.model.protocols import Agent, Listener, Verifier
 from skillsv.model.task import Task
+from skillsv.pipeline.clients import make_client
 from skillsv.pipeline.kit import Grading
-from skillsv.pipeline.prepare import ValuationJob, agent_options, grading_of
+from skillsv.pipeline.prepare import ValuationJob, grading_of
 from skillsv.rollout import Engine, LocalEngine
 from skillsv.rollout.distributed.options import LOCAL, ClusterOptions
 from skillsv.settings import Settings
@@ -78,7 +79,7 @@ def make_on_node(job: ValuationJob, folder: Path) -> tuple[Agent, Verifier]:
         os.chdir(folder)
     grading = grading_of(job)
     try:
-        agent = job.kit.make_agent(job.agent, agent_options(job))
+        agent = make_client(job.kit.make_agent, job.agent, job.settings, job.folder)
         return agent, job.kit.make_verifier(job.tasks, (), grading)
     except SettingsError as error:
         hint = "On a node: only names in --forward-env are set there, and files must lie where they lie here."

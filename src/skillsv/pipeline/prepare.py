@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from skillsv.agents import AgentOptions, ChatOptions, make_agent
+from skillsv.agents import make_agent
 from skillsv.compile import compile_skill
 from skillsv.errors import SettingsError
 from skillsv.model.chain import ChainPlan
@@ -16,6 +16,7 @@ from skillsv.model.protocols import Agent, Verifier
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.task import PanelA, PanelB
 from skillsv.order import Sampler
+from skillsv.pipeline.clients import make_client
 from skillsv.pipeline.kit import OWN_FILES, Grading, Kit
 from skillsv.render import Renderer, token_counter
 from skillsv.rollout import Forecast, PerRollout, forecast
@@ -67,7 +68,7 @@ def prepare(job: ValuationJob) -> Prepared:
         compiled=compiled,
         panel_a=panel_a,
         panel_b=panel_b,
-        agent=job.kit.make_agent(job.agent, agent_options(job)),
+        agent=make_client(job.kit.make_agent, job.agent, job.settings, job.folder),
         verifier=job.kit.make_verifier(job.tasks, tasks, grading_of(job)),
         first_window=first_window(panel_a, settings),
         plans=plan_chains(compiled, panel_a, settings) if settings.method == "chain" else (),
@@ -141,38 +142,9 @@ def judge_maker(job: ValuationJob) -> Callable[[str], Agent]:
         spec = named or job.settings.judge
         if not spec:
             raise SettingsError("some tasks can only be graded by a judge.", hint="Name an agent with --judge.")
-        return make_agent(spec, agent_options(job))
+        return make_client(make_agent, spec, job.settings, job.folder)
 
     return make_judge
-
-
-def agent_options(job: ValuationJob) -> AgentOptions:
-    """The agent's part of the settings."""
-    settings = job.settings
-    return AgentOptions(
-        timeout=settings.timeout,
-        skill_dir=settings.skill_dir,
-        forward_env=settings.forward_env,
-        hide_target=settings.hide_target,
-        folder=job.folder,
-        chat=chat_options(settings),
-        inspect_logs=Path(settings.inspect_logs) if settings.inspect_logs else None,
-    )
-
-
-def chat_options(settings: Settings) -> ChatOptions:
-    """The part of the settings that only agents of the kind `model:` read."""
-    return ChatOptions(
-        base_url=settings.base_url,
-        deliver=settings.deliver,
-        tools=settings.tools,
-        temperature=settings.temperature,
-        max_output_tokens=settings.max_output_tokens,
-        turns=settings.turns,
-        stop=settings.stop,
-        sandbox=not settings.no_sandbox,
-        prices=Path(settings.prices) if settings.prices else None,
-    )
 
 
 def make_renderer(compiled: CompiledSkill, settings: Settings) -> Renderer:

@@ -27,8 +27,9 @@ from skillsv.model.protocols import Listener
 from skillsv.model.rollout import Answers, Outcome, Request
 from skillsv.model.task import Task
 from skillsv.model.value import Interval, Ranking
+from skillsv.pipeline.clients import make_client
 from skillsv.pipeline.edit import tokens_of_kept
-from skillsv.pipeline.prepare import agent_options, make_renderer
+from skillsv.pipeline.prepare import make_renderer
 from skillsv.pipeline.reopen import Reopened, panel_a, spending
 from skillsv.pipeline.run import Run
 from skillsv.rollout import Policy, Stop
@@ -112,7 +113,7 @@ async def ask_judge(reopened: Reopened, listener: Listener, stop: Stop) -> Ranki
     spec = reopened.settings.judge
     if not spec:
         raise SettingsError("the judge's curve needs a judge.", hint="Name an agent with --judge.")
-    judge = make_agent(spec, agent_options(reopened.job))
+    judge = make_client(make_agent, spec, reopened.settings, reopened.job.folder)
     compiled = reopened.run.compiled
     questions = judge_tasks(compiled)
     requests = {unit: _bare(task.id) for unit, task in questions.items()}

@@ -15,11 +15,12 @@ from skillsv.model.events import RunFinished, RunStarted
 from skillsv.model.protocols import Agent, Listener, Verifier
 from skillsv.model.rollout import Usage
 from skillsv.model.task import PanelA, PanelB, Task
+from skillsv.pipeline.clients import make_client
 from skillsv.pipeline.engine import make_engine
 from skillsv.pipeline.kit import Kit, own_files_only
-from skillsv.pipeline.prepare import ValuationJob, agent_options, grading_of, make_renderer
+from skillsv.pipeline.prepare import ValuationJob, grading_of, make_renderer
 from skillsv.pipeline.roll_out import runner_options
-from skillsv.pipeline.run import Run, load_run
+from skillsv.pipeline.run import Run, load_run, recorded_settings
 from skillsv.rollout import Forecast, Ledger, PerRollout, RunFolder, Runner, Stop, stop_on_signals
 from skillsv.rollout.forecast import cost_of
 from skillsv.settings import Settings
@@ -71,13 +72,13 @@ def reopen(path: Path, again: Again) -> Reopened:
         skill=Path(about["skill"]),
         tasks=again.tasks or Path(about["tasks"]),
         agent=again.agent or run.manifest["agent"]["spec"],
-        settings=_limits(run.settings, again),
+        settings=_limits(recorded_settings(run), again),
         folder=Path.cwd() if again.agent else Path(about["folder"]),
         kit=again.kits(about.get("kit", ""), about.get("variant", "")),
     )
     tasks = job.kit.load_tasks(job.tasks, grading_of(job))
     verifier = job.kit.make_verifier(job.tasks, tasks, grading_of(job))
-    agent = job.kit.make_agent(job.agent, agent_options(job))
+    agent = make_client(job.kit.make_agent, job.agent, job.settings, job.folder)
     changed = agent.fingerprint != run.manifest["agent"]["fingerprint"]
     return Reopened(
         run=run,

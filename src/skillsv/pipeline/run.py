@@ -61,6 +61,13 @@ def load_run(path: Path, changes: Mapping[str, Any] | None = None) -> Run:
     )
 
 
+def recorded_settings(run: Run) -> Settings:
+    """The settings of a run, for a command in any folder: the files that they name are found from where it was made."""
+    settings, folder = run.settings, Path(run.manifest["about"]["folder"])
+    prices, logs = (None if path is None else str(folder / path) for path in (settings.prices, settings.inspect_logs))
+    return replace(settings, prices=prices, inspect_logs=logs)
+
+
 def manifest_of(folder: RunFolder) -> Mapping[str, Any]:
     """What the run in this folder is."""
     found = folder.manifest()

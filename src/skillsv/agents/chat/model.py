@@ -13,13 +13,23 @@ from skillsv.agents.options import ChatOptions
 from skillsv.agents.redact import redacted
 from skillsv.errors import SettingsError
 
+_CHAT_PROVIDERS = frozenset({"openai", "openai-chat"})
+"""Names of a provider that a base URL can replace."""
+
 
 def make_model(name: str, base_url: str | None) -> Model:
     """The model `PROVIDER:NAME`; with a base URL, the one that an OpenAI-compatible server calls NAME.
 
+    A base URL goes before OPENAI_BASE_URL. Both name a server that speaks OpenAI's chat completions; without either,
+    the library chooses the protocol that it prefers for the provider.
     Keys come from the variables of the environment that the provider's own library reads (OPENAI_API_KEY, ...).
     """
-    model = _inferred(name) if base_url is None else _compatible(name, checked_url(base_url))
+    if base_url is not None:
+        model = _compatible(name, checked_url(base_url))
+    elif name.partition(":")[0] in _CHAT_PROVIDERS and redirected(name, None):
+        model = _compatible(name, None)
+    else:
+        model = _inferred(name)
     key = getattr(getattr(model, "client", None), "api_key", "")
     if isinstance(key, str) and not (key.isascii() and key.isprintable() and key == key.strip()):
         # No header can hold it; the client would call that trouble with the connection, and be asked again.
@@ -38,14 +48,16 @@ def _inferred(name: str) -> Model:
         raise SettingsError(f"the model `{name}` cannot be used: {first}.") from None
 
 
-def _compatible(name: str, base_url: str) -> Model:
+def _compatible(name: str, base_url: str | None) -> Model:
+    """A model behind a server for chat completions; without a base URL the client reads OPENAI_BASE_URL."""
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
     provider, _, model = name.partition(":")
-    if provider not in {"openai", "openai-chat"} or not model:
+    if provider not in _CHAT_PROVIDERS or not model:
         raise SettingsError(
-            f"`model:{name}` cannot be reached by a base URL.", hint="Write model:openai:NAME for such a server."
+            f"`model:{name}` cannot be reached by a base URL.",
+            hint="Write model:openai:NAME for the server of the run, or let a program ask (command:, python:).",
         )
     return OpenAIChatModel(model, provider=OpenAIProvider(base_url=base_url))
 
