@@ -9,7 +9,7 @@ from skillsv.errors import BudgetReached, RecordsError, TaskError
 from skillsv.pipeline import Run, ValuationJob, appraise, load_run, prepare, publish, roll_out
 from skillsv.pipeline.prepare import plan_chains
 from skillsv.rollout import RunFolder, Stop
-from skillsv.settings import load_settings
+from skillsv.settings import settings_from
 
 SKILL = """\
 ---
@@ -53,7 +53,7 @@ def place(tmp_path):
 
 
 def job(place, **flags):
-    settings = load_settings(place / "tiny", {"orders": 4, "window": 4, "panel_b": 2, "method": "chain", **flags})
+    settings = settings_from({"orders": 4, "window": 4, "panel_b": 2, "method": "chain", **flags})
     return ValuationJob(
         skill=place / "tiny",
         tasks=place / "tasks.jsonl",
@@ -162,7 +162,7 @@ def test_a_broken_task_line_is_named(place):
 
 def test_windows_and_orders_have_streams_of_their_own(place):
     prepared = prepare(job(place))
-    other = plan_chains(prepared.compiled, prepared.panel_a, load_settings(place / "tiny", {"seed": 1, "window": 4}))
+    other = plan_chains(prepared.compiled, prepared.panel_a, settings_from({"seed": 1, "window": 4}))
     assert {plan.window.tasks for plan in other} != {plan.window.tasks for plan in prepared.plans}
 
 

@@ -15,6 +15,42 @@ def test_flags_win_over_the_file_and_the_file_over_defaults(tmp_path):
     assert settings.tolerance == Settings().tolerance
 
 
+@pytest.mark.parametrize(
+    ("file", "flags", "method", "sentence"),
+    [
+        ("", {}, "auto", None),
+        ("", {"orders": 3}, "chain", "selected by --orders."),
+        ("", {"window": 3, "tolerance": "off"}, "chain", "selected by --window and --tolerance."),
+        ("", {"orders": 3, "method": "chain"}, "chain", None),
+        ("orders = 3", {}, "chain", "selected by --orders in skillsv.toml."),
+        ('method = "auto"', {}, "auto", None),
+        ('method = "auto"', {"orders": 3}, "chain", "selected by --orders."),
+        ('method = "chain"\norders = 3', {"window": 3}, "chain", None),
+        ("orders = 3", {"method": "auto"}, "auto", "--method auto does not use --orders in skillsv.toml."),
+    ],
+)
+def test_settings_of_algorithm_one_select_chain_and_say_so(tmp_path, file, flags, method, sentence):
+    (tmp_path / "skillsv.toml").write_text(file)
+    sentences = []
+    assert load_settings(tmp_path / "skill", flags, sentences.append).method == method
+    assert len(sentences) == (sentence is not None)
+    assert all(said.endswith(sentence) for said in sentences)
+
+
+@pytest.mark.parametrize("name", ["orders", "window", "tolerance"])
+def test_a_setting_of_algorithm_one_together_with_auto_is_refused(tmp_path, name):
+    with pytest.raises(SettingsError, match=f"--method auto does not use --{name}"):
+        load_settings(tmp_path / "skill", {name: "1", "method": "auto"})
+    (tmp_path / "skillsv.toml").write_text(f'method = "auto"\n{name} = 1\n')
+    with pytest.raises(SettingsError, match=rf"skillsv\.toml.*--method auto does not use --{name}"):
+        load_settings(tmp_path / "skill", {})
+
+
+def test_recorded_settings_keep_their_method():
+    assert settings_from({"method": "auto", "orders": 5, "window": 3}).method == "auto"
+    assert settings_from({"orders": 5}).method == "auto"
+
+
 @pytest.mark.parametrize("word", ["off", "none", "OFF"])
 def test_tolerance_can_be_switched_off_in_words(word):
     assert load_settings(Path("skill"), {"tolerance": word}).tolerance is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -99,12 +99,51 @@ FLAGS_ONLY = ("base_url", "no_sandbox", "inspect_logs", "engine")
 choose where files are written."""
 
 
-def load_settings(skill: Path, flags: Mapping[str, Any]) -> Settings:
-    """Defaults, overridden by `skillsv.toml` beside the skill, overridden by the flags that were given."""
+CHAIN_SETTINGS = ("orders", "window", "tolerance")
+"""The settings of the paper's Algorithm 1. Giving one of them selects the method `chain`."""
+
+
+def load_settings(skill: Path, flags: Mapping[str, Any], note: Callable[[str], None] | None = None) -> Settings:
+    """Defaults, overridden by `skillsv.toml` beside the skill, overridden by the flags that were given.
+
+    `note` receives the sentences that say which method these settings select.
+    """
     path = skill.absolute().parent / SETTINGS_FILE
     found = _read_toml(path) if path.is_file() else {}
     given = {name: value for name, value in flags.items() if value is not None}
-    return _convert({**found, **given}, where=str(path) if found else None)
+    refuse_chain_settings_with_auto(found, where=str(path))
+    refuse_chain_settings_with_auto(given)
+    method, sentence = _select_method(found, given)
+    if sentence is not None and note is not None:
+        note(sentence)
+    return _convert({**found, **given, **method}, where=str(path) if found else None)
+
+
+def refuse_chain_settings_with_auto(table: Mapping[str, Any], *, where: str | None = None) -> None:
+    """Raise SettingsError where a setting of `chain` is given together with `method = auto`."""
+    names = [name for name in CHAIN_SETTINGS if name in table]
+    if names and table.get("method") == "auto":
+        raise SettingsError(
+            f"--method auto does not use {_flag_names(names)}.",
+            where=where,
+            hint=f"Leave out the method to use 'chain', or leave out {_flag_names(names)}.",
+        )
+
+
+def _select_method(found: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[dict[str, str], str | None]:
+    """The method that the settings of a file and the flags select, if they do, and the sentence that says so."""
+    flags = [name for name in CHAIN_SETTINGS if name in given]
+    in_file = [name for name in CHAIN_SETTINGS if name in found]
+    if given.get("method") == "auto" and in_file:
+        return {}, f"--method auto does not use {_flag_names(in_file)} in {SETTINGS_FILE}."
+    if "method" in given or found.get("method") == "chain" or not (flags or in_file):
+        return {}, None
+    source = _flag_names(flags) if flags else f"{_flag_names(in_file)} in {SETTINGS_FILE}"
+    return {"method": "chain"}, f"The method is chain (Algorithm 1 of the paper), selected by {source}."
+
+
+def _flag_names(names: Sequence[str]) -> str:
+    return " and ".join(f"--{name}" for name in names)
 
 
 def settings_from(table: Mapping[str, Any]) -> Settings:

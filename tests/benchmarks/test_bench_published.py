@@ -99,6 +99,11 @@ def test_a_check_names_what_cannot_be_scored(place, capsys):
     assert "209901:3 cannot be scored" in said
 
 
+def test_a_setting_of_algorithm_one_with_auto_is_refused(place, capsys):
+    protocol("-k", "2", "--method", "auto", code=2)
+    assert "--method auto does not use --orders" in capsys.readouterr().err
+
+
 def test_the_protocol_closes_and_is_the_same_the_second_time(place, capsys):
     protocol("-k", "48", "--json", "--run-dir", "one")
     first = capsys.readouterr().out

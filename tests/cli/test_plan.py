@@ -22,6 +22,31 @@ def test_algorithm_one_costs_what_the_paper_says(capsys):
     assert plan["expected"]["usd"] is None  # unknown is unknown, not free
 
 
+def test_a_setting_of_algorithm_one_selects_chain_in_plan_and_value(capsys, tmp_path):
+    tasks = ["--tasks", str(EVALS / "tasks.jsonl")]
+    short = ["-k", "2", "-b", "4", "--tolerance", "off"]
+    plan = planned(capsys, *tasks, *short)
+    assert plan["method"] == "chain"
+    assert plan == planned(capsys, *tasks, *short, "--method", "chain")
+    run_flags = ["--agent", AGENT, "--run-dir", str(tmp_path / "run"), "--yes", "--json"]
+    assert run(["value", str(example_folder()), *tasks, *short, *run_flags]) == 0
+    printed = capsys.readouterr()
+    answer = json.loads(printed.out)
+    assert answer["settings"]["method"] == "chain"
+    assert answer["rollouts"]["forecast"] == plan["expected"]["rollouts"]
+    line = "The method is chain (Algorithm 1 of the paper), selected by --orders and --window and --tolerance."
+    assert printed.err.splitlines().count(line) == 1
+
+
+@pytest.mark.parametrize("command", [["plan"], ["value", "--tasks", "none", "--agent", AGENT], ["demo"]])
+def test_a_setting_of_algorithm_one_with_auto_is_refused(command, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    skill = [] if command == ["demo"] else [str(example_folder())]
+    assert run([*command, *skill, "-k", "2", "--method", "auto"]) == 2
+    assert "--method auto does not use --orders" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_adaptive_method_costs_its_budget(capsys):
     assert planned(capsys, "--max-rollouts", "700")["high"]["rollouts"] == 700
 

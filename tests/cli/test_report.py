@@ -12,7 +12,8 @@ from skillsv.cli import run
 
 def small_run(place, method):
     command = [sys.executable, "-m", "skillsv", "demo", "--quiet", "--yes", "--run-dir", str(place / "run")]
-    options = ["-k", "2", "-b", "4", "--operators", "delete", "--method", method]
+    size = {"chain": ["-k", "2", "-b", "4"], "auto": ["--max-rollouts", "600"]}
+    options = [*size[method], "--operators", "delete", "--method", method]
     done = subprocess.run([*command, *options], cwd=place, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return place / "run"

@@ -18,7 +18,7 @@ from skillsv.pipeline.kit import Grading, Kit
 from skillsv.pipeline.rankings import loo_panel
 from skillsv.rollout import Forecast
 from skillsv.rollout.forecast import Cost
-from skillsv.settings import Settings, settings_from
+from skillsv.settings import Settings, refuse_chain_settings_with_auto, settings_from
 
 OUTPUT_TOKENS = 16_384
 """Tokens of one answer: what the benchmarks' published runs allowed."""
@@ -80,6 +80,7 @@ def _read_already(tasks: Sequence[Task], data: Path, grading: Grading) -> Sequen
 
 def paper_settings(benchmark: Benchmark, tasks: int, given: Mapping[str, Any]) -> tuple[Settings, tuple[str, ...]]:
     """The paper's settings, overridden by what was given; and what differs where there are too few tasks for them."""
+    refuse_chain_settings_with_auto(given)
     paper = benchmark.paper
     panels, notes = _panels(benchmark, tasks) if not {"panel_a", "panel_b"} & given.keys() else ({}, ())
     settings = settings_from(

@@ -6,12 +6,13 @@ import sys
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
-from skillsv.cli.flags import BudgetFlags, CompileFlags, EstimatorFlags, Json, RunFlags, given
+from skillsv.cli.flags import BudgetFlags, CompileFlags, EstimatorFlags, Json, RunFlags, given, read_settings
 from skillsv.errors import SkillError
 
 EXAMPLE = "support-desk"
-DEMO_SETTINGS = {"panel_b": 0.5, "orders": 32, "window": 12}
+DEMO_SETTINGS: dict[str, Any] = {"panel_b": 0.5, "orders": 32, "window": 12}
 DEMO_ROLLOUTS = 4800
 """More than usual: the example's agent costs nothing, so the demo can afford narrow intervals."""
 
@@ -31,10 +32,11 @@ def demo(
     """
     from skillsv.cli.running import default_folder, run_valuation
     from skillsv.pipeline import ValuationJob
-    from skillsv.settings import load_settings
 
     skill = example_folder()
-    settings = load_settings(skill, {**DEMO_SETTINGS, **given(estimator, budget, compiler)})
+    flags_given = given(estimator, budget, compiler)
+    usual = {name: value for name, value in DEMO_SETTINGS.items() if name not in flags_given}
+    settings = replace(read_settings(skill, flags_given), **usual)
     if settings.method == "auto" and settings.max_rollouts is None:
         settings = replace(settings, max_rollouts=DEMO_ROLLOUTS)
     evals = skill / "evals"

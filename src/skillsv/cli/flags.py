@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,7 +12,7 @@ from cyclopts import Group, Parameter
 
 from skillsv.compile import CompileOptions
 from skillsv.errors import SettingsError
-from skillsv.settings import compile_options, load_settings
+from skillsv.settings import Settings, compile_options, load_settings
 
 COMPILER = Group("Compiler")
 ESTIMATOR = Group("Estimator")
@@ -57,9 +58,13 @@ class CompileFlags:
 class EstimatorFlags:
     """What is estimated, and how closely."""
 
-    orders: Annotated[int | None, Parameter(name=["--orders", "-k"], help="Sampled insertion orders K [12].")] = None
-    window: Annotated[int | None, Parameter(name=["--window", "-b"], help="Tasks shared by one order, b [8].")] = None
-    tolerance: Annotated[str | None, Parameter(help="Truncation tolerance tau, or 'off' [0.05].")] = None
+    orders: Annotated[
+        int | None, Parameter(name=["--orders", "-k"], help="Sampled insertion orders K [12]; selects chain.")
+    ] = None
+    window: Annotated[
+        int | None, Parameter(name=["--window", "-b"], help="Tasks shared by one order, b [8]; selects chain.")
+    ] = None
+    tolerance: Annotated[str | None, Parameter(help="Truncation tolerance tau, or 'off' [0.05]; selects chain.")] = None
     operators: Annotated[str | None, Parameter(help="'delete', or 'delete,pad' [delete,pad].")] = None
     method: Annotated[
         Literal["auto", "chain"] | None,
@@ -171,6 +176,11 @@ def given(*groups: EstimatorFlags | AgentFlags | BudgetFlags | CompileFlags | No
         elif group is not None:
             table |= {name: value for name, value in asdict(group).items() if value is not None}
     return table
+
+
+def read_settings(skill: Path, flags: Mapping[str, Any]) -> Settings:
+    """The settings of a command that values a skill. A line on stderr says when they select the method."""
+    return load_settings(skill, flags, note=lambda sentence: print(sentence, file=sys.stderr))
 
 
 def _marker_pair(text: str) -> tuple[str, str]:

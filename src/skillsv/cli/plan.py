@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from skillsv.cli.flags import AgentFlags, BudgetFlags, CompileFlags, EstimatorFlags, Json, given
+from skillsv.cli.flags import AgentFlags, BudgetFlags, CompileFlags, EstimatorFlags, Json, given, read_settings
 from skillsv.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -44,9 +44,9 @@ def plan(
     from skillsv.cli.running import forecast_lines
     from skillsv.compile import compile_skill
     from skillsv.pipeline import forecast_of
-    from skillsv.settings import compile_options, load_settings
+    from skillsv.settings import compile_options
 
-    settings = load_settings(skill, given(estimator, budget, how, compiler))
+    settings = read_settings(skill, given(estimator, budget, how, compiler))
     compiled = compile_skill(skill, compile_options(settings))
     measured = _measured(skill, tasks, agent, settings, run_dir) if probe else None
     forecast = forecast_of(compiled, settings, _panel_size(tasks, settings), measured)

@@ -8,7 +8,16 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from skillsv.cli.flags import AgentFlags, BudgetFlags, CompileFlags, EstimatorFlags, Json, RunFlags, given
+from skillsv.cli.flags import (
+    AgentFlags,
+    BudgetFlags,
+    CompileFlags,
+    EstimatorFlags,
+    Json,
+    RunFlags,
+    given,
+    read_settings,
+)
 
 
 def value(
@@ -36,8 +45,7 @@ def value(
     """
     from skillsv.cli.running import run_valuation
     from skillsv.pipeline import ValuationJob
-    from skillsv.settings import load_settings
 
-    settings = load_settings(skill, given(estimator, budget, how, compiler))
+    settings = read_settings(skill, given(estimator, budget, how, compiler))
     job = ValuationJob(skill=skill, tasks=tasks, agent=agent, settings=settings, folder=Path.cwd())
     return run_valuation(job, run or RunFlags(), json=json, out=sys.stdout)
