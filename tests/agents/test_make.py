@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from skillsv.agents import AgentOptions, make_agent
+from skillsv.agents import AgentOptions, ChatOptions, make_agent, price_known
 from skillsv.errors import SettingsError
 from skillsv.model.protocols import Agent
 
@@ -25,6 +25,21 @@ def test_anything_else_is_refused_with_the_known_kinds(spec):
         make_agent(spec)
     known = "model:PROVIDER:NAME, command:PROGRAM ..., python:FILE.py:name, inspect:FILE.py@task, planted:NAME."
     assert f"is not an agent. Known: {known}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "known"),
+    [("planted:rules", True), ("reference", True), ("python:agent.py:run", False), ("command:sh", False)],
+)
+def test_the_price_of_programs_is_unknown_and_that_of_scripts_nothing(spec, known):
+    assert price_known(spec, AgentOptions()) is known
+
+
+def test_the_price_of_a_model_is_known_where_it_is_listed():
+    pytest.importorskip("pydantic_ai", reason="the extra `models` is not installed")
+    assert price_known("model:openai:gpt-4o", AgentOptions())
+    assert not price_known("model:openai:no-such-model", AgentOptions())
+    assert not price_known("model:openai:gpt-4o", AgentOptions(chat=ChatOptions(base_url="http://127.0.0.1:9/v1")))
 
 
 def test_the_planted_agent_is_loaded_only_when_asked_for():

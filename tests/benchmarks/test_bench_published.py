@@ -104,6 +104,12 @@ def test_a_setting_of_algorithm_one_with_auto_is_refused(place, capsys):
     assert "--method auto does not use --orders" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("limit", [(), ("--max-seconds", "60")])
+def test_a_budget_of_money_is_refused_where_the_cost_is_unknown(place, capsys, limit):
+    protocol("--budget-usd", "5", *limit, code=2)
+    assert "--budget-usd 5 cannot be measured" in capsys.readouterr().err
+
+
 def test_the_protocol_closes_and_is_the_same_the_second_time(place, capsys):
     protocol("-k", "48", "--json", "--run-dir", "one")
     first = capsys.readouterr().out

@@ -115,6 +115,13 @@ def test_counts_are_kept_by_run_and_unknown_usage_stays_unknown(path):
         assert ledger.summary().scored == 3
 
 
+def test_counts_are_kept_by_agent(path):
+    with Ledger.open(path) as ledger:
+        ledger.record(scored(0, usage=Usage(usd=0.5)), scored(1))
+        assert ledger.summary(agent=key().agent).usage.usd == 0.5
+        assert ledger.summary(agent="another").scored == 0
+
+
 def test_a_batch_is_saved_whole_or_not_at_all(path):
     with Ledger.open(path) as ledger:
         with pytest.raises(LedgerError):

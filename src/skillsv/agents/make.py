@@ -24,6 +24,19 @@ def make_agent(spec: str, options: AgentOptions | None = None) -> Agent:
     return maker(rest, options or AgentOptions())
 
 
+def price_known(spec: str, options: AgentOptions) -> bool:
+    """Whether money can be counted from the first rollout on: the agent is free, or its model has a price.
+
+    The agents that only a benchmark knows have a name without a colon. They are scripts and cost nothing.
+    """
+    scheme, colon, rest = spec.partition(":")
+    if scheme != "model":
+        return scheme == "planted" or not colon
+    from skillsv.agents.chat import has_price
+
+    return has_price(rest, options)
+
+
 def _command(rest: str, options: AgentOptions) -> Agent:
     from skillsv.agents.command import CommandAgent
 

@@ -34,7 +34,7 @@ class SpendFlags:
         str | None, Parameter(help="Where rollouts run: local, ray, or ray:HOST:PORT [as the run recorded].")
     ] = None
     max_rollouts: Annotated[int | None, Parameter(help="Stop after this many new rollouts.")] = None
-    budget_usd: Annotated[float | None, Parameter(help="Stop after spending this much.")] = None
+    budget_usd: Annotated[float | None, Parameter(help="Stop after spending this much, if it is known.")] = None
     yes: Annotated[bool, Parameter(name=["--yes", "-y"], negative=(), help="Spend without asking.")] = False
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), help="No progress on stderr.")] = False
 

@@ -137,10 +137,14 @@ def _run(trial: Trial, notes: tuple[str, ...], flags: RunFlags, output: Path | N
     from skillsv.benchmarks.trial import forecast_trial
     from skillsv.cli.printing import deliver, json_text
     from skillsv.cli.running import agree, default_folder, forecast_lines, has_limit
-    from skillsv.pipeline import prepare
-    from skillsv.rollout import RunFolder
+    from skillsv.pipeline import measured_cost, prepare, require_measurable_budget, with_measured_cost
+    from skillsv.rollout import PerRollout, RunFolder
 
     prepared = prepare(trial.job)
+    name = f"{trial.benchmark.name}-{prepared.compiled.skill.name}"
+    folder = RunFolder(flags.run_dir or default_folder(name))
+    measured = PerRollout() if flags.fresh else measured_cost(folder, prepared.agent.fingerprint)
+    prepared = with_measured_cost(prepared, measured)
     forecast = forecast_trial(trial, prepared)
     panels = f"{len(prepared.panel_a.tasks)} tasks in panel A, {len(prepared.panel_b.tasks)} in panel B"
     lines = [f"{trial.benchmark.title}: {panels}, {len(prepared.compiled.units)} units.", *notes]
@@ -149,9 +153,10 @@ def _run(trial: Trial, notes: tuple[str, ...], flags: RunFlags, output: Path | N
         table = {"schema": "skillsv.plan/1", "units": len(prepared.compiled.units), **asdict(forecast)}
         deliver(json_text(table) if json else "\n".join(lines) + "\n", None)
         return 0
+    # A limit of time holds for the valuation alone, not for the whole protocol.
+    lasting = replace(trial.job, settings=replace(trial.settings, max_seconds=None))
+    require_measurable_budget(lasting, measured)
     agree(lines, yes=flags.yes or has_limit(trial.settings))
-    name = f"{trial.benchmark.name}-{prepared.compiled.skill.name}"
-    folder = RunFolder(flags.run_dir or default_folder(name))
     if flags.fresh:
         folder.start_fresh()
     tried = _tried(trial, prepared, folder, quiet=flags.quiet)

@@ -146,7 +146,7 @@ class BudgetFlags:
     max_rollouts: Annotated[int | None, Parameter(help="Stop after this many new rollouts.")] = None
     max_tokens: Annotated[int | None, Parameter(help="Stop after this many tokens.")] = None
     max_seconds: Annotated[float | None, Parameter(help="Stop after this many seconds.")] = None
-    budget_usd: Annotated[float | None, Parameter(help="Stop after spending this much.")] = None
+    budget_usd: Annotated[float | None, Parameter(help="Stop after spending this much, if it is known.")] = None
     until_width: Annotated[float | None, Parameter(help="Stop when every interval is at most this wide (auto).")] = None
     until_resolved: Annotated[
         float | None, Parameter(help="Stop when this share of the units has a verdict (auto).")

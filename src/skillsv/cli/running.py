@@ -16,10 +16,22 @@ from skillsv.cli.progress import progress
 from skillsv.compile import compile_skill
 from skillsv.errors import SettingsError
 from skillsv.model.value import Valuation
-from skillsv.pipeline import Prepared, Rolled, Run, ValuationJob, appraise, prepare, publish, roll_out
+from skillsv.pipeline import (
+    Prepared,
+    Rolled,
+    Run,
+    ValuationJob,
+    appraise,
+    measured_cost,
+    prepare,
+    publish,
+    require_measurable_budget,
+    roll_out,
+    with_measured_cost,
+)
 from skillsv.report.as_json import valuation_dict
 from skillsv.report.text import terminal_table
-from skillsv.rollout import Forecast, RunFolder, Stop
+from skillsv.rollout import Forecast, PerRollout, RunFolder, Stop
 from skillsv.rollout.adaptive import advise
 from skillsv.settings import Settings, compile_options
 
@@ -29,8 +41,11 @@ PIPE_WIDTH = 120
 def run_valuation(job: ValuationJob, flags: RunFlags, *, json: bool, out: TextIO) -> int:
     """The main job from forecast to report; the exit code says whether it came to its end."""
     prepared = prepare(job)
-    ask_consent(prepared, yes=flags.yes)
     folder = RunFolder(flags.run_dir or default_folder(prepared.compiled.skill.name))
+    measured = PerRollout() if flags.fresh else measured_cost(folder, prepared.agent.fingerprint)
+    require_measurable_budget(job, measured)
+    prepared = with_measured_cost(prepared, measured)
+    ask_consent(prepared, yes=flags.yes)
     rolled = anyio.run(_rolled, prepared, folder, flags)
     if rolled.trouble is not None:
         if rolled.nothing:

@@ -19,6 +19,7 @@ from skillsv.pipeline.confirm import (
     keep_proof,
     prepare_confirmation,
 )
+from skillsv.pipeline.cost import measured_cost, require_measurable_budget, with_measured_cost
 from skillsv.pipeline.edit import REMOVABLE, Pruned, original_of, prune
 from skillsv.pipeline.pairs import PairsJob, prepare_pairs, try_pairs
 from skillsv.pipeline.prepare import Prepared, ValuationJob, forecast_of, prepare
@@ -47,6 +48,7 @@ __all__ = [
     "forecast_of",
     "keep_proof",
     "load_run",
+    "measured_cost",
     "original_of",
     "page_of",
     "prepare",
@@ -60,6 +62,8 @@ __all__ = [
     "recorded_confirmation",
     "refine_mechanically",
     "refine_with",
+    "require_measurable_budget",
     "roll_out",
     "try_pairs",
+    "with_measured_cost",
 ]

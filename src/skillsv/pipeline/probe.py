@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from skillsv.model.events import Event, RolloutFinished
 from skillsv.model.rollout import Usage
@@ -41,7 +41,8 @@ async def probe(prepared: Prepared, folder: RunFolder) -> PerRollout:
     async with AsyncExitStack() as stack:
         ledger = stack.enter_context(Ledger.open(folder.ledger))
         engine = await stack.enter_async_context(make_engine(prepared.job, prepared.agent, prepared.verifier, meter))
-        options = runner_options(prepared.job.settings, run_id(manifest(prepared)))
+        # A probe ends by itself, and finds out whether the agent reports its cost.
+        options = replace(runner_options(prepared.job.settings, run_id(manifest(prepared))), needs_cost=False)
         render = make_renderer(prepared.compiled, prepared.job.settings).render
         tasks = {task.id: task for task in prepared.panel_a.tasks}
         runner = Runner(engine, ledger, render, tasks, prepared.agent.fingerprint, options, meter)

@@ -16,6 +16,7 @@ from skillsv.model.protocols import Agent, Listener, Verifier
 from skillsv.model.rollout import Usage
 from skillsv.model.task import PanelA, PanelB, Task
 from skillsv.pipeline.clients import make_client
+from skillsv.pipeline.cost import CostListener, measured_cost, require_measurable_budget
 from skillsv.pipeline.engine import make_engine
 from skillsv.pipeline.kit import Kit, own_files_only
 from skillsv.pipeline.prepare import ValuationJob, grading_of, make_renderer
@@ -65,7 +66,10 @@ class Reopened:
 
 
 def reopen(path: Path, again: Again) -> Reopened:
-    """Read the run and make its agent and verifier again. Nothing is run and nothing is written."""
+    """Read the run and make its agent and verifier again. Nothing is run and nothing is written.
+
+    Raises SettingsError where the limit of money of this command cannot be measured.
+    """
     run = load_run(path)
     about = run.manifest["about"]
     job = ValuationJob(
@@ -79,10 +83,12 @@ def reopen(path: Path, again: Again) -> Reopened:
     tasks = job.kit.load_tasks(job.tasks, grading_of(job))
     verifier = job.kit.make_verifier(job.tasks, tasks, grading_of(job))
     agent = make_client(job.kit.make_agent, job.agent, job.settings, job.folder)
+    folder = RunFolder(path)
+    require_measurable_budget(job, measured_cost(folder, agent.fingerprint))
     changed = agent.fingerprint != run.manifest["agent"]["fingerprint"]
     return Reopened(
         run=run,
-        folder=RunFolder(path),
+        folder=folder,
         job=job,
         agent=agent,
         verifier=verifier,
@@ -196,6 +202,7 @@ async def spending(
         return revised if revised is not None and coalition == REVISED else renderer.render(coalition, operator)
 
     trouble: SkillSVError | None = None
+    listener = CostListener(listener, reopened.settings, expected)
     listener(RunStarted(run=reopened.folder.path.name, chains=0, expected_rollouts=expected))
     async with AsyncExitStack() as stack:
         ledger = stack.enter_context(Ledger.open(reopened.folder.ledger))

@@ -20,6 +20,7 @@ from skillsv.model.rollout import Usage
 from skillsv.model.value import Evidence, Spending
 from skillsv.order import Sampler
 from skillsv.pipeline.appraise import averaging_orders, estimate_options
+from skillsv.pipeline.cost import CostListener, needs_cost
 from skillsv.pipeline.engine import make_engine
 from skillsv.pipeline.prepare import Prepared, make_renderer
 from skillsv.rollout import (
@@ -75,6 +76,7 @@ async def roll_out(
 ) -> Rolled:
     """Run everything, or as much as the budget allows. What finished is kept, whatever happens."""
     expected = prepared.forecast.expected.rollouts
+    listener = CostListener(listener, prepared.job.settings, expected)
     listener(RunStarted(run=folder.path.name, chains=len(prepared.plans), expected_rollouts=expected))
     if fresh:
         folder.start_fresh()
@@ -112,6 +114,7 @@ def runner_options(settings: Settings, run: str) -> RunnerOptions:
         seed=settings.seed,
         run=run,
         budget=limits,
+        needs_cost=needs_cost(settings),
     )
 
 

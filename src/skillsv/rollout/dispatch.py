@@ -183,6 +183,8 @@ class Dispatcher:
         flight.usage += rollout.usage
         self.tally.ended(rollout)
         failure = rollout.failure
+        if failure is None and rollout.usage.usd is None and self._options.needs_cost:
+            self.halt(_unmeasured())
         if failure is None or not self._again(flight, failure):
             self._landed(flight, rollout)
         else:
@@ -302,6 +304,13 @@ class Dispatcher:
         """Nothing more will land: `save_all` ends when the rest is saved."""
         self._closing = True
         self._more.set()
+
+
+def _unmeasured() -> BudgetReached:
+    return BudgetReached(
+        "a rollout did not report its cost, so the budget cannot be measured any more.",
+        hint="The partial result is kept; add a limit such as --max-rollouts 500 to go on from here.",
+    )
 
 
 def finished_event(request: Request, rollout: Rollout, *, reused: bool) -> RolloutFinished:

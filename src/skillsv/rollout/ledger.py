@@ -43,7 +43,7 @@ _DETAIL = "INSERT OR REPLACE INTO detail (id, answer, transcript) VALUES (?, ?, 
 _SUMMARY = """
 SELECT count(score), count(*) - count(score), coalesce(sum(attempts), 0), sum(input_tokens), sum(output_tokens),
        sum(usd), coalesce(sum(duration), 0.0)
-FROM rollout WHERE (?1 IS NULL OR run = ?1)
+FROM rollout WHERE (?1 IS NULL OR run = ?1) AND (?2 IS NULL OR agent = ?2)
 """
 
 
@@ -136,10 +136,11 @@ class Ledger:
             row = self._reader.execute(query, (_hash(key),)).fetchone()
         return None if row is None else Detail(answer=_unpack(row[0]) or "", transcript=_unpack(row[1]))
 
-    def summary(self, run: str | None = None) -> Summary:
-        """Counts and spending: of one run, or of all."""
+    def summary(self, run: str | None = None, *, agent: str | None = None) -> Summary:
+        """Counts and spending: of one run or of all, of one agent (by its fingerprint) or of all."""
         with clear_errors(self.path):
-            scored, missing, attempts, given, taken, usd, seconds = self._reader.execute(_SUMMARY, (run,)).fetchone()
+            row = self._reader.execute(_SUMMARY, (run, agent)).fetchone()
+        scored, missing, attempts, given, taken, usd, seconds = row
         usage = Usage(input_tokens=given, output_tokens=taken, usd=usd)
         return Summary(scored=scored, missing=missing, attempts=attempts, usage=usage, seconds=seconds)
 

@@ -19,7 +19,8 @@ class RunnerOptions:
     `attempts` and `timeout` (seconds) are per rollout; the wait between attempts doubles from `backoff` up to
     `longest_wait`. More than `max_missing` of at least `judged_after` rollouts without a score, or the first
     `hopeless_after` all without one, end the run. `run` names it in the ledger; `renderings` are kept in memory. At
-    most `per_minute` rollouts start in a minute, wherever they run.
+    most `per_minute` rollouts start in a minute, wherever they run. `needs_cost`: only money limits the run, so that a
+    rollout that does not report its cost ends it.
     """
 
     jobs: int = 8
@@ -35,6 +36,7 @@ class RunnerOptions:
     seed: int = 0
     run: str = ""
     renderings: int = 256
+    needs_cost: bool = False
 
     def __post_init__(self) -> None:
         if self.jobs < 1:

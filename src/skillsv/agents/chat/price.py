@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 from pydantic_ai.messages import ModelResponse
+from pydantic_ai.usage import RequestUsage
 
 from skillsv.errors import SettingsError
 from skillsv.model.rollout import Usage
@@ -53,6 +54,13 @@ def usage_of(response: ModelResponse, price: Price | None, *, listed: bool) -> U
     usage = Usage(input_tokens=counts.input_tokens, output_tokens=counts.output_tokens)
     usd = price.of(usage) if price is not None else _listed(response) if listed else None
     return Usage(input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, usd=usd)
+
+
+def is_listed(model: str, provider: str, server: str | None) -> bool:
+    """Whether the public list has a price of this model."""
+    used = RequestUsage(input_tokens=1, output_tokens=1)
+    response = ModelResponse(parts=[], model_name=model, provider_name=provider, provider_url=server, usage=used)
+    return _listed(response) is not None
 
 
 def _listed(response: ModelResponse) -> float | None:

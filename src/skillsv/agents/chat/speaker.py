@@ -16,7 +16,7 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.tools import ToolDefinition
 
 from skillsv.agents.chat.model import make_model, redirected, request_settings
-from skillsv.agents.chat.price import Price, read_prices, usage_of
+from skillsv.agents.chat.price import Price, is_listed, read_prices, usage_of
 from skillsv.agents.chat.trouble import trouble_of
 from skillsv.agents.options import AgentOptions
 from skillsv.errors import AgentFailure
@@ -71,6 +71,16 @@ class Speaker:
         if loop not in self._models:
             self._models[loop] = self._spare.pop() if self._spare else make_model(self._name, self._chat.base_url)
         return self._models[loop]
+
+
+def has_price(name: str, options: AgentOptions) -> bool:
+    """Whether the user's table, or the public list for a provider's own server, has a price of this model."""
+    if _price_of(name, options) is not None:
+        return True
+    if redirected(name, options.chat.base_url):
+        return False
+    model = make_model(name, None)
+    return is_listed(model.model_name, model.system, model.base_url)
 
 
 def _price_of(name: str, options: AgentOptions) -> Price | None:

@@ -1,0 +1,96 @@
+"""What rollouts cost: whether a limit of money can be measured, and what the first rollouts took."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from skillsv.agents import price_known
+from skillsv.errors import SettingsError
+from skillsv.model.events import Event, Note, RolloutFinished
+from skillsv.model.protocols import Listener
+from skillsv.pipeline.clients import make_client
+from skillsv.pipeline.prepare import Prepared, ValuationJob, forecast_of
+from skillsv.rollout import Ledger, PerRollout, RunFolder
+from skillsv.settings import Settings
+
+
+def measured_limits(settings: Settings) -> list[str]:
+    """The limits that hold whatever an agent reports. Tokens are not among them: an agent need not count them."""
+    rollouts = [] if settings.max_rollouts is None else [f"--max-rollouts {settings.max_rollouts}"]
+    seconds = [] if settings.max_seconds is None else [f"--max-seconds {settings.max_seconds:g}"]
+    return [*rollouts, *seconds]
+
+
+def needs_cost(settings: Settings) -> bool:
+    """Whether money is the only limit that can end the run."""
+    return settings.budget_usd is not None and not measured_limits(settings)
+
+
+def measured_cost(folder: RunFolder, fingerprint: str) -> PerRollout:
+    """What a rollout of this agent took, by all that the folder's ledger holds of it, a probe included."""
+    if not folder.ledger.is_file():
+        return PerRollout()
+    with Ledger.open(folder.ledger, read_only=True) as ledger:
+        total = ledger.summary(agent=fingerprint)
+    return PerRollout.measured(total.scored + total.missing, total.usage, total.seconds)
+
+
+def with_measured_cost(prepared: Prepared, measured: PerRollout) -> Prepared:
+    """The same with a forecast of tokens, money and time, as far as they were measured."""
+    tasks = len(prepared.panel_a.tasks)
+    return replace(prepared, forecast=forecast_of(prepared.compiled, prepared.job.settings, tasks, measured))
+
+
+def require_measurable_budget(job: ValuationJob, measured: PerRollout) -> None:
+    """Raise SettingsError where money is the only limit and the cost of a rollout is unknown."""
+    if not needs_cost(job.settings) or measured.usage.usd is not None:
+        return
+    if make_client(price_known, job.agent, job.settings, job.folder):
+        return
+    known = "If the agent reports its cost, `skillsv plan --probe` measures it."
+    if job.agent.startswith("model:"):
+        known = "`skillsv value --prices FILE.toml` sets the price of a model."
+    raise SettingsError(
+        f"--budget-usd {job.settings.budget_usd:g} cannot be measured: the cost of a rollout of `{job.agent}` is "
+        "unknown.",
+        hint=f"Add a limit such as --max-rollouts 500. {known}",
+    )
+
+
+class CostListener:
+    """Passes events on, and says once what a rollout costs, or that a limit of money cannot be measured."""
+
+    def __init__(self, listener: Listener, settings: Settings, expected: int) -> None:
+        self._listener = listener
+        self._settings = settings
+        self._expected = expected
+        self._rollouts = 0
+        self._usd = 0.0
+        self._unmeasured = False
+
+    def __call__(self, event: Event) -> None:
+        """Pass one event on, and add what it says about the cost."""
+        self._listener(event)
+        if not isinstance(event, RolloutFinished) or event.reused or event.score is None:
+            return
+        if event.usage.usd is None:
+            self._say_unmeasured()
+            return
+        self._rollouts += 1
+        self._usd += event.usage.usd
+        if self._rollouts == self._settings.jobs and self._usd:
+            self._say_cost()
+
+    def _say_unmeasured(self) -> None:
+        limits = measured_limits(self._settings)
+        if self._unmeasured or self._settings.budget_usd is None or not limits:
+            return
+        self._unmeasured = True
+        message = f"The agent does not report its cost: --budget-usd cannot be measured, only {' and '.join(limits)}"
+        self._listener(Note(message=f"{message} {'hold' if len(limits) > 1 else 'holds'}."))
+
+    def _say_cost(self) -> None:
+        """The cost of the first batch: as many rollouts as run at once."""
+        usd = self._usd / self._rollouts
+        total = f"about ${usd * self._expected:,.2f} for {self._expected:,} rollouts"
+        self._listener(Note(message=f"A rollout costs about ${usd:,.4f}: {total}."))
