@@ -4,7 +4,7 @@ import pytest
 
 from skillsv.errors import SettingsError
 from skillsv.model.coalition import Operator
-from skillsv.settings import Settings, load_settings, settings_dict, settings_from
+from skillsv.settings import Settings, load_settings, settings_dict, settings_from, share_of_points, small_settings
 
 
 def test_flags_win_over_the_file_and_the_file_over_defaults(tmp_path):
@@ -64,6 +64,10 @@ def test_tolerance_can_be_switched_off_in_words(word):
         ({"operators": "pad"}, "do not make a valuation"),
         ({"operators": "erase"}, "--operators .* delete, pad"),
         ({"colour": "red"}, "no setting 'colour'"),
+        ({"resolution": 100}, "--resolution 100 cannot be meant: .* points between 0 and 100"),
+        ({"resolution": -1}, "--resolution -1 cannot be meant"),
+        ({"until_width": 300}, "--until-width 300 cannot be meant"),
+        ({"until_width": float("nan")}, "--until-width nan cannot be meant"),
         ({"forward_env": "HOME,SKILLSV_SKILL"}, "SKILLSV_SKILL cannot be forwarded"),
     ],
 )
@@ -88,3 +92,34 @@ def test_panels_are_sizes_or_shares_as_written(word, size):
     settings = load_settings(Path("skill"), {"panel_b": word})
     assert settings.panel_b == size
     assert type(settings.panel_b) is type(size)
+
+
+def test_flags_and_file_give_amounts_of_score_in_points(tmp_path):
+    (tmp_path / "skillsv.toml").write_text("resolution = 2.3\nuntil-width = 5\n")
+    settings = load_settings(tmp_path / "skill", {"until_width": 3})
+    assert (settings.resolution, settings.until_width) == (0.023, 0.03)
+
+
+def test_an_amount_in_the_file_that_cannot_be_meant_names_the_file(tmp_path):
+    (tmp_path / "skillsv.toml").write_text("resolution = 250\n")
+    with pytest.raises(SettingsError, match=r"skillsv\.toml"):
+        load_settings(tmp_path / "skill", {})
+
+
+def test_manifests_hold_amounts_of_score_as_shares():
+    recorded = {**settings_dict(Settings()), "resolution": 0.02, "until_width": 1.5}
+    settings = settings_from(recorded)
+    assert (settings.resolution, settings.until_width) == (0.02, 1.5)
+    assert settings_dict(settings) == recorded
+
+
+def test_zero_and_a_hundred_points_are_amounts_only_where_allowed():
+    assert [share_of_points(points, "--max-drop", ends=True) for points in (0, 100)] == [0, 1]
+    for points in (0, 100):
+        with pytest.raises(SettingsError, match="--max-drop"):
+            share_of_points(points, "--max-drop")
+
+
+def test_an_amount_that_looks_like_a_share_gets_a_note():
+    settings = load_settings(Path("skill"), {"resolution": 0.15, "until_width": 2})
+    assert small_settings(settings) == ["--resolution is 0.15 points of a hundred; did you mean 15?"]

@@ -24,7 +24,11 @@ Positive = Annotated[float, Meta(gt=0)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Everything that shapes a valuation. `K`, `b` and `tau` of the paper are `orders`, `window`, `tolerance`."""
+    """Everything that shapes a valuation. `K`, `b` and `tau` of the paper are `orders`, `window`, `tolerance`.
+
+    All numbers that are amounts of score are shares in [0, 1], here and in manifests. Flags and `skillsv.toml` give
+    those of `AMOUNTS` in points of a hundred; `in_shares` converts them.
+    """
 
     orders: Count = 12
     window: Count = 8
@@ -94,6 +98,12 @@ RESULT_SETTINGS = tuple(
 """The settings that decide what is estimated. The others decide only how fast, and how far, a run gets."""
 
 
+AMOUNTS = ("resolution", "until_width")
+"""The settings that people write in points of a hundred. `tolerance` is not among them: it is the paper's tau."""
+
+SMALL_AMOUNT = 0.2
+"""Points. An amount below this is more likely a share, such as 0.15 for 15 points, and gets a note."""
+
 FLAGS_ONLY = ("base_url", "no_sandbox", "inspect_logs", "engine")
 """Never read from a file: it may come with a skill from elsewhere, and must not send keys away, open the sandbox or
 choose where files are written."""
@@ -116,7 +126,8 @@ def load_settings(skill: Path, flags: Mapping[str, Any], note: Callable[[str], N
     method, sentence = _select_method(found, given)
     if sentence is not None and note is not None:
         note(sentence)
-    return _convert({**found, **given, **method}, where=str(path) if found else None)
+    where = str(path) if found else None
+    return _convert(in_shares({**found, **given, **method}, where=where), where=where)
 
 
 def refuse_chain_settings_with_auto(table: Mapping[str, Any], *, where: str | None = None) -> None:
@@ -146,8 +157,45 @@ def _flag_names(names: Sequence[str]) -> str:
     return " and ".join(f"--{name}" for name in names)
 
 
+def in_shares(table: Mapping[str, Any], *, where: str | None = None) -> dict[str, Any]:
+    """Settings as people write them, with the amounts of score as shares: what `Settings` and manifests hold."""
+    return {
+        name: share_of_points(value, _flag(name), where=where) if name in AMOUNTS and _is_number(value) else value
+        for name, value in table.items()
+    }
+
+
+def share_of_points(points: float, flag: str, *, ends: bool = False, where: str | None = None) -> float:
+    """An amount of score in points of a hundred as a share: 2 is 0.02. No other function reads points.
+
+    Raises SettingsError outside of 0 to 100; 0 and 100 themselves are allowed only with `ends`.
+    """
+    if not (0 <= points <= 100 if ends else 0 < points < 100):
+        raise SettingsError(
+            f"{flag} {points:g} cannot be meant: it is an amount of score, in points between 0 and 100.",
+            where=where,
+            hint=f"{flag} 2 is two points of a hundred.",
+        )
+    return round(points / 100, 12)  # 2.3 / 100 is not the same float as 0.023, which older manifests may hold
+
+
+def small_amounts(shares: Mapping[str, float | None]) -> list[str]:
+    """A note for every flag whose amount, given here as a share, is so small that points were perhaps not meant."""
+    given = {flag: 100 * share for flag, share in shares.items() if share is not None}
+    return [
+        f"{flag} is {points:.4g} points of a hundred; did you mean {100 * points:.4g}?"
+        for flag, points in given.items()
+        if 0 < points < SMALL_AMOUNT
+    ]
+
+
+def small_settings(settings: Settings) -> list[str]:
+    """The notes of `small_amounts` on settings."""
+    return small_amounts({_flag(name): getattr(settings, name) for name in AMOUNTS})
+
+
 def settings_from(table: Mapping[str, Any]) -> Settings:
-    """Settings as a manifest recorded them."""
+    """Settings as a manifest recorded them, amounts of score as shares."""
     return _convert(dict(table), where=None)
 
 
@@ -178,8 +226,9 @@ def _read_toml(path: Path) -> dict[str, Any]:
     found = {key.replace("-", "_"): value for key, value in table.items()}
     for name in FLAGS_ONLY:
         if name in found:
-            flag = f"--{name.replace('_', '-')}"
-            raise SettingsError(f"{flag} is never taken from a file.", where=str(path), hint="Give it as a flag.")
+            raise SettingsError(
+                f"{_flag(name)} is never taken from a file.", where=str(path), hint="Give it as a flag."
+            )
     return found
 
 
@@ -221,6 +270,10 @@ def check_engine(engine: str, where: str | None = None) -> None:
         )
 
 
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
 def _in_words(trouble: str) -> str:
     """The complaint of the reader of settings, with the name that people gave."""
     what, _, place = trouble.replace("`", "").partition(" - at $.")
@@ -249,6 +302,10 @@ def _amount(word: str) -> tuple[str, float]:
     except ValueError:
         hint = "Write --node-resources NAME=AMOUNT, such as GPU=1."
         raise SettingsError(f"'{word.strip()}' is not an amount of a resource.", hint=hint) from None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _number(name: str, value: str) -> float:

@@ -46,7 +46,7 @@ def test_the_shorter_skill_compiles_without_new_dangling_references(place, capsy
 
 
 def test_the_patch_turns_the_old_skill_into_the_new_one(place, capsys, tmp_path):
-    pruned(place, capsys, "--share", "0.5", "-o", str(tmp_path / "short"))
+    pruned(place, capsys, "--share", "0.5", "--yes", "-o", str(tmp_path / "short"))
     copy = tmp_path / "copy"
     shutil.copytree(place / "support-desk", copy)
     subprocess.run(["git", "apply", str(tmp_path / "short.patch")], cwd=copy, check=True)
@@ -67,6 +67,59 @@ def test_the_original_is_never_the_target(place, capsys):
 def test_two_goals_at_once_are_refused(place, capsys):
     assert run(["prune", str(place / "run"), "--only", "harmful", "--share", "0.2"]) == 2
     assert run(["prune", str(place / "run"), "--max-drop", "0.1", "--share", "0.2"]) == 2
+
+
+def test_a_drop_is_given_in_points(place, capsys):
+    answer = pruned(place, capsys, "--max-drop", "2")
+    assert answer["kept"]
+    assert answer["path"][-1]["lost_value"] <= 0.02
+    further = pruned(place, capsys, "--max-drop", "20")
+    assert len(answer["removed"]) < len(further["removed"])
+    assert 0.02 < further["path"][-1]["lost_value"] <= 0.2
+
+
+@pytest.mark.parametrize("drop", ["-1", "101", "nan"])
+def test_a_drop_that_cannot_be_meant_is_refused(place, capsys, drop):
+    assert run(["prune", str(place / "run"), f"--max-drop={drop}"]) == 2
+    assert "points between 0 and 100" in capsys.readouterr().err
+
+
+def test_a_drop_that_looks_like_a_share_gets_a_note(place, capsys):
+    assert run(["prune", str(place / "run"), "--max-drop", "0.15"]) == 0
+    assert "0.15 points of a hundred; did you mean 15?" in capsys.readouterr().err
+
+
+def test_more_than_half_goes_only_with_a_yes(place, capsys, tmp_path):
+    short = tmp_path / "short"
+    words = ["prune", str(place / "run"), "--max-drop", "100", "-o", str(short)]
+    assert run(words) == 2
+    said = capsys.readouterr().err
+    assert "more than half of the skill would go" in said
+    assert "--yes" in said
+    assert not short.exists()
+    assert run([*words, "--yes"]) == 0
+    assert (short / "SKILL.md").is_file()
+
+
+def test_more_than_half_is_not_removed_in_place_without_a_yes(place, capsys):
+    before = (place / "support-desk/SKILL.md").read_bytes()
+    assert run(["prune", str(place / "run"), "--share", "0.7", "--in-place"]) == 2
+    assert (place / "support-desk/SKILL.md").read_bytes() == before
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 2)])
+def test_a_person_at_a_terminal_is_asked_about_more_than_half(place, capsys, tmp_path, monkeypatch, answer, code):
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("builtins.input", lambda: answer)
+    assert run(["prune", str(place / "run"), "--share", "0.7", "-o", str(tmp_path / "short")]) == code
+    said = capsys.readouterr().err
+    assert "tokens stay" in said
+    assert ("nothing was removed" in said) is (code == 2)
+    assert (tmp_path / "short").exists() is (code == 0)
+
+
+def test_showing_what_would_go_needs_no_yes(place, capsys):
+    assert len(pruned(place, capsys, "--share", "0.7")["removed"]) > 1
 
 
 def test_in_place_changes_the_skill_once_and_then_refuses(place, capsys, tmp_path):

@@ -78,7 +78,10 @@ def test_goals_are_judged_along_the_path(compiled):
     assert how_far(path, Goal(max_drop=0.15)) == 1
 
 
-@pytest.mark.parametrize("given", [{}, {"share": 0.2, "max_drop": 0.1}, {"share": 1.5}, {"to_tokens": -1}])
+@pytest.mark.parametrize(
+    "given",
+    [{}, {"share": 0.2, "max_drop": 0.1}, {"share": 1.5}, {"max_drop": 2}, {"max_drop": -0.1}, {"to_tokens": -1}],
+)
 def test_a_goal_that_says_nothing_clear_is_refused(given):
     with pytest.raises(SettingsError):
         Goal(**given)

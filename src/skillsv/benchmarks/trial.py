@@ -18,7 +18,7 @@ from skillsv.pipeline.kit import Grading, Kit
 from skillsv.pipeline.rankings import loo_panel
 from skillsv.rollout import Forecast
 from skillsv.rollout.forecast import Cost
-from skillsv.settings import Settings, refuse_chain_settings_with_auto, settings_from
+from skillsv.settings import Settings, in_shares, refuse_chain_settings_with_auto, settings_from
 
 OUTPUT_TOKENS = 16_384
 """Tokens of one answer: what the benchmarks' published runs allowed."""
@@ -94,7 +94,7 @@ def paper_settings(benchmark: Benchmark, tasks: int, given: Mapping[str, Any]) -
             "turns": paper.turns,
             "max_output_tokens": OUTPUT_TOKENS,
             **panels,
-            **given,
+            **in_shares(given),
         }
     )
     return settings, notes

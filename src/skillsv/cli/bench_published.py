@@ -139,6 +139,7 @@ def _run(trial: Trial, notes: tuple[str, ...], flags: RunFlags, output: Path | N
     from skillsv.cli.running import agree, default_folder, forecast_lines, has_limit
     from skillsv.pipeline import measured_cost, prepare, require_measurable_budget, with_measured_cost
     from skillsv.rollout import PerRollout, RunFolder
+    from skillsv.settings import small_settings
 
     prepared = prepare(trial.job)
     name = f"{trial.benchmark.name}-{prepared.compiled.skill.name}"
@@ -148,7 +149,7 @@ def _run(trial: Trial, notes: tuple[str, ...], flags: RunFlags, output: Path | N
     forecast = forecast_trial(trial, prepared)
     panels = f"{len(prepared.panel_a.tasks)} tasks in panel A, {len(prepared.panel_b.tasks)} in panel B"
     lines = [f"{trial.benchmark.title}: {panels}, {len(prepared.compiled.units)} units.", *notes]
-    lines += forecast_lines(forecast)
+    lines += [*forecast_lines(forecast), *small_settings(trial.settings)]
     if plan:
         table = {"schema": "skillsv.plan/1", "units": len(prepared.compiled.units), **asdict(forecast)}
         deliver(json_text(table) if json else "\n".join(lines) + "\n", None)

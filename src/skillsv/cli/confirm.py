@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from skillsv.cli.again import SpendFlags
-from skillsv.cli.flags import Json
+from skillsv.cli.flags import Json, given_share
 from skillsv.errors import GateNotMet, SettingsError
 from skillsv.model.value import Interval
 
@@ -51,7 +51,8 @@ def confirm(
 
     flags = spending or SpendFlags()
     share = share_of(level)
-    gate = None if max_drop is None else Gate(max_drop=max_drop / 100, level=share)
+    drop = given_share(max_drop, "--max-drop")
+    gate = None if drop is None else Gate(max_drop=drop, level=share)
     job = ConfirmJob(
         run=run,
         again=flags.again(),

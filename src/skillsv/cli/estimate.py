@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from skillsv.cli.flags import Json
+from skillsv.cli.flags import Json, given_share
 
 
 def estimate(
@@ -16,7 +16,7 @@ def estimate(
     /,
     *,
     level: Annotated[float | None, Parameter(help="Confidence level of the intervals.")] = None,
-    resolution: Annotated[float | None, Parameter(help="Smallest value worth a verdict.")] = None,
+    resolution: Annotated[float | None, Parameter(help="Smallest value worth a verdict, in points.")] = None,
     json: Json = False,
 ) -> int:
     """skillsv estimate .skillsv/my-skill --level 0.9
@@ -27,7 +27,8 @@ def estimate(
     from skillsv.pipeline import load_run, publish
     from skillsv.rollout import RunFolder
 
-    changes = {name: given for name, given in (("level", level), ("resolution", resolution)) if given is not None}
+    given = {"level": level, "resolution": given_share(resolution, "--resolution")}
+    changes = {name: value for name, value in given.items() if value is not None}
     loaded = load_run(run, changes)
     page = publish(RunFolder(run), loaded)
     show(loaded.valuation, page, json=json, out=sys.stdout)

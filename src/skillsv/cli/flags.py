@@ -12,7 +12,7 @@ from cyclopts import Group, Parameter
 
 from skillsv.compile import CompileOptions
 from skillsv.errors import SettingsError
-from skillsv.settings import Settings, compile_options, load_settings
+from skillsv.settings import Settings, compile_options, load_settings, share_of_points, small_amounts, small_settings
 
 COMPILER = Group("Compiler")
 ESTIMATOR = Group("Estimator")
@@ -64,7 +64,9 @@ class EstimatorFlags:
     window: Annotated[
         int | None, Parameter(name=["--window", "-b"], help="Tasks shared by one order, b [8]; selects chain.")
     ] = None
-    tolerance: Annotated[str | None, Parameter(help="Truncation tolerance tau, or 'off' [0.05]; selects chain.")] = None
+    tolerance: Annotated[
+        str | None, Parameter(help="Truncation tolerance tau, a share as in the paper, or 'off' [0.05]; selects chain.")
+    ] = None
     operators: Annotated[str | None, Parameter(help="'delete', or 'delete,pad' [delete,pad].")] = None
     method: Annotated[
         Literal["auto", "chain"] | None,
@@ -74,7 +76,7 @@ class EstimatorFlags:
     panel_b: Annotated[str | None, Parameter(help="Tasks kept for confirmation: a number or share; 0 for none.")] = None
     seed: Annotated[int | None, Parameter(help="Seed of panels, orders and windows [42].")] = None
     level: Annotated[float | None, Parameter(help="Confidence level of the intervals [0.95].")] = None
-    resolution: Annotated[float | None, Parameter(help="Smallest value worth a verdict.")] = None
+    resolution: Annotated[float | None, Parameter(help="Smallest value worth a verdict, in points.")] = None
     tokenizer: Annotated[str | None, Parameter(help="Vocabulary that counts tokens: o200k or cl100k [o200k].")] = None
     filler: Annotated[str | None, Parameter(help="Neutral filler of the padding operator [blank].")] = None
 
@@ -147,7 +149,9 @@ class BudgetFlags:
     max_tokens: Annotated[int | None, Parameter(help="Stop after this many tokens.")] = None
     max_seconds: Annotated[float | None, Parameter(help="Stop after this many seconds.")] = None
     budget_usd: Annotated[float | None, Parameter(help="Stop after spending this much, if it is known.")] = None
-    until_width: Annotated[float | None, Parameter(help="Stop when every interval is at most this wide (auto).")] = None
+    until_width: Annotated[
+        float | None, Parameter(help="Stop when no interval is wider than this, in points (auto).")
+    ] = None
     until_resolved: Annotated[
         float | None, Parameter(help="Stop when this share of the units has a verdict (auto).")
     ] = None
@@ -179,8 +183,19 @@ def given(*groups: EstimatorFlags | AgentFlags | BudgetFlags | CompileFlags | No
 
 
 def read_settings(skill: Path, flags: Mapping[str, Any]) -> Settings:
-    """The settings of a command that values a skill. A line on stderr says when they select the method."""
-    return load_settings(skill, flags, note=lambda sentence: print(sentence, file=sys.stderr))
+    """The settings of a command that values a skill. Lines on stderr say when they select the method or look wrong."""
+    settings = load_settings(skill, flags, note=lambda sentence: print(sentence, file=sys.stderr))
+    for note in small_settings(settings):
+        print(f"Note: {note}", file=sys.stderr)
+    return settings
+
+
+def given_share(points: float | None, flag: str, *, ends: bool = False) -> float | None:
+    """The amount of score that a flag gave in points, as a share; a note on stderr where it is very small."""
+    share = None if points is None else share_of_points(points, flag, ends=ends)
+    for note in small_amounts({flag: share}):
+        print(f"Note: {note}", file=sys.stderr)
+    return share
 
 
 def _marker_pair(text: str) -> tuple[str, str]:

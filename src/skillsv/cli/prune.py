@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from skillsv.cli.flags import Json
+from skillsv.cli.flags import Json, given_share
 from skillsv.errors import OutputError, SettingsError
 from skillsv.model.edit import PruneStep
 from skillsv.model.value import Action
@@ -24,18 +24,23 @@ def prune(
     *,
     to_tokens: Annotated[int | None, Parameter(help="Prune until so many tokens are left.")] = None,
     share: Annotated[float | None, Parameter(help="Prune until this share of the tokens is gone.")] = None,
-    max_drop: Annotated[float | None, Parameter(help="Prune while the values lost add up to no more.")] = None,
+    max_drop: Annotated[float | None, Parameter(help="Prune while no more points are lost, by the values.")] = None,
     only: Annotated[Literal["harmful", "delete"] | None, Parameter(help="Remove only units with this verdict.")] = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="Write the shorter skill here.")] = None,
     in_place: Annotated[bool, Parameter(negative=(), help="Change the skill itself.")] = False,
     force: Annotated[bool, Parameter(negative=(), help="Replace the output folder if it is there.")] = False,
     diff: Annotated[bool, Parameter(negative=(), help="Show what changes.")] = False,
+    yes: Annotated[
+        bool, Parameter(name=["--yes", "-y"], negative=(), help="Remove more than half of the skill without asking.")
+    ] = False,
     json: Json = False,
 ) -> int:
-    """skillsv prune .skillsv/my-skill --max-drop 0.02 -o my-shorter-skill
+    """skillsv prune .skillsv/my-skill --max-drop 2 -o my-shorter-skill
 
     Write a shorter skill: units go in ascending value, each with all that needs it. Without a goal, the units go whose
     verdict is 'delete' or 'harmful'. A patch is written beside the folder. Prove it with 'skillsv confirm'.
+    Before more than half of the skill goes, it asks; without a terminal it needs --yes. Without -o or --in-place
+    nothing is written.
     """
     from skillsv.cli.printing import deliver, json_text
     from skillsv.decide import Goal
@@ -47,16 +52,33 @@ def prune(
         raise SettingsError("--only and a goal ask for two things at once.", hint="Give one of them.")
     if in_place and output is not None:
         raise SettingsError("--in-place and -o ask for two places at once.", hint="Give one of them.")
+    drop = given_share(max_drop, "--max-drop", ends=True)
     loaded = load_run(run)
     actions = frozenset({Action(only)}) if only else REMOVABLE
-    goal = Goal(to_tokens=to_tokens, share=share, max_drop=max_drop) if given else None
+    goal = Goal(to_tokens=to_tokens, share=share, max_drop=drop) if given else None
     pruned = shorten(loaded, goal, actions)
+    if in_place or output is not None:
+        _agree_to_half(loaded, pruned, yes=yes)
     _write(loaded, pruned, output, in_place=in_place, force=force)
     if diff:
         _show_difference(pruned)
     summary = _summary(loaded, pruned)
     deliver(json_text(summary) if json else "\n".join(_sentences(loaded, pruned)) + "\n", None)
     return 0
+
+
+def _agree_to_half(run: Run, pruned: Pruned, *, yes: bool) -> None:
+    """Ask before more than half of the tokens go. Raises SettingsError where nobody says yes."""
+    from skillsv.cli.running import Refusal, agree
+
+    if 2 * pruned.tokens_after >= pruned.tokens_before:
+        return
+    refusal = Refusal(
+        unasked="more than half of the skill would go, and nobody is there to agree to it.",
+        hint="Add --yes, or prune less. Without -o and --in-place it only shows what would go.",
+        declined="nothing was removed.",
+    )
+    agree(_totals(run, pruned), yes=yes, refusal=refusal)
 
 
 def _write(run: Run, pruned: Pruned, output: Path | None, *, in_place: bool, force: bool) -> None:
@@ -104,12 +126,15 @@ def _show_difference(pruned: Pruned) -> None:
 def _sentences(run: Run, pruned: Pruned) -> list[str]:
     if not pruned.steps:
         return ["Nothing to remove: no unit is shown to be worthless or harmful."]
+    return [*(_sentence(run, step) for step in pruned.steps), *_totals(run, pruned)]
+
+
+def _totals(run: Run, pruned: Pruned) -> list[str]:
     before, after = pruned.tokens_before, pruned.tokens_after
     share = after / before if before else 1.0
     gone = f"{len(pruned.removed)} of {len(run.compiled.execution)} units go"
     change = -100 * pruned.steps[-1].lost_value
     return [
-        *(_sentence(run, step) for step in pruned.steps),
         f"{gone}; {after:,} of {before:,} tokens stay ({share:.0%}).",
         f"By the values, the score changes by {change:+.1f} points. 'skillsv confirm' proves it on tasks not used yet.",
     ]

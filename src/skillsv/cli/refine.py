@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from skillsv.cli.again import SpendFlags
-from skillsv.cli.flags import Json
+from skillsv.cli.flags import Json, given_share
 from skillsv.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -50,17 +50,18 @@ def refine(
         raise SettingsError("a refinement is by --editor or --mechanical.", hint="Give one of them.")
     if max_drop is not None and not confirm:
         raise SettingsError("--max-drop is judged on panel B.", hint="Leave out --no-confirm.")
+    drop = given_share(max_drop, "--max-drop")
     loaded = _agreed(run, flags, editor, confirm=confirm)
     revision = _written(loaded, run, editor, output, force=force)
     if diff:
         print_lines(styled_patch(revision.before.contents, revision.after.contents))
     proof = _confirmed(run, output, flags, level) if confirm else None
     deliver(json_text(_table(revision, proof)) if json else "\n".join(_lines(revision, proof)) + "\n", None)
-    if proof is not None and max_drop is not None:
+    if proof is not None and drop is not None:
         from skillsv.cli.confirm import require, share_of
         from skillsv.confirm import Gate
 
-        require(proof, Gate(max_drop=max_drop / 100, level=share_of(level)))
+        require(proof, Gate(max_drop=drop, level=share_of(level)))
     return 0
 
 

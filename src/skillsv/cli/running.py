@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
@@ -82,23 +82,31 @@ def ask_consent(prepared: Prepared, *, yes: bool) -> None:
     agree(lines, yes=yes or has_limit(prepared.job.settings))
 
 
-def agree(lines: Iterable[str], *, yes: bool) -> None:
-    """Print what is about to be spent, on stderr; without a yes, ask the person there."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """What a question says where nobody can answer it (and what helps), and where the answer is no."""
+
+    unasked: str = "nobody is there to agree to this cost."
+    hint: str = "Add --yes, or a limit such as --max-rollouts 500."
+    declined: str = "nothing was spent."
+
+
+def agree(lines: Iterable[str], *, yes: bool, refusal: Refusal | None = None) -> None:
+    """Print what is about to be spent or done, on stderr; without a yes, ask the person there."""
+    refusal = refusal or Refusal()
     for line in lines:
         print(line, file=sys.stderr)
     if yes:
         return
     if not sys.stdin.isatty():
-        raise SettingsError(
-            "nobody is there to agree to this cost.", hint="Add --yes, or a limit such as --max-rollouts 500."
-        )
+        raise SettingsError(refusal.unasked, hint=refusal.hint)
     print("Go on? [y/N] ", end="", file=sys.stderr, flush=True)
     if input().strip().lower() not in {"y", "yes"}:
-        raise SettingsError("nothing was spent.", hint="Answer y to go on, or give --yes.")
+        raise SettingsError(refusal.declined, hint="Answer y to go on, or give --yes.")
 
 
 def advice_lines(prepared: Prepared) -> list[str]:
-    """What to know before agreeing: judges, and a budget that is too small to say much."""
+    """What to know before agreeing: judges, a budget that is too small to say much, amounts that look like shares."""
     return [*_judge_line(prepared), *_budget_line(prepared)]
 
 

@@ -81,7 +81,7 @@ def removable(compiled: CompiledSkill, verdicts: Iterable[Verdict], actions: fro
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """How far to prune. Exactly one is given; each is judged along the whole path."""
+    """How far to prune. Exactly one is given; each is judged along the whole path. `max_drop` is a share of 1."""
 
     to_tokens: int | None = None
     share: float | None = None
@@ -93,6 +93,11 @@ class Goal:
             raise SettingsError("a pruning goal is one of --to-tokens, --share and --max-drop.", hint="Give one.")
         if self.share is not None and not 0 < self.share <= 1:
             raise SettingsError(f"the share {self.share:g} is not between 0 and 1.", hint="0.3 removes three tenths.")
+        if self.max_drop is not None and not 0 <= self.max_drop <= 1:
+            raise SettingsError(
+                f"a drop of {100 * self.max_drop:g} points is not between 0 and 100.",
+                hint="A share of 0.02 is 2 points.",
+            )
         if self.to_tokens is not None and self.to_tokens < 0:
             raise SettingsError(f"{self.to_tokens} tokens cannot be reached.", hint="Give a positive number.")
 

@@ -40,7 +40,7 @@ def test_a_rule_with_itself_is_itself_and_never_is_neutral(rule, spent, standing
 
 def test_reasons_name_the_rule_that_stopped():
     done = Standing(width=0.02, resolved=1.0)
-    assert (Budget(500) | UntilWidth(0.03)).reason(100, done) == "every interval at most 0.03 wide"
+    assert (Budget(500) | UntilWidth(0.03)).reason(100, done) == "every interval at most 3 points wide"
     assert (Budget(500) | UntilWidth(0.01)).reason(500, done) == "500 rollouts"
     assert (UntilResolved(0.9) & Budget(50)).reason(50, done) == "a verdict on 90% of the units and 50 rollouts"
 

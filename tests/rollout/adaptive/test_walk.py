@@ -190,7 +190,7 @@ def test_rules_of_precision_and_decision_stop_the_run_and_weights_of_the_judge_s
     rule = (UntilWidth(0.03) & UntilResolved(0.9)) | Budget(2000)
     record = drive_judged(rule, judge)
     assert 350 < len(record.observations) < 500
-    assert record.ended == "every interval at most 0.03 wide and a verdict on 90% of the units"
+    assert record.ended == "every interval at most 3 points wide and a verdict on 90% of the units"
     assert looks == sorted(looks)
     late = [each.task for each in record.observations[looks[0] :] if each.why != "anchor:empty"]
     assert late.count(favourite) > 3 * len(late) / len(PROBLEM.tasks)

@@ -115,13 +115,13 @@ class Budget(Combining):
 
 @dataclass(frozen=True, slots=True)
 class UntilWidth(Combining):
-    """Until every net effect's interval is at most so wide."""
+    """Until every net effect's interval is at most so wide, as a share of the score."""
 
     most: float
 
     def __post_init__(self) -> None:
         if not 0.0 < self.most <= 2.0:
-            raise SettingsError(f"an interval width of {self.most:g} cannot be aimed at.", hint="0.03 is usual.")
+            raise SettingsError(f"an interval {100 * self.most:g} points wide cannot be aimed at.", hint="3 is usual.")
 
     def room(self, spent: int, standing: Standing) -> float:  # noqa: ARG002
         """All or nothing."""
@@ -129,7 +129,7 @@ class UntilWidth(Combining):
 
     def reason(self, spent: int, standing: Standing) -> str:  # noqa: ARG002
         """The width."""
-        return f"every interval at most {self.most:g} wide"
+        return f"every interval at most {100 * self.most:g} points wide"
 
 
 @dataclass(frozen=True, slots=True)
