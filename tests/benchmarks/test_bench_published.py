@@ -1,5 +1,6 @@
 """`skillsv bench NAME` as a user runs it, on invented questions in LiveMath's layout with a scripted agent."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -139,8 +140,13 @@ def test_it_writes_the_papers_tables_and_figures(place, capsys):
     header, row = written["refinement.csv"].decode().splitlines()
     shown = dict(zip(header.split(","), row.split(","), strict=True))
     assert float(shown["token share"]) < 1
-    assert float(shown["change"]) == 0.0
+    assert float(shown["change (points)"]) == 0.0
     assert shown["tasks"] == "14"
+    results = json.loads(written["results.json"])
+    (anchors,) = csv.DictReader(written["anchors.csv"].decode().splitlines())
+    full = results["valuation"]["anchors"]["full"]["value"]
+    assert float(anchors["V(N) (points)"]) == pytest.approx(100 * full)
+    assert 0 < full <= 1
 
 
 def test_a_limit_holds_for_the_whole_protocol_and_a_higher_one_goes_on(place, capsys):

@@ -15,8 +15,10 @@ def printed(capsys, *words):
 def test_it_prints_true_beside_recovered_values_for_all_methods(capsys):
     text = printed(capsys, "--repetitions", "2", "--orders", "24")
     lines = text.splitlines()
-    assert lines[0] == "mechanism: 7 units, 32 tasks"
+    assert lines[0] == "mechanism: 7 units, 32 tasks; values in points, random ones without scale"
     assert all(name in lines[1] for name in ("true", "skillsv-chain", "closure-loo", "random", "evidence"))
+    place = lines[1].split().index("true")
+    assert [line.split()[place] for line in lines[2:9]] == ["12.5000"] * 4 + ["25.0000", "-25.0000", "0.0000"]
     assert sum(" or " in line for line in lines) == 2
     assert any(line.split()[0] == "closure-loo" for line in lines if line.strip())
 

@@ -38,4 +38,5 @@ def test_a_table_that_escapes_what_skills_say(estimate):
     page = estimate._repr_html_()
     assert "&lt;b&gt;" in page
     assert "<b>" not in page
-    assert "<td>+1.000</td>" in page
+    assert "<td>+100.0</td>" in page
+    assert "in points of a hundred" in page

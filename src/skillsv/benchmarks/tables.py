@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,36 +16,50 @@ Cell = str | int | float | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Rows under named columns. `name` is the file name for saving."""
+    """Rows under named columns. `name` is the file name for saving.
+
+    `points` names the columns that hold amounts of score. The rows keep them as shares, as JSON does; Markdown and CSV
+    show them in points of a hundred and say so in the heading.
+    """
 
     name: str
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    points: tuple[str, ...] = ()
 
     def markdown(self) -> str:
         """The table as Markdown, numbers rounded for reading."""
-        lines = [f"### {self.title}", "", _line(self.columns), _line("---" for _ in self.columns)]
-        lines += [_line(map(_shown, row)) for row in self.rows]
+        lines = [f"### {self.title}", "", _line(self._headings()), _line("---" for _ in self.columns)]
+        lines += [_line(self._shown(row)) for row in self.rows]
         return "\n".join(lines) + "\n"
 
     def csv(self) -> str:
         """The table as CSV, numbers in full."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.columns)
-        writer.writerows(["" if cell is None else cell for cell in row] for row in self.rows)
+        writer.writerow(self._headings())
+        writer.writerows(["" if cell is None else cell for _, cell in self._scaled(row)] for row in self.rows)
         return text.getvalue()
+
+    def _headings(self) -> list[str]:
+        return [f"{name} (points)" if name in self.points else name for name in self.columns]
+
+    def _scaled(self, row: Sequence[Cell]) -> Iterator[tuple[str, Cell]]:
+        """The cells with the names of their columns, amounts of score in points."""
+        for name, cell in zip(self.columns, row, strict=True):
+            yield name, round(100.0 * cell, 10) if name in self.points and isinstance(cell, int | float) else cell
+
+    def _shown(self, row: Sequence[Cell]) -> Iterator[str]:
+        for name, cell in self._scaled(row):
+            if isinstance(cell, float):
+                yield f"{cell:.{1 if name in self.points else 3}f}"
+            else:
+                yield "–" if cell is None else str(cell).replace("\n", " ")
 
 
 def _line(cells: Any) -> str:
     return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
-
-
-def _shown(cell: Cell) -> str:
-    if cell is None:
-        return "–"
-    return f"{cell:.3f}" if isinstance(cell, float) else str(cell).replace("\n", " ")
 
 
 def tables(several: Sequence[Results]) -> tuple[Table, ...]:
@@ -56,14 +70,15 @@ def tables(several: Sequence[Results]) -> tuple[Table, ...]:
 
 def anchors(several: Sequence[Results]) -> Table:
     """Score anchors on panel A: no skill, trigger alone, whole skill, and both lifts."""
-    columns = ("benchmark", "max turns", "V(none)", "V(m)", "V(N)", "total lift", "low", "high", "content lift")
+    scores = ("V(none)", "V(m)", "V(N)", "total lift", "low", "high", "content lift")
+    columns = ("benchmark", "max turns", *scores)
     rows = []
     for each in several:
         found = each["valuation"]["anchors"]
         values = (found[name]["value"] for name in ("empty", "trigger", "full"))
         lift = each["valuation"]["content_lift"]["value"]
         rows.append((each["title"], each["turns"], *values, *_interval(each["total_lift"]), lift))
-    return Table(name="anchors", title="Score anchors on panel A", columns=columns, rows=tuple(rows))
+    return Table(name="anchors", title="Score anchors on panel A", columns=columns, rows=tuple(rows), points=scores)
 
 
 def closure(several: Sequence[Results]) -> Table:
@@ -77,7 +92,7 @@ def closure(several: Sequence[Results]) -> Table:
         skillsv = (*_interval(found["lift"]), *_interval(found["sum"]), found["ratio"], _mark(covers=found["covered"]))
         leave_out = (*_interval(left["sum"]), left["ratio"], _mark(covers=left["covered"]))
         rows.append((each["title"], *size, *skillsv, *leave_out))
-    return Table(name="closure", title="Value closure", columns=columns, rows=tuple(rows))
+    return Table(name="closure", title="Value closure", columns=columns, rows=tuple(rows), points=(*lift, *own, *loo))
 
 
 def pruning(several: Sequence[Results]) -> Table:
@@ -87,13 +102,15 @@ def pruning(several: Sequence[Results]) -> Table:
         for each in several
         for curve in each["held_out"]["curves"]
     ]
-    columns = ("benchmark", "method", "AUC", "low", "high")
-    return Table(name="pruning", title="Pruning on panel B", columns=columns, rows=tuple(rows))
+    area = ("AUC", "low", "high")
+    columns = ("benchmark", "method", *area)
+    return Table(name="pruning", title="Pruning on panel B", columns=columns, rows=tuple(rows), points=area)
 
 
 def refinement(several: Sequence[Results]) -> Table:
     """Old against rewritten skill on panel B, and the mean over benchmarks where there are several."""
-    columns = ("benchmark", "tasks", "token share", "V(old)", "V(new)", "change", "low", "high")
+    scores = ("V(old)", "V(new)", "change", "low", "high")
+    columns = ("benchmark", "tasks", "token share", *scores)
     rows: list[tuple[Cell, ...]] = []
     for each in several:
         if each["refinement"] is None:
@@ -104,7 +121,8 @@ def refinement(several: Sequence[Results]) -> Table:
     if len(rows) > 1:
         shares, changes = ([float(str(row[place])) for row in rows] for place in (2, 5))
         rows.append(("mean", None, sum(shares) / len(rows), None, None, sum(changes) / len(rows), None, None))
-    return Table(name="refinement", title="Refinement, proved on panel B", columns=columns, rows=tuple(rows))
+    title = "Refinement, proved on panel B"
+    return Table(name="refinement", title=title, columns=columns, rows=tuple(rows), points=scores)
 
 
 def agreement(several: Sequence[Results]) -> Table:
@@ -121,12 +139,13 @@ def agreement(several: Sequence[Results]) -> Table:
 def units(results: Results) -> Table:
     """Every unit's value with its interval, split into content and cost where both operators ran."""
     names = ("net", "content", "cost")
-    columns = ("unit", "file", "line", "tokens", *(f"{name}{end}" for name in names for end in ("", " low", " high")))
+    scores = tuple(f"{name}{end}" for name in names for end in ("", " low", " high"))
+    columns = ("unit", "file", "line", "tokens", *scores, "verdict")
     rows = []
     for unit in results["valuation"]["units"]:
         values = [cell for name in names for cell in _interval(unit[name])]
         rows.append((unit["id"], unit["file"], unit["lines"][0], unit["tokens"], *values, unit["verdict"]))
-    return Table(name="units", title="Values of units", columns=(*columns, "verdict"), rows=tuple(rows))
+    return Table(name="units", title="Values of units", columns=columns, rows=tuple(rows), points=scores)
 
 
 def differences(found: Sequence[Comparison], skills: int) -> Table:
@@ -134,8 +153,9 @@ def differences(found: Sequence[Comparison], skills: int) -> Table:
     rows = tuple(
         (each.first, each.second, each.difference.value, each.difference.low, each.difference.high) for each in found
     )
-    columns = ("method", "against", "AUC difference", "low", "high")
-    return Table(name="pooled", title=f"AUC differences over {skills} skills", columns=columns, rows=rows)
+    change = ("AUC difference", "low", "high")
+    title = f"AUC differences over {skills} skills"
+    return Table(name="pooled", title=title, columns=("method", "against", *change), rows=rows, points=change)
 
 
 def _interval(found: Mapping[str, float] | None) -> tuple[float | None, float | None, float | None]:

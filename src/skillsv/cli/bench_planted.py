@@ -161,10 +161,17 @@ def _method_row(name: str, rows: Sequence[Any]) -> dict[str, Any]:
 
 
 def _as_text(table: dict[str, Any]) -> str:
-    parts = [table["title"], _columns(table["rows"])]
-    if "methods" in table:
-        parts.append(_columns(table["methods"]))
-    return "\n".join(parts)
+    if "methods" not in table:
+        return "\n".join([table["title"], _columns(table["rows"])])
+    title = f"{table['title']}; values in points, random ones without scale"
+    return "\n".join([title, _columns([_in_points(row) for row in table["rows"]]), _columns(table["methods"])])
+
+
+def _in_points(row: dict[str, Any]) -> dict[str, Any]:
+    """A unit's row with its values in points of a hundred; random numbers have no scale."""
+    return {
+        name: 100 * value if isinstance(value, float) and name != "random" else value for name, value in row.items()
+    }
 
 
 def _columns(rows: Sequence[dict[str, Any]]) -> str:

@@ -10,8 +10,14 @@ if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped]
 
 
+_CAPTION = "<caption>Amounts of score in points of a hundred.</caption>"
+
+
 class Tabular:
-    """A result with one row per unit. Whoever inherits says what a row holds."""
+    """A result with one row per unit. Whoever inherits says what a row holds.
+
+    Every float of a row is an amount of score. Dictionaries and data frames keep it as a share, tables show points.
+    """
 
     __slots__ = ()
 
@@ -38,12 +44,12 @@ class Tabular:
             return "<p>No units.</p>"
         head = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
         body = "".join(f"<tr>{''.join(f'<td>{_cell(value)}</td>' for value in row.values())}</tr>" for row in rows)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f"<table>{_CAPTION}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, float):
-        return f"{value:+.3f}"
+        return f"{100 * value:+.1f}"
     return "" if value is None else escape(str(value))
 
 

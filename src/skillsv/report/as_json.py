@@ -1,4 +1,7 @@
-"""The valuation as `skillsv.valuation/1`: what `value --json` prints and other programs read."""
+"""The valuation as `skillsv.valuation/1`: what `value --json` prints and other programs read.
+
+Amounts of score are shares in [0, 1] (values and costs in [-1, 1]), never points.
+"""
 
 from __future__ import annotations
 
