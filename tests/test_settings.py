@@ -87,6 +87,24 @@ def test_settings_survive_the_manifest():
     assert settings_from(settings_dict(settings)) == settings
 
 
+def test_the_target_is_hidden_as_an_earlier_manifest_recorded_it():
+    assert Settings().show_target is False
+    for hidden in (True, False):
+        assert settings_from({"orders": 5, "hide_target": hidden}).show_target is not hidden
+    assert settings_from({"hide_target": True, "show_target": True}).show_target is True
+
+
+@pytest.mark.parametrize("hidden", ["true", "false"])
+def test_a_file_never_shows_the_target(tmp_path, hidden):
+    (tmp_path / "skillsv.toml").write_text(f"orders = 5\nhide-target = {hidden}\n")
+    settings = load_settings(tmp_path / "skill", {})
+    assert (settings.orders, settings.show_target) == (5, False)
+    assert load_settings(tmp_path / "skill", {"show_target": True}).show_target is True
+    (tmp_path / "skillsv.toml").write_text("show-target = true\n")
+    with pytest.raises(SettingsError, match="--show-target is never taken from a file"):
+        load_settings(tmp_path / "skill", {})
+
+
 @pytest.mark.parametrize(("word", "size"), [("0.5", 0.5), ("60", 60), ("0", 0)])
 def test_panels_are_sizes_or_shares_as_written(word, size):
     settings = load_settings(Path("skill"), {"panel_b": word})

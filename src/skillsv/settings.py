@@ -55,7 +55,7 @@ class Settings:
     judge: str | None = None
     skill_dir: str | None = None
     forward_env: tuple[str, ...] = ()
-    hide_target: bool = False
+    show_target: bool = False
     timeout: Positive = 600.0
 
     base_url: str | None = None
@@ -104,9 +104,9 @@ AMOUNTS = ("resolution", "until_width")
 SMALL_AMOUNT = 0.2
 """Points. An amount below this is more likely a share, such as 0.15 for 15 points, and gets a note."""
 
-FLAGS_ONLY = ("base_url", "no_sandbox", "inspect_logs", "engine")
-"""Never read from a file: it may come with a skill from elsewhere, and must not send keys away, open the sandbox or
-choose where files are written."""
+FLAGS_ONLY = ("base_url", "no_sandbox", "inspect_logs", "engine", "show_target")
+"""Never read from a file: it may come with a skill from elsewhere, and must not send keys away, open the sandbox,
+choose where files are written or show the answers."""
 
 
 CHAIN_SETTINGS = ("orders", "window", "tolerance")
@@ -195,8 +195,11 @@ def small_settings(settings: Settings) -> list[str]:
 
 
 def settings_from(table: Mapping[str, Any]) -> Settings:
-    """Settings as a manifest recorded them, amounts of score as shares."""
-    return _convert(dict(table), where=None)
+    """Settings as a manifest recorded them; earlier ones have `hide_target`, the opposite of `show_target`."""
+    current = {name: value for name, value in table.items() if name != "hide_target"}
+    if "hide_target" in table:
+        current.setdefault("show_target", not table["hide_target"])
+    return _convert(current, where=None)
 
 
 def settings_dict(settings: Settings) -> dict[str, Any]:
@@ -229,6 +232,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
             raise SettingsError(
                 f"{_flag(name)} is never taken from a file.", where=str(path), hint="Give it as a flag."
             )
+    found.pop("hide_target", None)  # of earlier versions; targets are hidden unless the flag --show-target is given
     return found
 
 

@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,6 +21,7 @@ from skillsv.model.coalition import Operator, RenderedFile, Rendering
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
 from skillsv.sandbox import fresh_workspace
+from skillsv.sandbox.sources import command_line, command_sources, digest_files
 
 SKILL = Rendering(
     coalition=frozenset({"a"}),
@@ -91,17 +93,22 @@ def test_the_task_is_on_stdin_as_json(bench):
     assert json.loads(bench.run("import sys; print(sys.stdin.read())").answer) == {
         "id": "q-1",
         "input": "How många?",
-        "target": "3",
-        "stratum": "easy",
         "files": ["in/data.csv"],
-        "verifier": "exact",
         "metadata": {"k": [1]},
     }
 
 
-def test_the_target_can_be_kept_from_the_program(bench):
-    seen = json.loads(bench.run("import sys; print(sys.stdin.read())", hide_target=True).answer)
-    assert set(seen) == {"id", "input", "stratum", "files", "metadata"}
+def test_the_whole_line_is_on_stdin_if_the_target_is_to_be_shown(bench):
+    bench.task = replace(bench.task, undeclared={"answer": 3, "k": 2})
+    assert json.loads(bench.run("import sys; print(sys.stdin.read())", show_target=True).answer) == {
+        "id": "q-1",
+        "input": "How många?",
+        "target": "3",
+        "stratum": "easy",
+        "files": ["in/data.csv"],
+        "verifier": "exact",
+        "metadata": {"k": [1], "answer": 3},
+    }
 
 
 LOOK = """
@@ -285,6 +292,7 @@ def test_the_fingerprint_follows_the_command_its_files_and_the_placement(bench):
         print_of("agent.py --config=conf.toml -v"),
         print_of("agent.py --config=conf.toml", skill_dir=".claude/skills"),
         print_of("agent.py --config=conf.toml", forward_env=("KEY",)),
+        print_of("agent.py --config=conf.toml", show_target=True),
     }
     (bench.user / "conf.toml").write_text("a = 2")
     others.add(print_of("agent.py --config=conf.toml"))
@@ -292,7 +300,16 @@ def test_the_fingerprint_follows_the_command_its_files_and_the_placement(bench):
     assert print_of("agent.py --config=conf.toml") == first
     bench.agent("print(2)")
     others.add(print_of("agent.py --config=conf.toml"))
-    assert len(others | {first}) == 6
+    assert len(others | {first}) == 7
+
+
+@pytest.mark.parametrize(("shown", "recorded"), [(False, "True"), (True, "False")])
+def test_the_fingerprint_is_that_of_earlier_versions(bench, shown, recorded):
+    """They recorded whether the target is hidden."""
+    agent = bench.agent("print(1)", show_target=shown)
+    words = [f"{sys.executable} -I agent.py", "", recorded]
+    sources = command_sources(command_line(words[0], bench.user))
+    assert agent.fingerprint == f"command/1:{digest_files(words, sources)}"
 
 
 def test_the_fingerprint_does_not_hold_the_value_of_a_secret(bench, monkeypatch):

@@ -185,3 +185,38 @@ def test_the_fingerprint_covers_the_file_its_imports_the_arguments_and_the_model
 def test_an_answer_that_is_too_long_is_no_answer(rendering):
     (failure,) = ask(agent_of("colours", output_bytes=3), (rendering("The sky is blue."), SKY))
     assert failure.kind == FailureKind.BAD_OUTPUT
+
+
+LOOK = """
+import json
+from inspect_ai import Task, task
+from inspect_ai.dataset import Sample
+from inspect_ai.model import ModelOutput
+from inspect_ai.scorer import includes
+from inspect_ai.solver import solver
+
+@solver
+def look():
+    async def solve(state, generate):
+        state.output = ModelOutput.from_content("mock", json.dumps([state.target.text, state.input_text, state.metadata]))
+        return state
+    return solve
+
+@task
+def looked():
+    return Task(dataset=[Sample(input="?", target="?")], solver=look(), scorer=includes(), model="mockllm/model")
+"""
+
+
+def test_the_target_is_in_a_sample_only_for_the_scorer_of_inspect(tmp_path):
+    (tmp_path / "look.py").write_text(LOOK)
+    secret = {"target": "quokka-71", "undeclared": {"answer": "quokka-72"}, "metadata": {"hint": "warm"}}
+    ours, theirs = (Task(id=name, input="?", verifier=name, **secret) for name in ("contains", "inspect"))
+    hidden, scored = ask(
+        make_agent("inspect:look.py@looked", AgentOptions(folder=tmp_path)), (None, ours), (None, theirs)
+    )
+    assert "warm" in hidden.answer
+    assert "quokka" not in hidden.answer
+    assert "quokka-71" in scored.answer
+    assert "quokka-72" not in scored.answer
+    assert scored.scores == {"includes": 1.0}

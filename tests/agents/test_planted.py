@@ -96,6 +96,13 @@ def test_a_task_without_a_formula_is_a_failure_not_a_zero(tmp_path):
         answer(make_planted("rules"), None, Task(id="t", input="?"), tmp_path)
 
 
+def test_a_formula_may_be_a_key_of_the_line():
+    known = {"planted": {"base": 1.0}}
+    agent = make_planted("rules")
+    for asked in (Task(id="a", input="?", metadata=known), Task(id="a", input="?", undeclared=known)):
+        assert agent.solves(read_marks(""), asked)
+
+
 @pytest.mark.parametrize("name", ["rule", "noisy", "noisy@0", "noisy@x", "noisy@nan", "lapse@0.7", "rules@1", ""])
 def test_unknown_names_are_refused(name):
     with pytest.raises(SettingsError, match="no planted agent"):

@@ -93,10 +93,10 @@ def test_the_task_has_the_fields_of_its_line(tmp_path):
             task["nothing"]
         except KeyError:
             pass
-        return repr((task.input, task.target, task.stratum, task.verifier, task.metadata))
+        return repr((task.input, task.get("target"), task.stratum, getattr(task, "verifier", None), task.metadata))
     """
-    assert eval(run(tmp_path, code).answer) == ("?", "t", "s", "exact", {"k": 1})
-    assert eval(run(tmp_path, code, hide_target=True).answer) == ("?", None, "s", "", {"k": 1})
+    assert eval(run(tmp_path, code).answer) == ("?", None, "s", None, {"k": 1})
+    assert eval(run(tmp_path, code, show_target=True).answer) == ("?", "t", "s", "exact", {"k": 1})
 
 
 def test_the_tasks_files_lie_in_its_folder(tmp_path):
@@ -174,7 +174,9 @@ def test_the_fingerprint_follows_the_file_the_name_and_the_placement(tmp_path):
     (tmp_path / "agent.py").write_text("def run(skill, task, replicate): return ''\ndef other(*all): return ''\n")
     first = print_of()
     assert print_of(timeout=1.0) == first
-    others = {print_of("other"), print_of(skill_dir="x"), print_of(hide_target=True)}
+    assert first.endswith(":True")  # earlier versions recorded whether the target is hidden
+    assert print_of(show_target=True) == first.removesuffix("True") + "False"
+    others = {print_of("other"), print_of(skill_dir="x"), print_of(show_target=True)}
     (tmp_path / "agent.py").write_text("def run(skill, task, replicate): return 'x'\n")
     others.add(print_of())
     assert len(others | {first}) == 5

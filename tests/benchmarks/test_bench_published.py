@@ -24,7 +24,8 @@ AGENT = """
 def answer(skill, task, replicate):
     number = int(task.id.partition(":")[2])
     word = "alpha" if number % 2 == 0 else "beta"
-    return f"<answer>{task.target}</answer>" if skill and word in skill.text else "I do not know."
+    label = next(choice["label"] for choice in task.metadata["choices"] if "right" in choice["text"])
+    return f"<answer>{label}</answer>" if skill and word in skill.text else "I do not know."
 """
 EDITOR = """
 def shorten(files, instruction):
@@ -233,10 +234,14 @@ def test_a_month_that_is_missing_from_a_split_ends_it_with_exit_2(place, capsys)
         assert "209902:1" in said
 
 
-def test_a_coding_agent_does_not_see_the_answers(place, capsys):
-    program = place / "look.py"
-    program.write_text("import json, sys\nprint(json.load(sys.stdin).get('target'))\n")
-    words = [word if "python:" not in word else f"command:python3 {program}" for word in WORDS]
+@pytest.mark.parametrize("agent", ["command:python3 look.py", "python:look.py:look"])
+def test_an_agent_does_not_see_the_answers(place, capsys, agent):
+    (place / "look.py").write_text(
+        "import json, sys\n"
+        "def look(skill, task, replicate): return str(task.get('target'))\n"
+        "if __name__ == '__main__': print(look(None, json.load(sys.stdin), 0))\n"
+    )
+    words = [word if "python:" not in word else agent for word in WORDS]
     small = ("-k", "2", "-b", "2", "--panel-a", "4", "--panel-b", "2", "--checkpoints", "1")
     for more, score in (((), 0.0), (("--show-target",), 1.0)):
         assert run(["bench", *words, *small, "--yes", "--json", *more]) == 0

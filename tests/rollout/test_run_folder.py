@@ -53,6 +53,27 @@ def observation(score=0.5):
     return Observation(coalition=kept, operator=Operator.PAD, task="t", replicate=2, score=score, why="pilot")
 
 
+@pytest.mark.parametrize(
+    ("agent", "shown", "hidden"),
+    [
+        ("command:a.sh", True, False),
+        ("command:a.sh", False, True),
+        ("python:a.py:run", False, True),
+        ("model:openai:x", False, False),
+        ("model:openai:x", True, False),
+    ],
+)
+def test_a_run_that_recorded_hide_target_keeps_its_name(tmp_path, agent, shown, hidden):
+    about = ONE | {"agent": {"spec": agent, "fingerprint": "f"}}
+    earlier = about | {"settings": {"orders": 5, "hide_target": hidden}}
+    now = about | {"settings": {"orders": 5, "show_target": shown}}
+    folder = RunFolder(tmp_path)
+    folder.begin(earlier, skill())
+    folder.append(record(0))
+    assert folder.begin(now, skill())
+    assert list(folder.chains()) == [0]
+
+
 def test_records_come_back_as_they_went(tmp_path):
     folder = RunFolder(tmp_path)
     folder.append(record(1), observation())

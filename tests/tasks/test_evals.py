@@ -24,7 +24,7 @@ def test_prose_of_both_dialects_goes_to_a_judge(tmp_path, key):
     (task,) = load_tasks(skill_with(tmp_path, {"skill_name": "s", "evals": [entry | {"name": "chart"}]}))
     assert (task.id, task.input, task.verifier) == ("1", "Chart it", "judge")
     assert task.target == ["Has axes", "Has 3 bars"]
-    assert task.metadata == {"name": "chart"}
+    assert (task.metadata, task.all_metadata) == ({}, {"name": "chart"})
 
 
 def test_the_expected_output_is_judged_where_nothing_else_is_said(tmp_path):

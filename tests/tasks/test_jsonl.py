@@ -51,9 +51,19 @@ def test_an_input_that_is_not_text_becomes_json_text(tmp_path):
     assert json.loads(task.input) == {"question": "é", "n": 1}
 
 
-def test_other_columns_are_kept_as_metadata(tmp_path):
-    (task,) = tasks_of(tmp_path, {"id": "a", "input": "x", "author": "me", "metadata": {"author": "you", "k": 1}})
+def test_other_columns_are_kept_for_the_verifier(tmp_path):
+    line = {"id": "a", "input": "x", "author": "me", "answer": "y", "metadata": {"author": "you", "k": 1}}
+    (task,) = tasks_of(tmp_path, line)
     assert task.metadata == {"author": "you", "k": 1}
+    assert task.all_metadata == {"author": "you", "k": 1, "answer": "y"}
+
+
+def test_other_columns_are_digested_as_metadata_was(tmp_path):
+    line = {"id": "a", "input": "x"}
+    (outside,) = tasks_of(tmp_path, line | {"answer": "y", "metadata": {"k": 1}})
+    (inside,) = tasks_of(tmp_path, line | {"metadata": {"k": 1, "answer": "y"}})
+    assert outside.digest == inside.digest
+    assert outside.metadata != inside.metadata
 
 
 def test_a_verifier_for_all_serves_those_that_name_none(tmp_path):

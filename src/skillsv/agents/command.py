@@ -17,7 +17,7 @@ from skillsv.sandbox.environment import private_environment
 from skillsv.sandbox.placement import place_skill
 from skillsv.sandbox.process import Completed, Limits, run_program
 from skillsv.sandbox.sources import command_line, command_sources, digest_files
-from skillsv.sandbox.views import task_fields
+from skillsv.sandbox.views import asked_fields, task_fields
 
 _LITTLE_ROOM = 1024 * 1024
 
@@ -34,7 +34,7 @@ class CommandAgent:
     def __init__(self, command: str, options: AgentOptions) -> None:
         self._options = options
         self._argv = command_line(command, options.folder)
-        settings = [command, options.skill_dir or "", str(options.hide_target), *sorted(options.forward_env)]
+        settings = [command, options.skill_dir or "", str(not options.show_target), *sorted(options.forward_env)]
         self._fingerprint = f"command/1:{digest_files(settings, command_sources(self._argv))}"
         self._limits = Limits(
             seconds=options.timeout,
@@ -94,10 +94,8 @@ class CommandAgent:
 
 
 def task_json(task: Task, options: AgentOptions) -> bytes:
-    """The task as the program reads it: the fields of its line, `files` as paths in the working folder."""
-    fields = task_fields(task)
-    if options.hide_target:
-        del fields["target"], fields["verifier"]
+    """The task as the program reads it: without what grades it, unless that is to be shown."""
+    fields = task_fields(task) if options.show_target else asked_fields(task)
     return msgspec.json.encode(fields) + b"\n"
 
 

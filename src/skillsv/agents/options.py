@@ -40,8 +40,7 @@ class AgentOptions:
     `timeout` is the time for one rollout in seconds (None: no limit). `output_bytes` is the longest answer that is
     accepted. `skill_dir` places the skill where a coding agent looks (`.claude/skills`). `forward_env` names the
     environment variables a program may see; all others are hidden from it. Files in a specification are relative to
-    `folder`. `hide_target` keeps the task's target and verifier from the agent; they are shown by default because a
-    scripted agent may want the whole line, while a program that calls a model has to choose what it passes on.
+    `folder`. `show_target` gives the agent the whole line of a task: target, verifier and undeclared keys, too.
     `memory_bytes`, `file_bytes` and `processes` limit programs (None: no limit of our own). `chat` is for models only.
     `inspect_logs` is where tasks of Inspect leave their logs (None: nowhere).
     """
@@ -51,7 +50,7 @@ class AgentOptions:
     skill_dir: str | None = None
     forward_env: tuple[str, ...] = ()
     folder: Path = field(default_factory=Path.cwd)
-    hide_target: bool = False
+    show_target: bool = False
     memory_bytes: int | None = None
     file_bytes: int | None = 8 * 1024**3
     processes: int | None = None

@@ -93,7 +93,7 @@ class PlantedAgent:
 
     def solves(self, sight: Sight | None, task: Task, replicate: int = 0, *, tree: str = "") -> bool:
         """Whether the task is solved with what was seen. The fast path: no files, no event loop."""
-        formula = task.metadata.get("planted")
+        formula = task.metadata.get("planted", task.undeclared.get("planted"))
         if not isinstance(formula, Mapping):
             raise AgentFailure(f"task {task.id} has no `planted` formula in its metadata.", kind="bad-request")
         chance = success_chance(planted_logit(formula, sight), temperature=self.temperature, lapse=self.lapse)

@@ -11,7 +11,7 @@ from skillsv.model.coalition import Rendering
 from skillsv.model.rollout import FailureKind, Outcome
 from skillsv.model.task import Task
 from skillsv.sandbox.callables import OutOfTime, call_function, describe, line_of, load_function
-from skillsv.sandbox.views import SkillView, TaskView
+from skillsv.sandbox.views import AskedTask, SkillView, TaskView
 
 
 class PythonAgent:
@@ -20,16 +20,16 @@ class PythonAgent:
         def run(skill, task, replicate):
             return "42" if skill and "the answer is 42" in skill.text else "?"
 
-    `skill` is None for the bare agent, else has `.text`, `.files` and `.folder`; `task` has the fields of its line.
-    A plain function runs in a thread, several at once
-    where rollouts run at once. An exception is a failure of the infrastructure, never a wrong answer; raise
+    `skill` is None for the bare agent, else has `.text`, `.files` and `.folder`; `task` has the fields of its line
+    but those that grade it (`show_target` adds them). A plain function runs in a thread, several at once where rollouts
+    run at once. An exception is a failure of the infrastructure, never a wrong answer; raise
     `skillsv.errors.AgentFailure` to say which kind.
     """
 
     def __init__(self, place: str, options: AgentOptions) -> None:
         self._options = options
         self._user = load_function(place, options.folder)
-        settings = f"{options.skill_dir or ''}:{options.hide_target}"
+        settings = f"{options.skill_dir or ''}:{not options.show_target}"
         self._fingerprint = f"python/1:{self._user.digest}:{settings}"
 
     @property
@@ -40,9 +40,10 @@ class PythonAgent:
     async def run(self, skill: Rendering | None, task: Task, replicate: int, workspace: Path) -> Outcome:
         """Call the function once."""
         bare = skill is None or skill.empty
+        view = TaskView if self._options.show_target else AskedTask
         arguments = (
             None if bare or skill is None else SkillView(skill, workspace, self._options.skill_dir),
-            TaskView.of(task, workspace, hide_target=self._options.hide_target),
+            view.of(task, workspace),
             replicate,
         )
         try:

@@ -124,9 +124,6 @@ def _trial(trial: Trial, given_settings: dict[str, Any]) -> tuple[Trial, tuple[s
     """The trial with its settings, and what a reader should know about tasks and panels."""
     from skillsv.benchmarks.trial import paper_settings
 
-    if trial.agent.startswith("command:"):
-        # A program may be a coding agent that looks at all it is given.
-        given_settings = {"hide_target": True, **given_settings}
     loaded = trial.loaded
     settings, notes = paper_settings(trial.benchmark, len(loaded.tasks), given_settings)
     rejected = [f"{len(loaded.rejected)} tasks cannot be scored and are left out."] if loaded.rejected else []

@@ -92,9 +92,9 @@ class AgentFlags:
         str | None, Parameter(help="Where a coding agent looks for skills, such as .claude/skills.")
     ] = None
     forward_env: Annotated[str | None, Parameter(help="Environment variables the agent may see (comma list).")] = None
-    hide_target: Annotated[
+    show_target: Annotated[
         bool | None,
-        Parameter(negative="--show-target", help="Keep the expected answer out of what the agent is sent, or not."),
+        Parameter(negative="--hide-target", help="Send the agent the expected answer, too [--hide-target]."),
     ] = None
     timeout: Annotated[float | None, Parameter(help="Seconds one rollout may take [600].")] = None
     base_url: Annotated[

@@ -13,7 +13,8 @@ class Task:
     """One held-out task. `files` maps the path in the working folder to where the file lies now.
 
     `verifier` is a specification such as `contains` or `python:check.py:score`; `digest` covers all that the agent
-    and the verifier see, file contents included.
+    and the verifier see, file contents included. `metadata` is what the task declares for the agent. `undeclared` holds
+    other keys of its line: they may give the answer away, so only the verifier sees them.
     """
 
     id: str
@@ -23,7 +24,13 @@ class Task:
     files: Mapping[str, Path] = field(default_factory=dict)
     verifier: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    undeclared: Mapping[str, Any] = field(default_factory=dict)
     digest: str = ""
+
+    @property
+    def all_metadata(self) -> dict[str, Any]:
+        """Undeclared keys and metadata in one table, as the verifier sees them; a declared key wins."""
+        return {**self.undeclared, **self.metadata}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

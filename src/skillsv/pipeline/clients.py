@@ -21,7 +21,7 @@ def make_client(make: Callable[[str, AgentOptions], T], spec: str, settings: Set
         timeout=settings.timeout,
         skill_dir=settings.skill_dir,
         forward_env=settings.forward_env,
-        hide_target=settings.hide_target,
+        show_target=settings.show_target,
         folder=folder,
         chat=_chat_options(settings),
         inspect_logs=Path(settings.inspect_logs) if settings.inspect_logs else None,

@@ -44,7 +44,20 @@ NOT_IDENTITY = frozenset({"schema", "version", "about"})
 def run_id(manifest: Manifest) -> str:
     """The short name of a run: the same for every session with the same settings, skill, tasks and agent."""
     identity = {name: value for name, value in manifest.items() if name not in NOT_IDENTITY}
+    if "show_target" in (identity.get("settings") or {}):
+        identity["settings"] = _earlier_settings(identity)
     return hashlib.sha256(msgspec.json.encode(identity, order="deterministic")).hexdigest()[:12]
+
+
+def _earlier_settings(manifest: Manifest) -> dict[str, Any]:
+    """The settings with `hide_target`, as runs were named before there was `show_target`: they keep their names.
+
+    Only programs and functions are sent the line of a task, so for other agents it was False whatever was shown.
+    """
+    settings = dict(manifest["settings"])
+    shown = settings.pop("show_target")
+    reads_line = manifest["agent"]["spec"].startswith(("command:", "python:"))
+    return {**settings, "hide_target": reads_line and not shown}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

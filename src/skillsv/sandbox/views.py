@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from skillsv.model.coalition import Rendering
 from skillsv.model.task import Task
 from skillsv.sandbox.placement import place_skill
 
+GRADING = frozenset({"target", "verifier"})
+"""Fields of a task that grade its answer."""
+
+
+def asked_fields(task: Task) -> dict[str, Any]:
+    """A task as an agent's program reads it: nothing that grades it, `files` as paths in the working folder."""
+    return {"id": task.id, "input": task.input, "files": list(task.files), "metadata": dict(task.metadata)}
+
 
 def task_fields(task: Task) -> dict[str, Any]:
-    """A task as a program reads it: the fields of its line, `files` as paths in the working folder."""
+    """A task as a verifier's program reads it: all fields of its line, `files` as paths in the working folder."""
     return {
         "id": task.id,
         "input": task.input,
@@ -21,36 +29,40 @@ def task_fields(task: Task) -> dict[str, Any]:
         "stratum": task.stratum,
         "files": list(task.files),
         "verifier": task.verifier,
-        "metadata": dict(task.metadata),
+        "metadata": task.all_metadata,
     }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaskView:
-    """A task as the user's function gets it: `task.id` or `task["id"]`. `files` lie in `folder`, the working folder."""
+class AskedTask:
+    """A task as an agent's function gets it: `task.id` or `task["id"]`, and nothing that grades the answer.
+
+    `files` lie in `folder`, the working folder.
+    """
 
     id: str
     input: str
-    target: Any
     stratum: str
     files: Mapping[str, Path]
-    verifier: str
     metadata: Mapping[str, Any]
     folder: Path
 
     @classmethod
-    def of(cls, task: Task, workspace: Path, *, hide_target: bool = False) -> TaskView:
-        """The view of a task whose files lie in `workspace`; `hide_target` keeps the answer and the check from it."""
-        return cls(
+    def of(cls, task: Task, workspace: Path) -> AskedTask:
+        """The view of a task whose files lie in `workspace`."""
+        return AskedTask(
             id=task.id,
             input=task.input,
-            target=None if hide_target else task.target,
             stratum=task.stratum,
             files={name: workspace / name for name in task.files},
-            verifier="" if hide_target else task.verifier,
             metadata=task.metadata,
             folder=workspace,
         )
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in GRADING:
+            raise AttributeError(f"the task's {name} is not shown to the agent without --show-target")
+        raise AttributeError(f"a task has no field `{name}`")
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.keys():
@@ -67,6 +79,28 @@ class TaskView:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.keys())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskView(AskedTask):
+    """A task as a verifier's function gets it: also the answer, the check, and all keys of its line."""
+
+    target: Any
+    verifier: str
+
+    @classmethod
+    def of(cls, task: Task, workspace: Path) -> TaskView:
+        """The view of a task whose files lie in `workspace`."""
+        return TaskView(
+            id=task.id,
+            input=task.input,
+            target=task.target,
+            stratum=task.stratum,
+            files={name: workspace / name for name in task.files},
+            verifier=task.verifier,
+            metadata=task.all_metadata,
+            folder=workspace,
+        )
 
 
 class SkillView:

@@ -32,7 +32,7 @@ class Digester:
         if task.verifier == "judge" and self._judge:
             task = dataclasses.replace(task, verifier=f"judge:{self._judge}")
         spec = task.verifier if not task.verifier.startswith("harbor:") else "harbor"
-        fields = (task.id, task.input, task.target, task.stratum, sorted(task.files), spec, dict(task.metadata))
+        fields = (task.id, task.input, task.target, task.stratum, sorted(task.files), spec, task.all_metadata)
         words = [msgspec.json.encode(fields, order="sorted").decode(), self._verifier(task.verifier)]
         files = [task.files[name] for name in sorted(task.files)]
         return dataclasses.replace(task, digest=digest_files(words, [*files, *extra]))

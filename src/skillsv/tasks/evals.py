@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,15 +39,18 @@ def _read_entry(entry: Any, source: Source, number: int, where: str) -> Task:
     if not isinstance(entry, dict):
         raise TaskError(f"An eval must be an object, not {kind(entry)}.", where=where)
     verifier_spec, target = _check(entry, where)
+    others = {key: value for key, value in entry.items() if key not in _USED}
     record = {
         "id": entry.get("id", number),
         "input": entry.get("prompt", entry.get("input")),
         "target": entry.get("target", target),
         "verifier": entry.get("verifier", source.verifier or verifier_spec),
         "files": _files(entry.get("files"), source.files, where),
-        "metadata": {key: value for key, value in entry.items() if key not in _USED},
+        "metadata": others,
     }
-    return read_record(record, source, where)
+    task = read_record(record, source, where)
+    declared = {key: value for key, value in others.items() if key == "metadata"}
+    return replace(task, metadata=declared, undeclared={key: others[key] for key in others.keys() - declared})
 
 
 def _check(entry: Mapping[str, Any], where: str) -> tuple[str, Any]:

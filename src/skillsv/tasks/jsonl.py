@@ -63,7 +63,7 @@ class Source:
 
 
 def read_record(record: Any, source: Source, where: str) -> Task:
-    """One task from its JSON object; keys we do not know go to `metadata`, unless they look like a slip."""
+    """One task from its JSON object; keys we do not know go to `undeclared`, unless they look like a slip."""
     if not isinstance(record, dict):
         raise TaskError(f"A task must be a JSON object, not {kind(record)}.", where=where)
     extra = _unknown(record, where)
@@ -75,7 +75,8 @@ def read_record(record: Any, source: Source, where: str) -> Task:
             stratum=_stratum(record, where),
             files=task_files(record.get("files"), source.files, where),
             verifier=_text(record, "verifier", where) or source.verifier or "",
-            metadata={**extra, **_metadata(record, where)},
+            metadata=_metadata(record, where),
+            undeclared=extra,
         )
     )
 

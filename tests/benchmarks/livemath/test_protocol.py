@@ -78,7 +78,7 @@ def test_a_program_may_return_a_bare_label(data, rendering, tmp_path, form):
         "    assert task.input.startswith('## Question') and task.metadata['choices']\n"
         f"    return {form!r}.format(task.target if skill else 'none')\n"
     )
-    agent = BENCHMARK.make_agent("python:agent.py:run", AgentOptions(folder=tmp_path))
+    agent = BENCHMARK.make_agent("python:agent.py:run", AgentOptions(folder=tmp_path, show_target=True))
     verifier = BENCHMARK.verifier()
     for task in load(Source(data=data)).tasks:
         for skill, score in ((rendering("x"), 1.0), (None, 0.0)):

@@ -36,7 +36,7 @@ import hashlib
 def answer(skill, task, replicate):
     text = skill.text if skill else ""
     luck = hashlib.sha256(f"{text}|{task.id}".encode()).digest()[0]
-    return task.target if luck % 5 < text.count("- ") else "?"
+    return f"x{task.id[1:]}" if luck % 5 < text.count("- ") else "?"
 """
 
 NAP = "86397.5"

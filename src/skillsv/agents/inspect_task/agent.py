@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,10 @@ class InspectAgent:
                 hint="Give it one, or score with another verifier (--verifier contains).",
             )
         skill = None if skill is None or skill.empty else skill
+        if self._options.show_target:
+            task = replace(task, metadata=task.all_metadata)
+        elif not scored:  # only a scorer of Inspect needs the target in the sample
+            task = replace(task, target=None)
         folder = None if skill is None else place_skill(skill, workspace, self._options.skill_dir)
         sample = sample_of(task, skill, folder=folder, workspace=workspace, replicate=replicate)
         finished = await batches().ask(Ticket(self._plan, sample, scored))
