@@ -51,6 +51,26 @@ def test_recorded_settings_keep_their_method():
     assert settings_from({"orders": 5}).method == "auto"
 
 
+def test_the_file_beside_the_skill_wins_over_the_users_own(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    (tmp_path / "config" / "skillsv").mkdir(parents=True)
+    (tmp_path / "config" / "skillsv" / "skillsv.toml").write_text("orders = 5\nseed = 7\nmax-rollouts = 9\n")
+    (tmp_path / "skillsv.toml").write_text("orders = 6\nseed = 8\n")
+    settings = load_settings(tmp_path / "skill", {"seed": 1})
+    assert (settings.orders, settings.seed, settings.max_rollouts) == (6, 1, 9)
+
+
+def test_an_error_names_the_file_it_stands_in(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    own = tmp_path / "config" / "skillsv" / "skillsv.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text("orders = 0\n")
+    (tmp_path / "skillsv.toml").write_text("seed = 8\n")
+    with pytest.raises(SettingsError) as caught:
+        load_settings(tmp_path / "skill", {})
+    assert caught.value.where == str(own)
+
+
 @pytest.mark.parametrize("word", ["off", "none", "OFF"])
 def test_tolerance_can_be_switched_off_in_words(word):
     assert load_settings(Path("skill"), {"tolerance": word}).tolerance is None

@@ -1,7 +1,12 @@
-"""The settings of a valuation: defaults, then a `skillsv.toml` beside the skill, then flags; the later wins."""
+"""The settings of a valuation: defaults, the user's file, a `skillsv.toml` beside the skill, flags; the later wins.
+
+A file beside a skill may have come with it. Until the user trusts it (`skillsv trust`), only its free settings count.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import shlex
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -14,6 +19,7 @@ from msgspec import Meta
 from skillsv.compile import CompileOptions
 from skillsv.errors import SettingsError
 from skillsv.model.coalition import Operator
+from skillsv.trust import config_folder, is_trusted, was_trusted
 
 SETTINGS_FILE = "skillsv.toml"
 
@@ -104,30 +110,75 @@ AMOUNTS = ("resolution", "until_width")
 SMALL_AMOUNT = 0.2
 """Points. An amount below this is more likely a share, such as 0.15 for 15 points, and gets a note."""
 
-FLAGS_ONLY = ("base_url", "no_sandbox", "inspect_logs", "engine", "show_target")
-"""Never read from a file: it may come with a skill from elsewhere, and must not send keys away, open the sandbox,
-choose where files are written or show the answers."""
+FREE = (
+    *("orders", "window", "tolerance", "operators", "method", "panel_a", "panel_b", "seed"),
+    *("granularity", "regions", "without", "include", "exclude", "markers"),
+    *("tokenizer", "filler", "level", "resolution"),
+    *("temperature", "stop", "jobs", "until_width", "until_resolved"),
+)
+"""Read from any file: they run nothing, and what they cost stands in the forecast, before anyone agrees to it."""
 
+FLAGS_ONLY = ("base_url", "no_sandbox", "inspect_logs", "engine", "show_target")
+"""Never read from a file: they send keys and rollouts elsewhere, open the sandbox, choose where files are written or
+show the answers."""
+
+GUARDED = tuple(name for name in SETTING_NAMES if name not in {*FREE, *FLAGS_ONLY})
+"""Read only from files of the user's and from files that the user has trusted: they name what runs and what it is sent,
+spend beyond the forecast, or count as consent. A new setting is guarded unless it is listed above."""
 
 CHAIN_SETTINGS = ("orders", "window", "tolerance")
 """The settings of the paper's Algorithm 1. Giving one of them selects the method `chain`."""
 
 
-def load_settings(skill: Path, flags: Mapping[str, Any], note: Callable[[str], None] | None = None) -> Settings:
-    """Defaults, overridden by `skillsv.toml` beside the skill, overridden by the flags that were given.
+def user_file() -> Path:
+    """The user's own settings, for all skills."""
+    return config_folder() / SETTINGS_FILE
 
+
+def load_settings(
+    skill: Path, flags: Mapping[str, Any], note: Callable[[str], None] | None = None, *, guarded: bool = True
+) -> Settings:
+    """Defaults, overridden by the user's file, by `skillsv.toml` beside the skill, by the flags that were given.
+
+    A guarded setting in an untrusted file beside the skill raises SettingsError, unless a flag overrides it.
+    `guarded=False` leaves such a setting out instead, for commands that use none of them.
     `note` receives the sentences that say which method these settings select.
     """
-    path = skill.absolute().parent / SETTINGS_FILE
-    found = _read_toml(path) if path.is_file() else {}
     given = {name: value for name, value in flags.items() if value is not None}
-    refuse_chain_settings_with_auto(found, where=str(path))
+    own, beside = user_file(), skill.absolute().parent / SETTINGS_FILE
+    found = _read_file(own)[0]
+    if not (own.is_file() and beside.is_file() and own.samefile(beside)):
+        found |= _read_beside(beside, given, guarded=guarded)
     refuse_chain_settings_with_auto(given)
     method, sentence = _select_method(found, given)
     if sentence is not None and note is not None:
         note(sentence)
-    where = str(path) if found else None
-    return _convert(in_shares({**found, **given, **method}, where=where), where=where)
+    return _convert({**found, **in_shares(given), **method}, where=None)
+
+
+def guarded_settings(path: Path) -> tuple[dict[str, Any], str]:
+    """The guarded settings of a file as they stand there, and the digest of the bytes that were read."""
+    found, digest = _read_file(path)
+    return {name: value for name, value in found.items() if name in GUARDED}, digest
+
+
+def _read_beside(path: Path, given: Mapping[str, Any], *, guarded: bool) -> dict[str, Any]:
+    """The settings beside a skill, without the guarded ones that a flag overrides."""
+    found, digest = _read_file(path)
+    names = [name for name in found if name in GUARDED]
+    if not names or is_trusted(path, digest):
+        return found
+    wanted = [name for name in names if name not in given]
+    if guarded and wanted:
+        changed = " The file has changed since it was trusted." if was_trusted(path) else ""
+        flags = ", ".join(_flag(name) for name in wanted)
+        raise SettingsError(
+            f"{flags} may not be set by a file that lies beside a skill and is not trusted.{changed}",
+            where=str(path),
+            hint=f"Give it as a flag, put it into {user_file()}, or read the file and run: "
+            f"skillsv trust {shlex.quote(str(path))}",
+        )
+    return {name: value for name, value in found.items() if name not in names}
 
 
 def refuse_chain_settings_with_auto(table: Mapping[str, Any], *, where: str | None = None) -> None:
@@ -221,11 +272,15 @@ def compile_options(settings: Settings) -> CompileOptions:
     )
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
+def _read_file(path: Path) -> tuple[dict[str, Any], str]:
+    """The settings in a file, checked, and the digest of its bytes; none where there is no file."""
+    if not path.is_file():
+        return {}, ""
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as trouble:
-        raise SettingsError(f"the settings cannot be read: {trouble}.", where=str(path)) from trouble
+        data = path.read_bytes()
+        table = tomllib.loads(data.decode("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"the settings cannot be read: {error}.", where=str(path)) from error
     found = {key.replace("-", "_"): value for key, value in table.items()}
     for name in FLAGS_ONLY:
         if name in found:
@@ -233,7 +288,10 @@ def _read_toml(path: Path) -> dict[str, Any]:
                 f"{_flag(name)} is never taken from a file.", where=str(path), hint="Give it as a flag."
             )
     found.pop("hide_target", None)  # of earlier versions; targets are hidden unless the flag --show-target is given
-    return found
+    refuse_chain_settings_with_auto(found, where=str(path))
+    found = in_shares(found, where=str(path))
+    _convert(found, where=str(path))
+    return found, hashlib.sha256(data).hexdigest()
 
 
 def _convert(table: dict[str, Any], *, where: str | None) -> Settings:

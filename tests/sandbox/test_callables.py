@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from skillsv.errors import SettingsError
-from skillsv.sandbox.callables import OutOfTime, call_function, load_function
+from skillsv.sandbox.callables import OutOfTime, call_function, find_function, load_function
 
 
 def write(folder, text: str, name: str = "agent.py"):
@@ -44,6 +44,25 @@ def test_what_cannot_be_found_is_said_in_one_sentence(tmp_path, place, sentence)
     assert sentence in str(caught.value)
 
 
+def test_finding_a_function_runs_nothing_of_its_file(tmp_path):
+    write(tmp_path, "from pathlib import Path\nPath(__file__).with_name('ran').touch()\ndef run(x): return x\n")
+    user = find_function("agent.py:run", tmp_path)
+    assert not (tmp_path / "ran").exists()
+    assert user.digest == load_function("agent.py:run", tmp_path).digest
+    assert user.function(3) == 3
+    assert (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["from os.path import *\n", "globals()['join'] = len\n", "from os.path import join\n", "join = len\n",
+     "try:\n    import nowhere\nexcept ImportError:\n    def join(x): return x\n"],
+)  # fmt: skip
+def test_a_name_that_is_bound_in_any_way_is_found(tmp_path, text):
+    write(tmp_path, text)
+    assert callable(load_function("agent.py:join", tmp_path).function)
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -54,7 +73,7 @@ def test_what_cannot_be_found_is_said_in_one_sentence(tmp_path, place, sentence)
     ],
 )
 def test_a_file_that_fails_while_loading_names_its_line(tmp_path, text, sentence):
-    write(tmp_path, text)
+    write(tmp_path, f"{text}\ndef run(x): return x\n")
     with pytest.raises(SettingsError) as caught:
         load_function("agent.py:run", tmp_path)
     assert sentence in str(caught.value)

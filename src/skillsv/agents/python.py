@@ -10,7 +10,7 @@ from skillsv.errors import AgentFailure, RolloutError
 from skillsv.model.coalition import Rendering
 from skillsv.model.rollout import FailureKind, Outcome
 from skillsv.model.task import Task
-from skillsv.sandbox.callables import OutOfTime, call_function, describe, line_of, load_function
+from skillsv.sandbox.callables import OutOfTime, call_function, describe, find_function, line_of
 from skillsv.sandbox.views import AskedTask, SkillView, TaskView
 
 
@@ -28,7 +28,7 @@ class PythonAgent:
 
     def __init__(self, place: str, options: AgentOptions) -> None:
         self._options = options
-        self._user = load_function(place, options.folder)
+        self._user = find_function(place, options.folder)
         settings = f"{options.skill_dir or ''}:{not options.show_target}"
         self._fingerprint = f"python/1:{self._user.digest}:{settings}"
 
@@ -37,8 +37,13 @@ class PythonAgent:
         """Covers the function's name, its file and the files beside it that it imports."""
         return self._fingerprint
 
+    def load(self) -> None:
+        """Run the function's file."""
+        _ = self._user.function
+
     async def run(self, skill: Rendering | None, task: Task, replicate: int, workspace: Path) -> Outcome:
         """Call the function once."""
+        function = self._user.function
         bare = skill is None or skill.empty
         view = TaskView if self._options.show_target else AskedTask
         arguments = (
@@ -47,7 +52,7 @@ class PythonAgent:
             replicate,
         )
         try:
-            answer = await call_function(self._user.function, arguments, self._options.timeout)
+            answer = await call_function(function, arguments, self._options.timeout)
         except OutOfTime:
             raise AgentFailure(
                 f"{self._place} did not return within {self._options.timeout:g} s.", kind=FailureKind.TIMEOUT

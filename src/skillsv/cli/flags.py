@@ -50,7 +50,7 @@ class CompileFlags:
 
     def options(self, skill: Path) -> CompileOptions:
         """The compiler's own options: its defaults, the file beside the skill, the flags."""
-        return compile_options(load_settings(skill, self.given()))
+        return compile_options(load_settings(skill, self.given(), guarded=False))
 
 
 @Parameter(name="*", group=ESTIMATOR)

@@ -63,7 +63,8 @@ def _panel_size(tasks: Path | None, settings: Settings) -> int:
 
     if tasks is None:
         return USUAL_TASKS
-    panel, _ = split_panels(load_tasks(tasks), a=settings.panel_a, b=settings.panel_b, seed=settings.seed)
+    loaded = load_tasks(tasks, verifier=settings.verifier, judge=settings.judge)
+    panel, _ = split_panels(loaded, a=settings.panel_a, b=settings.panel_b, seed=settings.seed)
     return len(panel.tasks)
 
 

@@ -19,6 +19,7 @@ from skillsv.pipeline.kit import Grading
 from skillsv.pipeline.prepare import ValuationJob, grading_of
 from skillsv.rollout import Engine, LocalEngine
 from skillsv.rollout.distributed.options import LOCAL, ClusterOptions
+from skillsv.sandbox.callables import load_code
 from skillsv.settings import Settings
 
 
@@ -80,6 +81,7 @@ def make_on_node(job: ValuationJob, folder: Path) -> tuple[Agent, Verifier]:
     grading = grading_of(job)
     try:
         agent = make_client(job.kit.make_agent, job.agent, job.settings, job.folder)
+        load_code(agent)
         return agent, job.kit.make_verifier(job.tasks, (), grading)
     except SettingsError as error:
         hint = "On a node: only names in --forward-env are set there, and files must lie where they lie here."

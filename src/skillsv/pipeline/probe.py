@@ -11,6 +11,7 @@ from skillsv.pipeline.engine import make_engine
 from skillsv.pipeline.prepare import Prepared, make_renderer
 from skillsv.pipeline.roll_out import manifest, runner_options
 from skillsv.rollout import Ledger, PerRollout, RunFolder, Runner, check_activation, run_id
+from skillsv.sandbox.callables import load_code
 
 PROBE_TASKS = 2
 
@@ -37,6 +38,7 @@ class _Meter:
 
 async def probe(prepared: Prepared, folder: RunFolder) -> PerRollout:
     """Run the bare agent and the whole skill on two tasks, and say what one rollout took."""
+    load_code(prepared.agent, prepared.verifier)
     meter = _Meter()
     async with AsyncExitStack() as stack:
         ledger = stack.enter_context(Ledger.open(folder.ledger))

@@ -24,6 +24,7 @@ from skillsv.pipeline.roll_out import runner_options
 from skillsv.pipeline.run import Run, load_run, recorded_settings
 from skillsv.rollout import Forecast, Ledger, PerRollout, RunFolder, Runner, Stop, stop_on_signals
 from skillsv.rollout.forecast import cost_of
+from skillsv.sandbox.callables import load_code
 from skillsv.settings import Settings
 
 REVISED: Coalition = frozenset({"the revised skill"})
@@ -196,6 +197,7 @@ async def spending(
     revised: Rendering | None = None,
 ) -> AsyncIterator[Runner]:
     """A runner over the run's own ledger: what was paid for is reused, what is paid for now is kept."""
+    load_code(reopened.agent, reopened.verifier)
     renderer = make_renderer(reopened.run.compiled, reopened.settings)
 
     def render(coalition: Coalition, operator: Operator) -> Rendering:

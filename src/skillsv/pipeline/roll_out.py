@@ -49,6 +49,7 @@ from skillsv.rollout.adaptive import (
     adaptive_walk,
     least_budget,
 )
+from skillsv.sandbox.callables import load_code
 from skillsv.settings import RESULT_SETTINGS, Settings, settings_dict
 
 NOISE_TASKS = 5
@@ -75,6 +76,7 @@ async def roll_out(
     prepared: Prepared, folder: RunFolder, listener: Listener, stop: Stop, *, fresh: bool = False
 ) -> Rolled:
     """Run everything, or as much as the budget allows. What finished is kept, whatever happens."""
+    load_code(prepared.agent, prepared.verifier)
     expected = prepared.forecast.expected.rollouts
     listener = CostListener(listener, prepared.job.settings, expected)
     listener(RunStarted(run=folder.path.name, chains=len(prepared.plans), expected_rollouts=expected))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import contextlib
 import contextvars
@@ -10,11 +11,10 @@ import importlib.util
 import inspect
 import sys
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import anyio
 
@@ -22,18 +22,60 @@ from skillsv.errors import SettingsError
 from skillsv.sandbox.sources import digest_files, python_sources
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class UserFunction:
-    """A loaded function. `digest` covers its name, its file and the files beside it that it imports."""
+    """A function of the user's. Its file is read when it is found, and run when `function` is first asked for.
 
-    function: Callable[..., Any]
-    name: str
-    file: Path
-    digest: str
+    `digest` covers its name, its file and the files beside it that it imports.
+    """
+
+    def __init__(self, *, file: Path, name: str) -> None:
+        self.file = file
+        self.name = name
+        self.digest = digest_files([name], python_sources(file))
+        self._function: Callable[..., Any] | None = None
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function; the first call runs the file. Raises SettingsError where that fails or gives no function."""
+        if self._function is None:
+            module = _load(self.file)
+            found = getattr(module, self.name, None)
+            if found is None:
+                raise SettingsError(f"The file has no `{self.name}`.", where=self.file.name, hint=_known(module))
+            if not callable(found):
+                kind = type(found).__name__
+                raise SettingsError(f"`{self.name}` is {kind}, which cannot be called.", where=self.file.name)
+            self._function = found
+        return self._function
+
+
+@runtime_checkable
+class UserCode(Protocol):
+    """An agent or a verifier with code of the user's, which runs only after the user has agreed to the forecast."""
+
+    def load(self) -> None:
+        """Run the files that define it, so that what is wrong with them is found before anything is spent."""
+
+
+def load_code(*parts: object) -> None:
+    """Load the user's code behind agents and verifiers. Raises SettingsError or TaskError where that fails."""
+    for part in parts:
+        if isinstance(part, UserCode):
+            part.load()
 
 
 def load_function(place: str, folder: Path) -> UserFunction:
-    """Find `FILE.py:name`, the file relative to `folder`. Raises SettingsError where there is none."""
+    """Find `FILE.py:name` and run its file, relative to `folder`. Raises SettingsError where there is none."""
+    user = find_function(place, folder)
+    _ = user.function
+    return user
+
+
+def find_function(place: str, folder: Path) -> UserFunction:
+    """Find `FILE.py:name`, the file relative to `folder`, by reading it alone: nothing of it is run.
+
+    Raises SettingsError where the file is missing, is not Python, or never mentions the name as one of its own.
+    """
     file_name, colon, name = place.rpartition(":")
     if not colon or not file_name or not name.isidentifier():
         raise SettingsError(
@@ -43,14 +85,40 @@ def load_function(place: str, folder: Path) -> UserFunction:
     if not file.is_file():
         raise SettingsError("There is no such file.", where=str(file), hint=f"It was named in `{place}`.")
     file = file.resolve()
-    module = _load(file)
-    function = getattr(module, name, None)
-    if function is None:
-        raise SettingsError(f"The file has no `{name}`.", where=file.name, hint=_known_functions(module))
-    if not callable(function):
-        raise SettingsError(f"`{name}` is {type(function).__name__}, which cannot be called.", where=file.name)
-    digest = digest_files([name], python_sources(file))
-    return UserFunction(function=function, name=name, file=file, digest=digest)
+    if file.suffix != ".py":
+        raise SettingsError("This is not a Python file.", where=str(file), hint="Its name must end in .py.")
+    _check_name(file, name)
+    return UserFunction(file=file, name=name)
+
+
+def _check_name(file: Path, name: str) -> None:
+    """Refuse a file that cannot be parsed, or that binds the name nowhere and imports nothing wholesale."""
+    try:
+        tree = ast.parse(file.read_bytes(), filename=str(file))
+    except (SyntaxError, ValueError, RecursionError) as error:
+        where = f"{file.name}:{line_of(error, file)}"
+        raise SettingsError(f"Loading it failed: {describe(error)}.", where=where) from error
+    if not _BOUND_AT_RUN_TIME & (names := set(_names(tree))) and name not in names:
+        own = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+        raise SettingsError(f"The file has no `{name}`.", where=file.name, hint=_in_words(own))
+
+
+_BOUND_AT_RUN_TIME = {"*", "globals", "vars", "exec", "setattr", "__getattr__"}
+"""A file with one of these names may define more than can be read from it."""
+
+
+def _names(tree: ast.Module) -> Iterator[str]:
+    """Every name in the file: defined, imported or used."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.alias(name=name, asname=other):
+                yield other or name
+            case ast.Name(id=name):
+                yield name
+            case _:
+                pass
 
 
 def _load(file: Path) -> ModuleType:
@@ -73,13 +141,14 @@ def _load(file: Path) -> ModuleType:
     return module
 
 
-def _known_functions(module: ModuleType) -> str:
-    names = [
-        name
-        for name, value in vars(module).items()
-        if inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")
-    ]
-    return f"It has: {', '.join(sorted(names))}." if names else "It defines no functions."
+def _known(module: ModuleType) -> str:
+    found = vars(module).items()
+    return _in_words(name for name, value in found if inspect.isfunction(value) and value.__module__ == module.__name__)
+
+
+def _in_words(functions: Iterable[str]) -> str:
+    names = sorted(name for name in functions if not name.startswith("_"))
+    return f"It has: {', '.join(names)}." if names else "It defines no functions."
 
 
 def describe(error: BaseException) -> str:

@@ -1,7 +1,7 @@
 """Tasks: read from files, split into panels, drawn into windows, and scored by verifiers."""
 
-from skillsv.tasks.load import load_tasks, tasks_folder
+from skillsv.tasks.load import load_tasks, read_tasks, tasks_file, tasks_folder
 from skillsv.tasks.panels import draw_window, split_panels
 from skillsv.tasks.verifiers import make_verifier
 
-__all__ = ["draw_window", "load_tasks", "make_verifier", "split_panels", "tasks_folder"]
+__all__ = ["draw_window", "load_tasks", "make_verifier", "read_tasks", "split_panels", "tasks_file", "tasks_folder"]

@@ -27,9 +27,14 @@ class InspectPlace:
     spec: str
 
     @property
+    def file(self) -> Path:
+        """The file that is named."""
+        return (self.folder / self.spec.partition("?")[0].rpartition("@")[0]).expanduser()
+
+    @property
     def beside(self) -> Path:
         """The folder in which the file lies."""
-        return (self.folder / self.spec.partition("?")[0].rpartition("@")[0]).parent
+        return self.file.parent
 
 
 def inspect_place(path: Path) -> InspectPlace | None:

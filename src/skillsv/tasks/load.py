@@ -12,6 +12,7 @@ from skillsv.tasks.evals import read_evals
 from skillsv.tasks.harbor import harbor_folders, read_harbor
 from skillsv.tasks.inspect_dataset import inspect_place, read_inspect
 from skillsv.tasks.jsonl import read_jsonl
+from skillsv.tasks.untrusted import refuse_untrusted, refuse_untrusted_program
 
 
 def load_tasks(path: Path, *, verifier: str | None = None, judge: str | None = None) -> tuple[Task, ...]:
@@ -20,8 +21,20 @@ def load_tasks(path: Path, *, verifier: str | None = None, judge: str | None = N
     A file is JSONL (one object a line) or, if it ends in .json, an `evals.json`. A folder is a Harbor task, a folder of
     Harbor tasks, or a skill with `evals/evals.json`. `inspect:FILE.py@task` is the dataset of a task of Inspect.
     `verifier` serves the tasks that name none, `judge` (an agent) those that are graded by a judge and do not say by
-    whom. Raises TaskError with the place and what is wrong there.
+    whom. Raises TaskError with the place and what is wrong there, and where tasks inside a skill name code that is
+    neither trusted nor named by these two.
     """
+    place = inspect_place(path)
+    if place is not None:
+        refuse_untrusted_program(place.file)
+    tasks = read_tasks(path, verifier=verifier, judge=judge)
+    named = {verifier or "", f"judge:{judge}"}
+    refuse_untrusted(tasks_file(path), tasks, tasks_folder(path), named)
+    return tasks
+
+
+def read_tasks(path: Path, *, verifier: str | None = None, judge: str | None = None) -> tuple[Task, ...]:
+    """All tasks at `path`, whether they are trusted or not: to look at them, not to run them."""
     tasks = tuple(_read(path, verifier, Digester(tasks_folder(path), judge)))
     if not tasks:
         raise TaskError(
@@ -52,6 +65,11 @@ def tasks_folder(path: Path) -> Path:
         return path.parent
     evals = _evals_file(path)
     return path if evals is None else evals.parent
+
+
+def tasks_file(path: Path) -> Path:
+    """The file that names the verifiers; a folder of Harbor tasks is its own."""
+    return (_evals_file(path) or path) if path.is_dir() else path
 
 
 def _evals_file(folder: Path) -> Path | None:

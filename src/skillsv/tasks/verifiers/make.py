@@ -10,7 +10,7 @@ from skillsv.errors import RolloutError, SettingsError, TaskError, VerifierFailu
 from skillsv.model.protocols import Agent, Verifier
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
-from skillsv.sandbox.callables import describe
+from skillsv.sandbox.callables import describe, load_code
 from skillsv.tasks.verifiers.evaluator import own_score
 from skillsv.tasks.verifiers.harbor import harbor
 from skillsv.tasks.verifiers.judge import judge as judge_verifier
@@ -20,7 +20,7 @@ from skillsv.tasks.verifiers.scoring import Scorer, checked_score, scorer_of
 from skillsv.tasks.verifiers.specs import default_spec, split_spec
 from skillsv.tasks.verifiers.structured import json_equal
 from skillsv.tasks.verifiers.text import choice, contains, exact
-from skillsv.tasks.verifiers.user import command_verifier, python_verifier
+from skillsv.tasks.verifiers.user import PythonVerifier, command_verifier
 
 JudgeMaker = Callable[[str], Agent]
 """Makes the judge from what follows `judge:` (empty for plain `judge`)."""
@@ -55,6 +55,7 @@ class _ByTask:
     async def score(self, task: Task, outcome: Outcome, workspace: Path) -> float:
         """The score of this outcome, checked to be one."""
         scorer = self.scorer(task)
+        load_code(scorer)  # outside: a file that cannot be loaded is no failure of this rollout alone
         try:
             value = await scorer(task, outcome, workspace)
         except RolloutError:
@@ -62,6 +63,15 @@ class _ByTask:
         except Exception as error:  # the edge of a rollout: a crash becomes a recorded failure
             raise VerifierFailure(f"The verifier {self.spec(task)} failed: {describe(error)}") from error
         return checked_score(value, f"The verifier {self.spec(task)}")
+
+    def load(self) -> None:
+        """Run the files of the user's functions that grade, or that judge."""
+        for spec, scorer in self.shared.items():
+            try:
+                load_code(scorer)
+            except SettingsError as error:
+                raise TaskError(f"The verifier `{spec}`: {_said(error)}", hint=error.hint) from error
+        load_code(*self.judges.values())
 
     def spec(self, task: Task) -> str:
         """The specification that holds for a task."""
@@ -133,7 +143,7 @@ BY_TARGET: Mapping[str, Callable[..., Scorer]] = {
 """Verifiers that compare an answer with the task's target."""
 
 BY_PROGRAM: Mapping[str, Callable[[str, Path], Scorer]] = {
-    "python": python_verifier,
+    "python": PythonVerifier,
     "command": command_verifier,
     "harbor": lambda rest, _folder: harbor(rest),
     "inspect": lambda rest, _folder: own_score(rest),

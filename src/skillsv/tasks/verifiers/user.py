@@ -12,7 +12,7 @@ import msgspec
 from skillsv.errors import RolloutError, VerifierFailure
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
-from skillsv.sandbox.callables import OutOfTime, call_function, describe, line_of, load_function
+from skillsv.sandbox.callables import OutOfTime, call_function, describe, find_function, line_of
 from skillsv.sandbox.environment import private_environment
 from skillsv.sandbox.process import Completed, Limits, run_program
 from skillsv.sandbox.sources import command_line
@@ -24,19 +24,28 @@ _SECONDS = 600.0
 LIMITS = Limits(seconds=_SECONDS, output_bytes=1024 * 1024)
 
 
-def python_verifier(place: str, folder: Path) -> Scorer:
+class PythonVerifier:
     """Calls the user's function with what its parameters name: `task`, `answer`, `target`, `outcome`, `workspace`.
 
         def score(task, answer):
             return 1.0 if answer.strip() == task.target else 0.0
 
     With other names it gets the task and the answer, and the working folder if it takes a third. It may be `async`.
-    An exception is a failure of the verifier, never a zero.
+    An exception is a failure of the verifier, never a zero. The file is run by `load`, or by the first call.
     """
-    user = load_function(place, base_folder(place.rpartition(":")[0], folder))
-    order = _order(user.function)
 
-    async def score(task: Task, outcome: Outcome, workspace: Path) -> Any:
+    def __init__(self, place: str, folder: Path) -> None:
+        self._user = find_function(place, base_folder(place.rpartition(":")[0], folder))
+        self._order: tuple[str, ...] = ()
+
+    def load(self) -> None:
+        """Run the function's file."""
+        self._order = self._order or _order(self._user.function)
+
+    async def __call__(self, task: Task, outcome: Outcome, workspace: Path) -> Any:
+        """The score of this outcome."""
+        self.load()
+        user = self._user
         given = {
             "task": TaskView.of(task, workspace),
             "answer": outcome.answer,
@@ -45,15 +54,13 @@ def python_verifier(place: str, folder: Path) -> Scorer:
             "workspace": workspace,
         }
         try:
-            return await call_function(user.function, tuple(given[name] for name in order), _SECONDS)
+            return await call_function(user.function, tuple(given[name] for name in self._order), _SECONDS)
         except OutOfTime:
             raise VerifierFailure(f"{user.file.name}:{user.name} did not return within {_SECONDS:g} s.") from None
         except RolloutError:
             raise
         except (Exception, SystemExit) as error:  # the edge of a rollout: a crash becomes a recorded failure
             raise VerifierFailure(f"{user.file.name}:{line_of(error, user.file)}: {describe(error)}") from error
-
-    return score
 
 
 def _order(function: Callable[..., Any]) -> tuple[str, ...]:

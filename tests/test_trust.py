@@ -1,0 +1,45 @@
+"""The list of trusted files, and which folder of a skill holds a file."""
+
+import pytest
+
+from skillsv.errors import SettingsError
+from skillsv.trust import config_folder, file_digest, is_trusted, skill_folder_of, trust_files, was_trusted
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+
+def test_trust_belongs_to_a_path_and_its_bytes(tmp_path):
+    file, other = tmp_path / "a.toml", tmp_path / "b.toml"
+    for path in (file, other):
+        path.write_text("seed = 1\n")
+    trust_files([(file, file_digest(file))])
+    trust_files([(tmp_path / "c", "0" * 64)])
+    assert is_trusted(file, file_digest(file))
+    assert not is_trusted(other, file_digest(other))
+    file.write_text("seed = 2\n")
+    assert not is_trusted(file, file_digest(file))
+    assert was_trusted(file)
+
+
+def test_a_damaged_list_is_named(tmp_path):
+    config_folder().mkdir(parents=True)
+    (config_folder() / "trusted.json").write_text('{"files": ["a"]}')
+    with pytest.raises(SettingsError, match=r"trusted\.json"):
+        is_trusted(tmp_path / "a", "0")
+
+
+def test_a_file_lies_in_a_skill_as_written_or_as_linked(tmp_path):
+    skill = tmp_path / "skill"
+    (skill / "evals").mkdir(parents=True)
+    (skill / "SKILL.md").touch()
+    (skill / "evals" / "evals.json").touch()
+    (tmp_path / "outside.json").touch()
+    (tmp_path / "link.json").symlink_to(skill / "evals" / "evals.json")
+    (skill / "leaving.json").symlink_to(tmp_path / "outside.json")
+    assert skill_folder_of(skill / "evals" / "evals.json") == skill
+    assert skill_folder_of(tmp_path / "link.json") == skill
+    assert skill_folder_of(skill / "leaving.json") == skill
+    assert skill_folder_of(tmp_path / "outside.json") is None
