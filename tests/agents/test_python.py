@@ -181,3 +181,16 @@ def test_the_fingerprint_follows_the_file_the_name_and_the_placement(tmp_path):
     others.add(print_of())
     assert len(others | {first}) == 5
     assert str(tmp_path) not in first
+
+
+@pytest.mark.parametrize("parameters", ["task", "skill, task, replicate, more", "*, skill, task, replicate"])
+def test_a_wrong_signature_is_refused_before_the_first_rollout(tmp_path, parameters):
+    (tmp_path / "agent.py").write_text(f"def run({parameters}): return ''")
+    agent = make_agent("python:agent.py:run", AgentOptions(folder=tmp_path))
+    with pytest.raises(SettingsError, match=r"def run\(skill, task, replicate\)"):
+        agent.load()
+
+
+@pytest.mark.parametrize("parameters", ["*arguments", "a, b, c=0, **more"])
+def test_any_signature_that_takes_three_values_is_accepted(tmp_path, parameters):
+    assert run(tmp_path, f"def run({parameters}): return 'a'").answer == "a"

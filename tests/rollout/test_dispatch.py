@@ -7,9 +7,10 @@ import anyio
 import pytest
 from worlds import TRIGGER, ToyAgent, ToyVerifier, World, no_workspace, plan
 
-from skillsv.errors import Unavailable
+from skillsv.errors import AgentFailure, BudgetReached, Unavailable
 from skillsv.model.events import RolloutRetried
 from skillsv.model.rollout import FailureKind, Rollout, RolloutFailure
+from skillsv.rollout.budget import Rollouts
 from skillsv.rollout.dispatch import FORGIVEN_LOSSES, SUSPECT_LOSSES
 from skillsv.rollout.engine import LocalEngine
 from skillsv.rollout.options import RunnerOptions
@@ -99,3 +100,75 @@ def test_a_node_that_joins_is_used_at_once_not_only_when_something_ends(tmp_path
 
     engine = Growing(Patient())
     assert World(tmp_path / "growing", engine=engine).run(chains()) == World(tmp_path / "calm").run(chains())
+
+
+def test_the_same_crash_on_three_tasks_ends_the_run_before_any_retry(tmp_path):
+    def trouble(task, call):
+        raise AgentFailure(f"exit status 1: /tmp/work-{task}/run.sh: no module named yaml", kind="crash")
+
+    world = World(tmp_path, agent=ToyAgent(trouble=trouble), options=RunnerOptions(jobs=1))
+    with pytest.raises(Unavailable, match=r"3 different tasks failed the same way.*no module named yaml") as ended:
+        world.run(chains())
+    assert ended.value.exit_code == 5
+    assert "limit" not in str(ended.value)
+    assert sum(world.agent.calls.values()) == 3
+
+
+def test_a_success_still_in_flight_proves_an_agent_that_crashed_first(tmp_path):
+    class SlowToSucceed(ToyAgent):
+        crashes = 0
+
+        async def run(self, skill, task, replicate, workspace):
+            if task.id != "t3" and self.crashes < 3:
+                self.crashes += 1
+                raise AgentFailure("connection reset by peer", kind="crash")
+            with anyio.fail_after(20):
+                while self.crashes < 3:
+                    await anyio.lowlevel.checkpoint()
+            return await super().run(skill, task, replicate, workspace)
+
+    agent = SlowToSucceed()
+    world = World(tmp_path / "flaky", agent=agent, options=RunnerOptions(jobs=4))
+    assert world.run(chains()) == World(tmp_path / "calm").run(chains())
+    assert agent.crashes == 3
+
+
+def test_crashes_that_differ_are_retried(tmp_path):
+    words = {"t0": "no disk", "t1": "no memory", "t2": "no module", "t3": "no luck"}
+
+    def trouble(task, call):
+        if call == 1:
+            raise AgentFailure(words[task], kind="crash")
+
+    world = World(tmp_path / "flaky", agent=ToyAgent(trouble=trouble), options=RunnerOptions(jobs=1))
+    assert world.run(chains()) == World(tmp_path / "calm").run(chains())
+
+
+def test_a_rate_limit_on_every_task_is_waited_for(tmp_path):
+    def trouble(task, call):
+        if call < 3:
+            raise AgentFailure("429 too many requests", kind="rate-limit")
+
+    world = World(tmp_path / "busy", agent=ToyAgent(trouble=trouble), options=RunnerOptions(jobs=1))
+    assert world.run(chains()) == World(tmp_path / "calm").run(chains())
+
+
+def test_a_limit_used_up_by_failures_is_not_to_be_raised(tmp_path):
+    def trouble(task, call):
+        raise AgentFailure("no route to host", kind="connection")
+
+    options = RunnerOptions(jobs=1, budget=Rollouts(4))
+    with pytest.raises(Unavailable, match=r"4 of 4 attempts failed.*no route to host") as ended:
+        World(tmp_path, agent=ToyAgent(trouble=trouble), options=options).run(chains())
+    assert "raise the limit" not in str(ended.value)
+
+
+def test_a_limit_used_up_mostly_by_failures_names_them(tmp_path):
+    def trouble(task, call):
+        if task != "t0":
+            raise AgentFailure("no route to host", kind="connection")
+
+    options = RunnerOptions(jobs=1, budget=Rollouts(12))
+    with pytest.raises(BudgetReached, match=r"attempts failed.*no route to host") as ended:
+        World(tmp_path, agent=ToyAgent(trouble=trouble), options=options).run(chains())
+    assert "raise the limit" not in str(ended.value)

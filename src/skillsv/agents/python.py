@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from typing import Any
 
 from skillsv.agents.options import AgentOptions
-from skillsv.errors import AgentFailure, RolloutError
+from skillsv.errors import AgentFailure, RolloutError, SettingsError
 from skillsv.model.coalition import Rendering
 from skillsv.model.rollout import FailureKind, Outcome
 from skillsv.model.task import Task
-from skillsv.sandbox.callables import OutOfTime, call_function, describe, find_function, line_of
+from skillsv.sandbox.callables import OutOfTime, UserFunction, call_function, describe, find_function, line_of
 from skillsv.sandbox.views import AskedTask, SkillView, TaskView
 
 
@@ -38,8 +39,8 @@ class PythonAgent:
         return self._fingerprint
 
     def load(self) -> None:
-        """Run the function's file."""
-        _ = self._user.function
+        """Run the function's file, and check that the function can be called as an agent."""
+        require_signature(self._user)
 
     async def run(self, skill: Rendering | None, task: Task, replicate: int, workspace: Path) -> Outcome:
         """Call the function once."""
@@ -82,3 +83,19 @@ class PythonAgent:
                 kind=FailureKind.BAD_OUTPUT,
             )
         return answer
+
+
+def require_signature(user: UserFunction) -> None:
+    """Raise SettingsError where the function cannot be called as an agent; what cannot be inspected passes."""
+    try:
+        signature = inspect.signature(user.function)
+    except ValueError:  # some functions written in C do not tell
+        return
+    try:
+        signature.bind("skill", "task", "replicate")
+    except TypeError as error:
+        raise SettingsError(
+            f"`{user.name}{signature}` cannot be called as an agent: {error}.",
+            where=user.file.name,
+            hint=f"Write `def {user.name}(skill, task, replicate)`.",
+        ) from None

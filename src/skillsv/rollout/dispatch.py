@@ -24,7 +24,7 @@ from skillsv.rollout.engine import Elastic, Engine, Job
 from skillsv.rollout.ledger import Ledger
 from skillsv.rollout.options import RunnerOptions, Timing
 from skillsv.rollout.pace import SLOWING, Pace, backoff
-from skillsv.rollout.tally import Tally
+from skillsv.rollout.tally import CRASHES, Tally
 
 FORGIVEN_LOSSES = 5
 """How often the machine under a rollout may die before that counts against the rollout: it may be what kills it."""
@@ -37,7 +37,8 @@ SUSPECT_LOSSES = 2
 class Flight:
     """One wanted rollout on its way. `rank` orders the queue; `abandoned`: the run stopped before it had a result.
 
-    `losses` counts machines or processes that died with it; they are no attempts, up to a point.
+    `losses` counts machines or processes that died with it; they are no attempts, up to a point. `postponed`: it
+    crashed before any rollout succeeded, so other tasks are tried first.
     """
 
     request: Request
@@ -49,6 +50,7 @@ class Flight:
     usage: Usage = field(default_factory=Usage)
     rollout: Rollout | None = None
     abandoned: bool = False
+    postponed: bool = False
     done: anyio.Event = field(default_factory=anyio.Event)
 
     @property
@@ -57,7 +59,7 @@ class Flight:
         return self.losses >= SUSPECT_LOSSES
 
     def __lt__(self, other: Flight) -> bool:
-        return self.rank < other.rank
+        return (self.postponed, self.rank) < (other.postponed, other.rank)
 
 
 class Dispatcher:
@@ -144,6 +146,8 @@ class Dispatcher:
 
     def _pump(self) -> None:
         """Launch while there is work, room and budget, and the minute's allowance lasts."""
+        if self._agent_looks_broken():
+            return
         while self._queue and not self._closing and not self._pauses and self._active < self._room():
             reason = self._options.budget.reached(self.tally.spent(self._active - self._landing))
             if reason is not None:
@@ -156,6 +160,18 @@ class Dispatcher:
                 self._spawn(self._pause, wait)
                 return
             self._launch(heapq.heappop(self._queue))
+
+    def _agent_looks_broken(self) -> bool:
+        """Whether the same crash on several tasks holds new rollouts back.
+
+        What is in flight may still succeed and prove the agent sound; when nothing is left in flight, the run ends.
+        """
+        if self.halted is not None:
+            return False
+        crash = self.tally.same_crash()
+        if crash is not None and not self._active:
+            self.halt(crash)
+        return crash is not None
 
     def _room(self) -> int:
         slots = self._engine.slots
@@ -205,6 +221,7 @@ class Dispatcher:
         wait = backoff(flight.key, attempt, failure, base=options.backoff, cap=options.longest_wait, seed=options.seed)
         if failure.kind in SLOWING:
             self._slow_down(flight, failure)
+        flight.postponed = failure.kind in CRASHES and not self.tally.succeeded
         self._listener(
             RolloutRetried(
                 task=flight.request.task,
@@ -233,6 +250,7 @@ class Dispatcher:
     async def _retry_after(self, flight: Flight, wait: float) -> None:
         await self._nap(wait)
         if self.halted is None:
+            flight.postponed = flight.postponed and not self.tally.succeeded
             heapq.heappush(self._queue, flight)
             self._pump()
         else:
@@ -249,6 +267,7 @@ class Dispatcher:
     def _landed(self, flight: Flight, rollout: Rollout) -> None:
         if rollout.failure is None:
             self._pace.succeeded()
+            self._restore_order()
         flight.rollout = replace(rollout, attempts=flight.attempt, usage=flight.usage)
         self.tally.finished(rollout)
         self._unsaved.append(flight)
@@ -257,6 +276,14 @@ class Dispatcher:
         verdict = self.tally.verdict(self._options) if rollout.failure is not None else None
         if verdict is not None:
             self.halt(verdict)
+
+    def _restore_order(self) -> None:
+        """The agent works: what crashed before it was known to work has its place in the queue again."""
+        if self.tally.succeeded:
+            return
+        for flight in self._queue:
+            flight.postponed = False
+        heapq.heapify(self._queue)
 
     async def save_all(self) -> None:
         """Save what lands, all that is there at a time in one transaction, until closed. Cancelling waits for it."""

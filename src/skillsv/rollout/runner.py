@@ -9,7 +9,7 @@ from typing import TypeVar
 import anyio
 from anyio.lowlevel import checkpoint
 
-from skillsv.errors import Interrupted, SkillSVError, TaskError
+from skillsv.errors import BudgetReached, Interrupted, SkillSVError, TaskError
 from skillsv.model.chain import ChainRecord
 from skillsv.model.coalition import Coalition, Operator, Rendering
 from skillsv.model.events import ChainFinished
@@ -112,7 +112,7 @@ class Runner:
         """Raise what ended the run early. An interruption that came too late to leave anything out is none."""
         halted, tally = self._dispatcher.halted, self._dispatcher.tally
         if halted is not None and not (complete and isinstance(halted, Interrupted)):
-            raise halted
+            raise tally.explain(halted) if isinstance(halted, BudgetReached) else halted
         if tally.missing and not tally.scored and not tally.reused:
             raise tally.unavailable()
 
@@ -198,7 +198,7 @@ class Runner:
         return flight.rollout.score
 
     def _reuse(self, request: Request, rollout: Rollout) -> float | None:
-        self._dispatcher.tally.reused += 1
+        self._dispatcher.tally.answered_again(rollout)
         self._listener(finished_event(request, rollout, reused=True))
         return rollout.score
 

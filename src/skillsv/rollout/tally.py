@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 
-from skillsv.errors import Unavailable
-from skillsv.model.rollout import FailureKind, Rollout, Usage
+from skillsv.errors import BudgetReached, SkillSVError, Unavailable
+from skillsv.model.rollout import FailureKind, Rollout, RolloutFailure, Usage
 from skillsv.model.value import Spending
 from skillsv.rollout.budget import Spent
 from skillsv.rollout.options import RunnerOptions
+from skillsv.rollout.pace import SLOWING
+
+SAME_CRASHES = 3
+"""So many different tasks that crash the same way, and no success, mean that the agent or verifier is broken."""
+
+CRASHES = frozenset(
+    {
+        FailureKind.CRASH,
+        FailureKind.BAD_REQUEST,
+        FailureKind.BAD_OUTPUT,
+        FailureKind.VERIFIER,
+        FailureKind.SANDBOX,
+    }
+)
+"""Failures that a broken agent or verifier repeats on every task. A busy service or a slow line is not among them."""
+
+_VARIABLE = re.compile(r"[\d/\\]")
 
 
 class Tally:
@@ -27,6 +45,14 @@ class Tally:
         self._seconds = 0.0
         self._kinds: Counter[FailureKind] = Counter()
         self._example: dict[FailureKind, str] = {}
+        self._reused_scores = 0
+        self._failed_attempts: Counter[FailureKind] = Counter()
+        self._crashed: dict[tuple[FailureKind, str], dict[str, str]] = {}
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether any rollout has a score, of this session or of an earlier one."""
+        return self.scored > 0 or self._reused_scores > 0
 
     @property
     def seconds(self) -> float:
@@ -60,6 +86,20 @@ class Tally:
         """Count what one attempt used, whatever came of it: the money is gone before the rollout is saved."""
         self._ended += 1
         self.usage += attempt.usage
+        if attempt.failure is not None and attempt.failure.kind not in SLOWING:
+            self._count_failure(attempt.task_id, attempt.failure)
+
+    def _count_failure(self, task: str, failure: RolloutFailure) -> None:
+        self._failed_attempts[failure.kind] += 1
+        self._example[failure.kind] = failure.message
+        if failure.kind in CRASHES and not failure.lost:
+            same = self._crashed.setdefault((failure.kind, normalized_message(failure.message, task)), {})
+            same.setdefault(task, failure.message)
+
+    def answered_again(self, rollout: Rollout) -> None:
+        """Count one that had its score, or was missing for good, before it was asked for."""
+        self.reused += 1
+        self._reused_scores += rollout.score is not None
 
     def finished(self, rollout: Rollout) -> None:
         """Count one that has a score now, or is missing for good."""
@@ -77,6 +117,33 @@ class Tally:
         too_many = finished >= options.judged_after and self.missing > options.max_missing * finished
         return self.unavailable() if hopeless or too_many else None
 
+    def same_crash(self) -> Unavailable | None:
+        """The agent or verifier is broken: several tasks crashed the same way and nothing ever succeeded."""
+        if self.succeeded:
+            return None
+        for (kind, _), tasks in self._crashed.items():
+            if len(tasks) >= SAME_CRASHES:
+                culprit = "verifier" if kind is FailureKind.VERIFIER else "agent"
+                return Unavailable(
+                    f"{len(tasks)} different tasks failed the same way (`{kind}`) and no rollout has succeeded: "
+                    f"{next(iter(tasks.values())).rstrip('.')}.",
+                    hint=f"Fix the {culprit} and run the same command again: it resumes.",
+                )
+        return None
+
+    def explain(self, limit: BudgetReached) -> SkillSVError:
+        """What to say about a limit that failed attempts used up: a higher limit would not help."""
+        failed = self._failed_attempts.total()
+        if not failed or (self.succeeded and 2 * failed <= self._ended):
+            return limit
+        kind, count = self._failed_attempts.most_common(1)[0]
+        what = (
+            f"{limit.what} {failed} of {self._ended} attempts failed, {count} of them as `{kind}`: "
+            f"{self._example[kind].rstrip('.')}."
+        )
+        hint = "Everything that finished is kept. Fix the cause and run the same command again: it resumes."
+        return BudgetReached(what, hint=hint) if self.succeeded else Unavailable(what, hint=hint)
+
     def unavailable(self) -> Unavailable:
         """The sentence for a run that ends because too little comes back."""
         kind, count = self._kinds.most_common(1)[0]
@@ -85,3 +152,9 @@ class Tally:
             f"{count} of them failed as `{kind}`: {self._example[kind]}",
             hint="Everything that finished is kept. Mend the cause and run the same command again: it resumes.",
         )
+
+
+def normalized_message(message: str, task: str) -> str:
+    """The message without what differs from task to task: the task's name, paths, and words with digits."""
+    without_task = re.sub(rf"(?<!\w){re.escape(task)}(?!\w)", "", message)
+    return " ".join(word for word in without_task.split() if not _VARIABLE.search(word))
