@@ -12,6 +12,7 @@
     ├── GateNotMet                    exit 3   what was to be shown was not shown
     ├── BudgetReached                 exit 4   the limit came first; the partial result is kept
     ├── Unavailable                   exit 5   an agent or verifier does not answer
+    │   └── NoDifference                       the skill changes no score of the agent
     ├── RolloutError                           one rollout failed; the runner retries or records it as missing
     │   ├── AgentFailure                       the agent gave no answer (never a wrong answer)
     │   └── VerifierFailure                    the verifier gave no score
@@ -21,6 +22,8 @@ An error carries what happened, where, and what to do; how that looks is the com
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 
 
 class SkillSVError(Exception):
@@ -90,6 +93,17 @@ class Unavailable(SkillSVError):
     """An agent, verifier or service cannot be reached or keeps failing."""
 
     exit_code = 5
+
+
+class NoDifference(Unavailable):
+    """The skill changes no score. `examples` hold the labelled texts of one task each, neither cut nor escaped.
+
+    Whoever shows them has to cut and to escape them.
+    """
+
+    def __init__(self, what: str, *, hint: str, examples: Sequence[Mapping[str, str]]) -> None:
+        super().__init__(what, hint=hint)
+        self.examples = tuple(examples)
 
 
 class RolloutError(SkillSVError):

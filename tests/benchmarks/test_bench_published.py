@@ -242,7 +242,7 @@ def test_an_agent_does_not_see_the_answers(place, capsys, agent):
         "if __name__ == '__main__': print(look(None, json.load(sys.stdin), 0))\n"
     )
     words = [word if "python:" not in word else agent for word in WORDS]
-    small = ("-k", "2", "-b", "2", "--panel-a", "4", "--panel-b", "2", "--checkpoints", "1")
+    small = ("-k", "2", "-b", "2", "--panel-a", "4", "--panel-b", "2", "--checkpoints", "1", "--keep-going")
     for more, score in (((), 0.0), (("--show-target",), 1.0)):
         assert run(["bench", *words, *small, "--yes", "--json", *more]) == 0
         assert json.loads(capsys.readouterr().out)["valuation"]["anchors"]["full"]["value"] == score

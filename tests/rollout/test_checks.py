@@ -39,6 +39,21 @@ def test_one_score_that_differs_is_enough(tmp_path):
     assert found.sentence() is None
 
 
+def test_further_tasks_are_scored_while_no_score_differs(tmp_path):
+    world = World(tmp_path, agent=Fixed(lambda has, task, replicate: float(has and task == "t2")))
+    (found,) = world.run([check_activation(WINDOW[:2], EVERYTHING, further=WINDOW[2:])])
+    assert not found.silent
+    assert found.full == (0.0, 0.0, 1.0, 0.0)
+    assert found.empty == (0.0,) * 4
+
+
+def test_further_tasks_are_left_alone_once_a_score_differs(tmp_path):
+    world = World(tmp_path, agent=Fixed(lambda has, task, replicate: float(has)))
+    (found,) = world.run([check_activation(WINDOW[:2], EVERYTHING, further=WINDOW[2:])])
+    assert found.full == (1.0, 1.0)
+    assert sum(world.agent.calls.values()) == 4
+
+
 def test_equal_trees_and_missing_scores_are_no_evidence_of_silence():
     assert not Activation(empty=(1.0,), full=(1.0,), same_tree=True).silent
     assert "nothing to value" in Activation(empty=(1.0,), full=(1.0,), same_tree=True).sentence()

@@ -96,9 +96,11 @@ class Purse:
         )
 
 
-async def value(trial: Trial, prepared: Prepared, folder: RunFolder, listener: Listener, stop: Stop) -> Run:
+async def value(
+    trial: Trial, prepared: Prepared, folder: RunFolder, listener: Listener, stop: Stop, *, keep_going: bool = False
+) -> Run:
     """Estimate on panel A. What ended it early is raised: the protocol goes on from there when it is run again."""
-    rolled = await roll_out(prepared, folder, listener, stop)
+    rolled = await roll_out(prepared, folder, listener, stop, keep_going=keep_going)
     if rolled.trouble is not None:
         if not rolled.nothing:
             valuation = appraise(prepared.compiled, trial.settings, trial.agent, rolled)
@@ -107,10 +109,12 @@ async def value(trial: Trial, prepared: Prepared, folder: RunFolder, listener: L
     return load_run(folder.path)
 
 
-async def run_trial(trial: Trial, prepared: Prepared, folder: RunFolder, listener: Listener, stop: Stop) -> Tried:
+async def run_trial(
+    trial: Trial, prepared: Prepared, folder: RunFolder, listener: Listener, stop: Stop, *, keep_going: bool = False
+) -> Tried:
     """The whole protocol. Every rollout goes to the run's ledger, so that the same command again resumes."""
     purse = Purse(trial, listener)
-    run = await value(trial, prepared, folder, purse, stop)
+    run = await value(trial, prepared, folder, purse, stop, keep_going=keep_going)
     left_out = await leave_out(reopen(folder.path, purse.again()), purse, stop)
     held_out = prepare_confirmation(trial.confirmation(folder.path, purse.again()))
     proof = await confirm_versions(held_out, purse, stop)

@@ -6,16 +6,22 @@ import difflib
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 import cyclopts
 
 from skillsv import __version__
-from skillsv.errors import SkillSVError
+from skillsv.errors import NoDifference, SkillSVError
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
+
+EXAMPLE_LINES = 4
+"""Lines of an example's text that an error shows."""
+
+EXAMPLE_WIDTH = 200
+"""Characters of a line of an example's text that an error shows."""
 
 COMMANDS = (
     ("demo", "skillsv.cli.demo:demo", "See what each line of the example skill is worth."),
@@ -92,8 +98,23 @@ def _usage_error(trouble: BaseException) -> int:
 
 
 def _failure(trouble: BaseException) -> int:
-    _say(f"skillsv: {trouble}")
+    from skillsv.report.visible import visible
+
+    _say(visible(f"skillsv: {trouble}"))
+    for example in trouble.examples if isinstance(trouble, NoDifference) else ():
+        _show_example(example)
     return getattr(trouble, "exit_code", SkillSVError.exit_code)
+
+
+def _show_example(texts: Mapping[str, str]) -> None:
+    """What was asked and answered on one task: a few lines of each text, safe for a terminal."""
+    from skillsv.report.excerpt import printable
+    from skillsv.report.visible import clip_lines, visible
+
+    for label, text in texts.items():
+        _say(f"  {printable(label)}:")
+        shown = clip_lines(visible(text.strip()) or "(nothing)", width=EXAMPLE_WIDTH, lines=EXAMPLE_LINES)
+        _say("\n".join(f"    {line}" for line in shown.split("\n")))
 
 
 def _interrupted(_: BaseException) -> int:

@@ -157,11 +157,11 @@ def _run(trial: Trial, notes: tuple[str, ...], flags: RunFlags, output: Path | N
     agree(lines, yes=flags.yes or has_limit(trial.settings))
     if flags.fresh:
         folder.start_fresh()
-    tried = _tried(trial, prepared, folder, quiet=flags.quiet)
+    tried = _tried(trial, prepared, folder, flags)
     return _deliver(trial, tried, notes, output or folder.path / "results", json=json)
 
 
-def _tried(trial: Trial, prepared: Prepared, folder: RunFolder, *, quiet: bool) -> Tried:
+def _tried(trial: Trial, prepared: Prepared, folder: RunFolder, flags: RunFlags) -> Tried:
     import anyio
 
     from skillsv.benchmarks.protocol import run_trial
@@ -169,8 +169,8 @@ def _tried(trial: Trial, prepared: Prepared, folder: RunFolder, *, quiet: bool) 
     from skillsv.rollout import Stop
 
     async def session() -> Tried:
-        with progress(sys.stderr, quiet=quiet) as listener:
-            return await run_trial(trial, prepared, folder, listener, Stop())
+        with progress(sys.stderr, quiet=flags.quiet) as listener:
+            return await run_trial(trial, prepared, folder, listener, Stop(), keep_going=flags.keep_going)
 
     return anyio.run(session)
 

@@ -169,6 +169,9 @@ class RunFlags:
     yes: Annotated[bool, Parameter(name=["--yes", "-y"], negative=(), help="Spend without asking.")] = False
     fresh: Annotated[bool, Parameter(negative=(), help="Forget earlier rollouts of this run folder.")] = False
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), help="No progress on stderr.")] = False
+    keep_going: Annotated[
+        bool, Parameter(negative=(), help="Go on where the first tasks show no difference by the skill.")
+    ] = False
 
 
 def given(*groups: EstimatorFlags | AgentFlags | BudgetFlags | CompileFlags | None) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from skillsv.pipeline import (
 )
 from skillsv.report.as_json import valuation_dict
 from skillsv.report.text import terminal_table
+from skillsv.report.visible import visible
 from skillsv.rollout import Forecast, PerRollout, RunFolder, Stop
 from skillsv.rollout.adaptive import advise
 from skillsv.settings import Settings, compile_options
@@ -50,7 +51,7 @@ def run_valuation(job: ValuationJob, flags: RunFlags, *, json: bool, out: TextIO
     if rolled.trouble is not None:
         if rolled.nothing:
             raise rolled.trouble
-        print(f"skillsv: {rolled.trouble}", file=sys.stderr)
+        print(visible(f"skillsv: {rolled.trouble}"), file=sys.stderr)
     valuation = appraise(prepared.compiled, job.settings, job.agent, rolled)
     run = Run(
         compiled=prepared.compiled,
@@ -67,7 +68,7 @@ def run_valuation(job: ValuationJob, flags: RunFlags, *, json: bool, out: TextIO
 
 async def _rolled(prepared: Prepared, folder: RunFolder, flags: RunFlags) -> Rolled:
     with progress(sys.stderr, quiet=flags.quiet) as listener:
-        return await roll_out(prepared, folder, listener, Stop(), fresh=flags.fresh)
+        return await roll_out(prepared, folder, listener, Stop(), fresh=flags.fresh, keep_going=flags.keep_going)
 
 
 def default_folder(name: str) -> Path:

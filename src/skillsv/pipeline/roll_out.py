@@ -23,6 +23,7 @@ from skillsv.pipeline.appraise import averaging_orders, estimate_options
 from skillsv.pipeline.cost import CostListener, needs_cost
 from skillsv.pipeline.engine import make_engine
 from skillsv.pipeline.prepare import Prepared, make_renderer
+from skillsv.pipeline.smoke_gate import further_tasks, require_difference
 from skillsv.rollout import (
     Ledger,
     RunFolder,
@@ -73,9 +74,18 @@ class Rolled:
 
 
 async def roll_out(
-    prepared: Prepared, folder: RunFolder, listener: Listener, stop: Stop, *, fresh: bool = False
+    prepared: Prepared,
+    folder: RunFolder,
+    listener: Listener,
+    stop: Stop,
+    *,
+    fresh: bool = False,
+    keep_going: bool = False,
 ) -> Rolled:
-    """Run everything, or as much as the budget allows. What finished is kept, whatever happens."""
+    """Run everything, or as much as the budget allows. What finished is kept, whatever happens.
+
+    A skill that changes no score ends the run after the first checks, unless `keep_going`.
+    """
     load_code(prepared.agent, prepared.verifier)
     expected = prepared.forecast.expected.rollouts
     listener = CostListener(listener, prepared.job.settings, expected)
@@ -92,7 +102,7 @@ async def roll_out(
         render = make_renderer(prepared.compiled, prepared.job.settings).render
         tasks = {task.id: task for task in prepared.panel_a.tasks}
         runner = Runner(engine, ledger, render, tasks, prepared.agent.fingerprint, options, listener, stop=stop)
-        rolled = await _Spending(prepared, runner, folder, listener).all()
+        rolled = await _Spending(prepared, runner, folder, listener, keep_going=keep_going).all()
         folder.keep_notes(rolled.notes)
         signals.cancel_scope.cancel()
     listener(RunFinished(reason="done" if rolled.trouble is None else rolled.trouble.what))
@@ -128,6 +138,8 @@ class _Spending:
     runner: Runner
     folder: RunFolder
     listener: Listener
+    keep_going: bool = False
+    further_checked: int = 0
     notes: list[str] = field(default_factory=list)
     records: dict[int, ChainRecord] = field(default_factory=dict)
     observations: tuple[Observation, ...] = ()
@@ -159,11 +171,15 @@ class _Spending:
             self.listener(Note(message=sentence))
 
     async def check_activation(self) -> None:
-        """Does the skill change anything? Says so before the budget is spent."""
+        """Does the skill change anything? If not, ends the run before the budget is spent, or says so."""
         everything = self.prepared.compiled.everything
         same = self.runner.tree(frozenset(), Operator.DELETE) == self.runner.tree(everything, Operator.DELETE)
-        check = check_activation(self.prepared.first_window, everything, same_tree=same)
+        window, further = self.prepared.first_window, further_tasks(self.prepared)
+        check = check_activation(window, everything, same_tree=same, further=further)
         (activation,) = await self.runner.run_policies([check])
+        self.further_checked = len(activation.full) - len(window)
+        if not self.keep_going:
+            require_difference(activation, (*window, *further), self.prepared, self.runner)
         self.note(activation.sentence())
 
     async def run_chains(self) -> None:
@@ -187,8 +203,9 @@ class _Spending:
 
     async def run_adaptive(self) -> None:
         """The adaptive policy; where no limit was given, a noisy agent gets a larger budget once it is known as one."""
-        # The check of the activation was paid for, too: with it the run stays within what was agreed.
-        checked = 2 * len(self.prepared.first_window)
+        # The check of the activation was paid for, too: with it the run stays within what was agreed. Of further tasks
+        # only the bare agent counts: the full skill on every task is what the policy asks for first.
+        checked = 2 * len(self.prepared.first_window) + self.further_checked
         usual, most = (
             cost.rollouts - checked for cost in (self.prepared.forecast.expected, self.prepared.forecast.high)
         )

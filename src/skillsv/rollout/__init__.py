@@ -1,7 +1,7 @@
 """The only room that spends: which rollouts come next, running them within limits, and never losing one."""
 
 from skillsv.rollout.budget import budget
-from skillsv.rollout.checks import check_activation, check_noise, with_replicates
+from skillsv.rollout.checks import Activation, anchor, check_activation, check_noise, with_replicates
 from skillsv.rollout.engine import Engine, Job, LocalEngine
 from skillsv.rollout.forecast import Forecast, PerRollout, forecast
 from skillsv.rollout.ledger import Ledger
@@ -12,6 +12,7 @@ from skillsv.rollout.stop import Stop, stop_on_signals
 from skillsv.rollout.walk import Policy, chain_walk
 
 __all__ = [
+    "Activation",
     "Engine",
     "Forecast",
     "Job",
@@ -25,6 +26,7 @@ __all__ = [
     "Status",
     "Stop",
     "Timing",
+    "anchor",
     "budget",
     "chain_walk",
     "check_activation",

@@ -13,6 +13,9 @@ from skillsv.model.coalition import Coalition, Operator
 from skillsv.model.rollout import Answers, Request
 from skillsv.rollout.walk import Policy
 
+FURTHER_BATCH = 8
+"""Further tasks scored at a time while the skill has changed no score."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activation:
@@ -25,21 +28,37 @@ class Activation:
     @property
     def silent(self) -> bool:
         """Whether the skill, though it renders differently from none, changed not a single score that is known."""
-        pairs = [(one, other) for one, other in zip(self.empty, self.full, strict=True) if None not in (one, other)]
-        return not self.same_tree and bool(pairs) and all(one == other for one, other in pairs)
+        return not self.same_tree and bool(self.pairs) and all(bare == full for bare, full in self.pairs)
+
+    @property
+    def pairs(self) -> list[tuple[float, float]]:
+        """Scores without and with the skill of the tasks where both are known."""
+        return [
+            (bare, full)
+            for bare, full in zip(self.empty, self.full, strict=True)
+            if bare is not None and full is not None
+        ]
+
+    def finding(self) -> str:
+        """What was seen where the skill changed no score."""
+        levels = {score for _, score in self.pairs}
+        level = f"all score {min(levels):g}" if len(levels) == 1 else "each scores the same"
+        return f"The skill changed no score on {len(self.pairs)} tasks ({level} with it and without it)."
+
+    def advice(self) -> str:
+        """What to check where the skill changed no score."""
+        levels = {score for _, score in self.pairs}
+        if levels == {0.0}:
+            return "Check that the agent reads the skill and that the verifier accepts a right answer."
+        if levels == {1.0}:
+            return "Choose harder tasks, and check that the verifier rejects a wrong answer."
+        return "Check that the agent reads the skill, or choose other tasks."
 
     def sentence(self) -> str | None:
         """What a person should know before paying for more, None if all is well."""
         if self.same_tree:
             return "The full skill renders to nothing: there is nothing to value."
-        if not self.silent:
-            return None
-        known = [score for score in self.full if score is not None]
-        level = f"all score {known[0]:g}" if len(set(known)) == 1 else "each scores the same"
-        return (
-            f"The skill changed no score on {len(known)} tasks ({level} with it and without it): "
-            "check that the agent reads it, or choose harder tasks."
-        )
+        return f"{self.finding()} {self.advice()}" if self.silent else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,18 +85,31 @@ class Noise:
         )
 
 
-def check_activation(tasks: Sequence[str], everything: Coalition, *, same_tree: bool = False) -> Policy[Activation]:
-    """Score the bare agent and the full skill on these tasks. `same_tree` says that both render to the same bytes."""
-    empty = tuple(_anchor(frozenset(), task, 0, "check:activation") for task in tasks)
-    full = tuple(_anchor(everything, task, 0, "check:activation") for task in tasks)
-    answers = yield (*empty, *full)
-    return Activation(empty=_scores(answers, empty), full=_scores(answers, full), same_tree=same_tree)
+def check_activation(
+    tasks: Sequence[str], everything: Coalition, *, same_tree: bool = False, further: Sequence[str] = ()
+) -> Policy[Activation]:
+    """Score the bare agent and the full skill on these tasks. `same_tree` says that both render to the same bytes.
+
+    While no score differs, `further` tasks are scored as well, a few at a time.
+    """
+    batches = [tasks, *(further[start : start + FURTHER_BATCH] for start in range(0, len(further), FURTHER_BATCH))]
+    found = Activation(empty=(), full=(), same_tree=same_tree)
+    for batch in batches:
+        empty = tuple(anchor(frozenset(), task) for task in batch)
+        full = tuple(anchor(everything, task) for task in batch)
+        answers = yield (*empty, *full)
+        found = replace(
+            found, empty=(*found.empty, *_scores(answers, empty)), full=(*found.full, *_scores(answers, full))
+        )
+        if not found.silent:
+            break
+    return found
 
 
 def check_noise(tasks: Sequence[str], everything: Coalition, *, repeats: int = 3) -> Policy[Noise]:
     """Run both anchors `repeats` times on these tasks and compare; the first time is the one that chains reuse."""
     groups = [
-        tuple(_anchor(coalition, task, replicate, "check:noise") for replicate in range(repeats))
+        tuple(anchor(coalition, task, replicate, "check:noise") for replicate in range(repeats))
         for coalition in (frozenset[str](), everything)
         for task in tasks
     ]
@@ -92,7 +124,8 @@ def with_replicates(plans: Iterable[ChainPlan], noise: Noise, *, offset: int = 0
     return [replace(plan, replicate=0 if noise.deterministic else plan.index + offset) for plan in plans]
 
 
-def _anchor(coalition: Coalition, task: str, replicate: int, why: str) -> Request:
+def anchor(coalition: Coalition, task: str, replicate: int = 0, why: str = "check:activation") -> Request:
+    """One rollout of the bare agent (the empty coalition) or of the full skill."""
     return Request(coalition=coalition, operator=Operator.DELETE, task=task, replicate=replicate, why=why)
 
 

@@ -19,7 +19,7 @@ from skillsv.model.task import Task
 from skillsv.model.value import Spending
 from skillsv.rollout.dispatch import Dispatcher, Flight, finished_event
 from skillsv.rollout.engine import Engine, Job
-from skillsv.rollout.ledger import Ledger
+from skillsv.rollout.ledger import Detail, Ledger
 from skillsv.rollout.options import RunnerOptions, Timing
 from skillsv.rollout.stop import Stop
 from skillsv.rollout.walk import Policy
@@ -78,6 +78,10 @@ class Runner:
     def tree(self, coalition: Coalition, operator: Operator) -> str:
         """The digest of what this coalition renders to."""
         return self._render(coalition, operator).digest
+
+    def detail(self, request: Request) -> Detail | None:
+        """Answer and transcript of a rollout that was run, None where there is none."""
+        return self._ledger.detail(self._key(request))
 
     async def run_policies(
         self, policies: Iterable[Policy[T]], on_result: Callable[[int, T], None] | None = None

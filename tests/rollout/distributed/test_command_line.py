@@ -128,7 +128,9 @@ def test_ctrl_c_stops_the_agents_on_all_nodes(cluster, place):
 @pytest.mark.parametrize("alone", [False, True])
 def test_a_killed_driver_leaves_no_agent_behind_and_the_same_command_resumes(request, place, alone):
     engine = "ray" if alone else f"ray:{request.getfixturevalue('cluster').address}"
-    words = command(engine, "run", "--max-rollouts", "60", "--method", "chain", "-k", "2", agent="command:./nap.sh")
+    words = command(
+        engine, "run", "--max-rollouts", "60", "--method", "chain", "-k", "2", "--keep-going", agent="command:./nap.sh"
+    )
     process = start(place, *words)
     wait_until(lambda: len(sleepers()) >= 8, process)
     if alone:

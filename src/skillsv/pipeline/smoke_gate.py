@@ -1,0 +1,69 @@
+"""A run ends early where its first tasks show that the skill makes no difference: the values would all be zero."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from skillsv.errors import NoDifference
+from skillsv.model.coalition import Coalition
+from skillsv.pipeline.prepare import Prepared
+from skillsv.rollout import Activation, Runner, anchor
+
+LEAST_TASKS = 8
+"""Tasks that must agree before a run is ended, or the whole panel if it is smaller: a few may agree by chance."""
+
+MOST_TASKS = 24
+"""Tasks that are checked at most while no score differs."""
+
+EXAMPLES = 2
+"""Tasks whose answers are shown."""
+
+
+def further_tasks(prepared: Prepared) -> tuple[str, ...]:
+    """The tasks of panel A to check after the first window, if no score of the window differs.
+
+    Two rollouts a task: the least number must fit into the forecast, more than that may take a quarter of it. There are
+    none where not even the least number fits: they could not end the run.
+    """
+    expected, least = prepared.forecast.expected.rollouts, _least_tasks(prepared)
+    affordable = 0 if 2 * least > expected else max(least, min(MOST_TASKS, expected // 8))
+    window = prepared.first_window
+    others = [task.id for task in prepared.panel_a.tasks if task.id not in set(window)]
+    return tuple(others[: max(0, affordable - len(window))])
+
+
+def require_difference(activation: Activation, tasks: Sequence[str], prepared: Prepared, runner: Runner) -> None:
+    """Raise NoDifference where enough tasks were checked and none scored differently with the skill.
+
+    `tasks` name those of the activation, in its order.
+    """
+    if not activation.silent or len(activation.pairs) < _least_tasks(prepared):
+        return
+    raise NoDifference(
+        activation.finding(),
+        hint=f"{activation.advice()} The rollouts are kept; --keep-going goes on nevertheless.",
+        examples=_examples(activation, tasks, prepared, runner),
+    )
+
+
+def _least_tasks(prepared: Prepared) -> int:
+    return min(LEAST_TASKS, len(prepared.panel_a.tasks))
+
+
+def _examples(activation: Activation, tasks: Sequence[str], prepared: Prepared, runner: Runner) -> list[dict[str, str]]:
+    inputs = {task.id: task.input for task in prepared.panel_a.tasks}
+    checked = zip(tasks, activation.empty, activation.full, strict=False)
+    known = [(task, bare, full) for task, bare, full in checked if bare is not None and full is not None]
+    return [
+        {
+            f"Task {task}": inputs[task],
+            f"Answer with the skill (score {full:g})": _answer(runner, prepared.compiled.everything, task),
+            f"Answer without the skill (score {bare:g})": _answer(runner, frozenset(), task),
+        }
+        for task, bare, full in known[:EXAMPLES]
+    ]
+
+
+def _answer(runner: Runner, coalition: Coalition, task: str) -> str:
+    detail = runner.detail(anchor(coalition, task))
+    return "" if detail is None else detail.answer
