@@ -50,7 +50,7 @@ def test_the_patch_turns_the_old_skill_into_the_new_one(place, capsys, tmp_path)
     copy = tmp_path / "copy"
     shutil.copytree(place / "support-desk", copy)
     subprocess.run(["git", "apply", str(tmp_path / "short.patch")], cwd=copy, check=True)
-    for file in (tmp_path / "short").rglob("*.*"):
+    for file in (tmp_path / "short").rglob("[!.]*.*"):
         assert (copy / file.relative_to(tmp_path / "short")).read_bytes() == file.read_bytes()
 
 

@@ -78,6 +78,7 @@ def test_a_folder_with_run_bits(skill, names, tmp_path, capsys):
     assert not captured.out
     assert str(target) in captured.err
     assert sorted(path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file()) == [
+        ".skillsv-output",
         "LICENSE",
         "SKILL.md",
         "scripts/go.sh",

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from skillsv.errors import OutputError
-from skillsv.render.target import new_folder
+from skillsv.render.target import MARK, new_folder
 
 
 @pytest.fixture
@@ -52,12 +52,11 @@ def test_what_exists_is_kept_unless_forced(skill, tmp_path):
     assert not leftovers(tmp_path)
 
 
-def test_force_replaces_folders_but_not_where_people_live(skill, tmp_path, monkeypatch):
+def test_force_replaces_empty_folders_but_no_others(skill, tmp_path, monkeypatch):
     other = tmp_path / "other"
     other.mkdir()
-    (other / "keep.txt").write_text("k")
     write(other, skill, force=True)
-    assert [path.name for path in other.iterdir()] == ["SKILL.md"]
+    assert sorted(path.name for path in other.iterdir()) == [MARK, "SKILL.md"]
     home = tmp_path / "home"
     home.mkdir()
     (home / "diary.txt").write_text("dear diary")
@@ -87,6 +86,21 @@ def test_beside_a_skill_of_one_file_is_fine_but_not_over_it(skill, tmp_path):
     write(skill / "out", skill / "SKILL.md")
     with pytest.raises(OutputError):
         write(skill / "SKILL.md", skill / "SKILL.md", force=True)
+
+
+def test_a_folder_one_works_in_is_not_replaced(skill, tmp_path, monkeypatch):
+    target = tmp_path / "out"
+    write(target, skill, "old")
+    monkeypatch.chdir(target)
+    with pytest.raises(OutputError, match="working in there"):
+        write(target, skill, force=True)
+    assert (target / "SKILL.md").read_text() == "old"
+
+
+def test_an_empty_rendering_is_an_empty_folder(skill, tmp_path):
+    with new_folder(tmp_path / "out", skill=skill):
+        pass
+    assert list((tmp_path / "out").iterdir()) == []
 
 
 def test_trouble_while_writing_leaves_nothing(skill, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from importlib.resources import files
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ def show_shorter(run: Path, *, quiet: bool) -> None:
 
     prepared = prepare_confirmation(ConfirmJob(run=run))
     pruned = shorten(prepared.reopened.run, None)
-    place = run / "shorter"
+    place = _free_place(run)
     with new_folder(place, skill=example_folder(), force=True) as new:
         write_tree(pruned.after, new)
     deliver(f"\nWithout what is worthless or harmful ({len(pruned.removed)} units):\n\n", None)
@@ -70,6 +71,14 @@ def show_shorter(run: Path, *, quiet: bool) -> None:
     proof = SpendFlags(quiet=quiet).spend(lambda listener, stop: confirm_versions(prepared, listener, stop))
     keep(prepared, proof)
     deliver(f"\n{confirmation_line(proof)}\n{certainty_line(proof)}\nShorter skill: {place}\n", None)
+
+
+def _free_place(run: Path) -> Path:
+    """A folder for the shorter skill: the one of the demo before, or the next where that holds something else."""
+    from skillsv.render.target import why_kept
+
+    names = ("shorter" if number == 1 else f"shorter-{number}" for number in count(1))
+    return next(place for place in map(run.joinpath, names) if why_kept(place) is None)
 
 
 def example_folder() -> Path:

@@ -48,6 +48,10 @@ def deliver(text: str, path: Path | None) -> None:
         encoding = sys.stdout.encoding or "utf-8"
         sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
         return
+    from skillsv.sandbox.run_marks import belongs_to_run
+
+    if belongs_to_run(path):
+        raise OutputError("This belongs to a run.", where=str(path), hint="Choose another file with -o.")
     try:
         path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as trouble:

@@ -28,7 +28,7 @@ def prune(
     only: Annotated[Literal["harmful", "delete"] | None, Parameter(help="Remove only units with this verdict.")] = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="Write the shorter skill here.")] = None,
     in_place: Annotated[bool, Parameter(negative=(), help="Change the skill itself.")] = False,
-    force: Annotated[bool, Parameter(negative=(), help="Replace the output folder if it is there.")] = False,
+    force: Annotated[bool, Parameter(negative=(), help="Replace an earlier output of skillsv, if unchanged.")] = False,
     diff: Annotated[bool, Parameter(negative=(), help="Show what changes.")] = False,
     yes: Annotated[
         bool, Parameter(name=["--yes", "-y"], negative=(), help="Remove more than half of the skill without asking.")

@@ -27,7 +27,7 @@ def refine(
     ] = None,
     mechanical: Annotated[bool, Parameter(negative=(), help="Merge duplicates and delete, without an editor.")] = False,
     output: Annotated[Path, Parameter(name=["--output", "-o"], help="Write the new skill here.")],
-    force: Annotated[bool, Parameter(negative=(), help="Replace the output folder if it is there.")] = False,
+    force: Annotated[bool, Parameter(negative=(), help="Replace an earlier output of skillsv, if unchanged.")] = False,
     diff: Annotated[bool, Parameter(negative=(), help="Show what changes.")] = False,
     confirm: Annotated[bool, Parameter(negative="--no-confirm", help="Compare old and new on panel B.")] = True,
     max_drop: Annotated[float | None, Parameter(help="Fail unless it is shown that no more points are lost.")] = None,

@@ -26,7 +26,7 @@ def render(
     drop: Annotated[str | None, Parameter(help="Units to leave out, with all that needs them: ID,ID.")] = None,
     operator: Annotated[Operator, Parameter(help="What becomes of absent units.")] = Operator.DELETE,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="Write the skill to this folder.")] = None,
-    force: Annotated[bool, Parameter(negative=(), help="Replace the folder if it is there.")] = False,
+    force: Annotated[bool, Parameter(negative=(), help="Replace an earlier output of skillsv, if unchanged.")] = False,
     diff: Annotated[bool, Parameter(negative=(), help="Show the difference to the original.")] = False,
     tokenizer: Annotated[str, Parameter(help="Vocabulary that counts tokens: o200k or cl100k.")] = "o200k",
     filler: Annotated[str, Parameter(help="Filler of --operator pad: blank, dots or sentences.")] = "blank",

@@ -49,7 +49,8 @@ def read_skill(path: Path, options: CompileOptions | None = None) -> tuple[Skill
             hint="Give a skill folder, or a file that ends in .md.",
         )
     main = _read_main(path, path.name, follow=True)
-    findings = (_alone(path),) if path.name == MAIN and len(list(path.parent.iterdir())) > 1 else ()
+    shown = [entry for entry in path.parent.iterdir() if not entry.name.startswith(".")]
+    findings = (_alone(path),) if path.name == MAIN and len(shown) > 1 else ()
     return Skill(name=path.stem, root=path.parent, main=path.name, files=(main,), single_file=True), findings
 
 

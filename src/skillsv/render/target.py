@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
+import hashlib
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from skillsv.errors import OutputError
+from skillsv.model.coalition import RenderedFile
+from skillsv.render.tree import tree_digest
+from skillsv.sandbox.run_marks import holds_run
+
+MARK = ".skillsv-output"
+"""The file that marks a folder as written by SkillSV. Its name is hidden, so it is no part of the skill."""
+
+_MARK_TEXT = "Written by skillsv. Its --force replaces this folder as long as nothing in it has changed.\n"
+_ELSEWHERE = "Choose another folder with -o."
 
 
 @contextmanager
@@ -16,20 +26,39 @@ def new_folder(target: Path, *, skill: Path, force: bool = False) -> Iterator[Pa
     """Yields a folder to write into; it becomes `target` when the block ends well, else nothing is left of it.
 
     `skill` is where the skill was read from: nothing is written into it, and nothing that holds it is replaced.
+    `force` replaces an empty folder, or one that this function wrote and nobody has changed since.
     """
-    _check(target, skill, force=force)
     try:
+        _check(target, skill, force=force)
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as beside:
+        with TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as beside:
             fresh = Path(beside, "new")
             fresh.mkdir()
             yield fresh
-            if _exists(target):
+            if any(fresh.iterdir()):  # an empty folder is the bare agent's, and needs no mark
+                (fresh / MARK).write_bytes(_mark_text(fresh))
+            _check(target, skill, force=force)  # writing may have taken minutes
+            if target.exists():
                 target.rename(Path(beside, "old"))  # goes away with the temporary folder
-            shutil.move(fresh, target)
+            fresh.rename(target)
     except OSError as trouble:
         reason = trouble.strerror or str(trouble)
-        raise OutputError(f"{reason}.", where=str(target), hint="Choose another folder with -o.") from trouble
+        raise OutputError(f"{reason}.", where=str(target), hint=_ELSEWHERE) from trouble
+
+
+def why_kept(folder: Path) -> str | None:
+    """Why what is at this path must not be replaced, in a sentence; None where nothing of the user's is there."""
+    if not os.path.lexists(folder):
+        return None
+    if folder.is_symlink() or not folder.is_dir():
+        return "This exists already and is not a folder."
+    if holds_run(folder):
+        return "This holds a run, with the rollouts that were paid for."
+    if not any(folder.iterdir()) or _is_unchanged(folder):
+        return None
+    if not (folder / MARK).exists():
+        return "This exists already and was not written by skillsv; it was left as it is."
+    return "This exists already and has changed since skillsv wrote it; it was left as it is."
 
 
 def _check(target: Path, skill: Path, *, force: bool) -> None:
@@ -37,24 +66,49 @@ def _check(target: Path, skill: Path, *, force: bool) -> None:
     if place.is_relative_to(source) and not source.is_file():
         raise OutputError("This is inside the skill.", where=str(target), hint="Choose a folder outside it with -o.")
     if source.is_relative_to(place):
-        raise OutputError("This holds the skill itself.", where=str(target), hint="Choose another folder with -o.")
+        raise OutputError("This holds the skill itself.", where=str(target), hint=_ELSEWHERE)
     ground = next(above for above in place.parents if above.exists())
     if not ground.is_dir():
-        raise OutputError(
-            f"{ground} is a file, not a folder.", where=str(target), hint="Choose another folder with -o."
-        )
-    if not _exists(target):
+        raise OutputError(f"{ground} is a file, not a folder.", where=str(target), hint=_ELSEWHERE)
+    reason = why_kept(target if target.is_symlink() else place)
+    if reason is not None:
+        raise OutputError(reason, where=str(target), hint=_ELSEWHERE)
+    if not place.exists():
         return
+    if any(home.resolve().is_relative_to(place) for home in (Path.cwd(), Path.home())):
+        # --force replaces an earlier result, not somebody's home.
+        raise OutputError("You are working in there.", where=str(target), hint=_ELSEWHERE)
     if not force:
         raise OutputError(
             "This exists already; it was left as it is.", where=str(target), hint="Replace it with --force."
         )
-    if not target.is_dir() or target.is_symlink():
-        raise OutputError("This is not a folder.", where=str(target), hint="Remove it first.")
-    if any(home.is_relative_to(place) for home in (Path.cwd(), Path.home())):
-        # --force replaces an earlier result, not somebody's home.
-        raise OutputError("You are working in there.", where=str(target), hint="Choose another folder with -o.")
 
 
-def _exists(path: Path) -> bool:
-    return path.exists() or path.is_symlink()
+def _is_unchanged(folder: Path) -> bool:
+    try:
+        return (folder / MARK).read_bytes() == _mark_text(folder)
+    except OSError:
+        return False
+
+
+def _mark_text(folder: Path) -> bytes:
+    """What the mark says: the digest of everything else below the folder. Links are named, never followed."""
+    files: list[RenderedFile] = []
+    pending = [folder]
+    while pending:
+        with os.scandir(pending.pop()) as entries:
+            for entry in entries:
+                path = Path(entry.path)
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append(path)
+                elif path != folder / MARK:
+                    name, plain = path.relative_to(folder).as_posix(), entry.is_file(follow_symlinks=False)
+                    files.append(_digested(path, name) if plain else RenderedFile(path=name, data=None, digest=""))
+    return f"{_MARK_TEXT}{tree_digest(files)}\n".encode()
+
+
+def _digested(path: Path, name: str) -> RenderedFile:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        executable = bool(os.fstat(file.fileno()).st_mode & 0o111)
+    return RenderedFile(path=name, data=None, digest=digest, executable=executable, origin=path)

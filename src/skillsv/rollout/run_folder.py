@@ -29,9 +29,9 @@ from skillsv.rollout.durable import append_lines, clear_output_errors, sync_fold
 from skillsv.rollout.ledger import Ledger
 from skillsv.rollout.ledger_file import is_held, take_lock
 from skillsv.rollout.records import Record, encode_record, read_records
+from skillsv.sandbox.run_marks import LEDGER, MANIFEST, RECORDS
 
-MANIFEST, RECORDS, LEDGER, SKILL = "manifest.json", "records.jsonl", "ledger.sqlite", "skill"
-VALUATION, REPORT, EARLIER, NOTES = "valuation.json", "report.html", "earlier", "notes.json"
+SKILL, VALUATION, REPORT, EARLIER, NOTES = "skill", "valuation.json", "report.html", "earlier", "notes.json"
 _OF_ONE_RUN = (REPORT, VALUATION, NOTES, RECORDS, SKILL, MANIFEST)  # the manifest last: it says whose the others are
 
 Manifest = Mapping[str, Any]
