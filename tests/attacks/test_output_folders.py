@@ -231,3 +231,79 @@ def test_the_demo_leaves_a_folder_of_the_same_name_alone(project, capsys):
         assert run(["demo", *flags]) == 0
         assert f"Shorter skill: {place}/shorter-2" in capsys.readouterr().out
     assert snapshot(place / "shorter") == {"SKILL.md": b"mine"}
+
+
+def of_user(folder):
+    """A folder with the user's own files, named as those of a run are."""
+    (folder / "skill").mkdir(parents=True)
+    (folder / "skill" / "SKILL.md").write_text("mine")
+    for name in ("report.html", "manifest.json", "records.jsonl", "notes.json", "ledger.sqlite"):
+        (folder / name).write_text('{"mine": true}')
+    return folder
+
+
+@pytest.mark.parametrize("fresh", [(), ("--fresh",)], ids=["", "fresh"])
+@pytest.mark.parametrize(
+    "target", [".", "..", "../mine", "../tiny", "../tiny/run", "../tiny/SKILL.md", "../home", "../work"]
+)
+def test_a_run_is_not_put_into_a_folder_of_the_user(project, capsys, target, fresh):
+    of_user(project / "mine")
+    said = refused(project, capsys, *value_command(project, "--run-dir", target, *fresh))
+    assert "--run-dir" in said
+
+
+def test_a_probe_is_not_put_into_a_folder_of_the_user(project, capsys):
+    words = (
+        "plan",
+        project / "tiny",
+        "--tasks",
+        project / "tasks.jsonl",
+        "--agent",
+        f"python:{project}/agent.py:answer",
+    )
+    for target in (of_user(project / "mine"), project / "tiny", project):
+        refused(project, capsys, *words, "--probe", "--run-dir", target)
+
+
+def test_the_default_run_folder_is_not_put_into_the_skill(project, capsys, monkeypatch):
+    monkeypatch.chdir(project / "tiny")
+    assert "inside the skill" in refused(project, capsys, *value_command(project))
+
+
+def test_a_skill_inside_its_run_folder_is_not_set_aside(project, capsys):
+    shutil.copytree(project / "tiny", project / "work/run/tiny")
+    words = value_command(project, "--run-dir", str(project / "work/run"), "--seed", "5")
+    words[1] = str(project / "work/run/tiny")
+    assert "holds the skill" in refused(project, capsys, *words)
+
+
+def test_the_run_of_another_skill_is_left_alone(project, capsys):
+    shutil.copytree(project / "tiny", project / "other")
+    words = value_command(project, "--run-dir", str(project / "work/run"))
+    words[1] = str(project / "other")
+    said = refused(project, capsys, *words)
+    assert "tiny" in said
+    assert "other" in said
+
+
+@pytest.mark.parametrize("left", ["manifest.json", "ledger.sqlite", "ledger.sqlite.lock"])
+def test_what_is_left_of_a_run_is_taken_up_again(project, left):
+    folder = project / "copy"
+    folder.mkdir()
+    shutil.copy(project / "work/run" / left, folder)
+    assert run(value_command(project, "--run-dir", str(folder))) == 0
+    assert (folder / "valuation.json").is_file()
+
+
+def test_an_edited_skill_keeps_its_run_folder(project):
+    skill = project / "tiny/SKILL.md"
+    skill.write_text(skill.read_text() + "- Be kind.\n")
+    before = snapshot(project / "tiny")
+    assert run(value_command(project, "--run-dir", str(project / "work/run"))) == 0
+    assert len(list((project / "work/run/earlier").iterdir())) == 1
+    assert snapshot(project / "tiny") == before
+
+
+def test_a_report_is_not_written_into_the_skill(project, capsys):
+    for name in ("SKILL.md", "report.html"):
+        refused(project, capsys, "report", project / "work/run", "-o", project / "tiny" / name)

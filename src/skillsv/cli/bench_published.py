@@ -132,7 +132,7 @@ def _trial(trial: Trial, given_settings: dict[str, Any]) -> tuple[Trial, tuple[s
 
 def _run(trial: Trial, notes: tuple[str, ...], flags: RunFlags, output: Path | None, *, plan: bool, json: bool) -> int:
     from skillsv.benchmarks.trial import forecast_trial
-    from skillsv.cli.printing import deliver, json_text
+    from skillsv.cli.printing import deliver, json_text, refuse_inside
     from skillsv.cli.running import agree, default_folder, forecast_lines, has_limit
     from skillsv.pipeline import measured_cost, prepare, require_measurable_budget, with_measured_cost
     from skillsv.rollout import PerRollout, RunFolder
@@ -151,6 +151,8 @@ def _run(trial: Trial, notes: tuple[str, ...], flags: RunFlags, output: Path | N
         table = {"schema": "skillsv.plan/1", "units": len(prepared.compiled.units), **asdict(forecast)}
         deliver(json_text(table) if json else "\n".join(lines) + "\n", None)
         return 0
+    folder.check_place(trial.skill, prepared.compiled.skill.name)
+    refuse_inside(output, trial.skill)
     # A limit of time holds for the valuation alone, not for the whole protocol.
     lasting = replace(trial.job, settings=replace(trial.settings, max_seconds=None))
     require_measurable_budget(lasting, measured)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from skillsv.cli.printing import deliver, json_text
+from skillsv.cli.printing import deliver, json_text, refuse_inside
 from skillsv.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -35,10 +35,11 @@ def report(
         raise SettingsError("--open shows the page, and no page was asked for.", hint="Leave out --format.")
     if transcripts < 0:
         raise SettingsError("--transcripts cannot be negative.", hint="Give 0 for a page without transcripts.")
-    from skillsv.pipeline import load_run, page_of
+    from skillsv.pipeline import load_run, original_of, page_of
     from skillsv.rollout import RunFolder
 
     loaded = load_run(run)
+    refuse_inside(output, original_of(loaded, check=False))
     if format != "html":
         deliver(_text(loaded, format), output)
         return 0

@@ -43,6 +43,7 @@ def run_valuation(job: ValuationJob, flags: RunFlags, *, json: bool, out: TextIO
     """The main job from forecast to report; the exit code says whether it came to its end."""
     prepared = prepare(job)
     folder = RunFolder(flags.run_dir or default_folder(prepared.compiled.skill.name))
+    folder.check_place(job.skill, prepared.compiled.skill.name)
     measured = PerRollout() if flags.fresh else measured_cost(folder, prepared.agent.fingerprint)
     require_measurable_budget(job, measured)
     prepared = with_measured_cost(prepared, measured)

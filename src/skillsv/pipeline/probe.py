@@ -38,6 +38,7 @@ class _Meter:
 
 async def probe(prepared: Prepared, folder: RunFolder) -> PerRollout:
     """Run the bare agent and the whole skill on two tasks, and say what one rollout took."""
+    folder.check_place(prepared.job.skill, prepared.compiled.skill.name)
     load_code(prepared.agent, prepared.verifier)
     meter = _Meter()
     async with AsyncExitStack() as stack:

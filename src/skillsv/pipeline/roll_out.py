@@ -86,6 +86,7 @@ async def roll_out(
 
     A skill that changes no score ends the run after the first checks, unless `keep_going`.
     """
+    folder.check_place(prepared.job.skill, prepared.compiled.skill.name)
     load_code(prepared.agent, prepared.verifier)
     expected = prepared.forecast.expected.rollouts
     listener = CostListener(listener, prepared.job.settings, expected)

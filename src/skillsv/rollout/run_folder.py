@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from skillsv.errors import RecordsError
+from skillsv.errors import OutputError, RecordsError
 from skillsv.model.chain import ChainRecord, Observation
 from skillsv.model.rollout import FailureKind, Usage
 from skillsv.model.skill import Skill
@@ -29,7 +29,7 @@ from skillsv.rollout.durable import append_lines, clear_output_errors, sync_fold
 from skillsv.rollout.ledger import Ledger
 from skillsv.rollout.ledger_file import is_held, take_lock
 from skillsv.rollout.records import Record, encode_record, read_records
-from skillsv.sandbox.run_marks import LEDGER, MANIFEST, RECORDS
+from skillsv.sandbox.run_marks import LEDGER, MANIFEST, RECORDS, holds_run
 
 SKILL, VALUATION, REPORT, EARLIER, NOTES = "skill", "valuation.json", "report.html", "earlier", "notes.json"
 _OF_ONE_RUN = (REPORT, VALUATION, NOTES, RECORDS, SKILL, MANIFEST)  # the manifest last: it says whose the others are
@@ -94,6 +94,33 @@ class RunFolder:
         """The short name of the run that the folder holds now; empty if none."""
         manifest = self.manifest()
         return "" if manifest is None else run_id(manifest)
+
+    def check_place(self, skill: Path, name: str) -> None:
+        """Refuse a folder with the user's own files, one that overlaps the skill, and the run of another skill.
+
+        Call it before anything is written. `skill` is the path the skill was read from, `name` its name.
+        """
+        with clear_output_errors(self.path):
+            reason = self._why_refused(skill.resolve(), name)
+        if reason is not None:
+            hint = "Name another folder with --run-dir; a run that is there already can be moved."
+            raise OutputError(reason, where=str(self.path), hint=hint)
+
+    def _why_refused(self, skill: Path, name: str) -> str | None:
+        place = self.path.resolve()
+        if place.is_relative_to(skill) and not skill.is_file():
+            return "This is inside the skill, and nothing is written there."
+        if skill.is_relative_to(place):
+            return "This holds the skill itself."
+        if not place.exists():
+            return None
+        if not place.is_dir():
+            return "This is not a folder."
+        if not holds_run(place):
+            return "This holds other files and no run; it was left as it is." if any(place.iterdir()) else None
+        described = (self.manifest() or {}).get("skill")
+        valued = described.get("name", name) if isinstance(described, Mapping) else name
+        return None if valued == name else f"This holds the run of another skill, {valued}, not of {name}."
 
     def begin(self, manifest: Manifest, skill: Skill) -> bool:
         """Make this the folder's run, and set aside what belongs to another; True if it was this run already.
