@@ -5,6 +5,7 @@ Each test compares the bytes of everything the user has, before and after.
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -84,7 +85,7 @@ def refused(project, capsys, *words):
     said = capsys.readouterr().err
     assert snapshot(project) == before
     assert code == 2, said
-    assert said.startswith("skillsv: ")
+    assert said.splitlines()[-1].startswith("skillsv: ")
     return said
 
 
@@ -307,3 +308,43 @@ def test_an_edited_skill_keeps_its_run_folder(project):
 def test_a_report_is_not_written_into_the_skill(project, capsys):
     for name in ("SKILL.md", "report.html"):
         refused(project, capsys, "report", project / "work/run", "-o", project / "tiny" / name)
+
+
+def link_to_diary(path):
+    path.symlink_to(path.parent / "home" / "diary.txt")
+
+
+PATCHES = {
+    "file": lambda path: path.write_text("mine"),
+    "empty": Path.touch,
+    "folder": Path.mkdir,
+    "link": link_to_diary,
+}
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)], ids=["", "force"])
+@pytest.mark.parametrize("kind", PATCHES)
+@pytest.mark.parametrize("command", [("prune",), ("refine", "--mechanical", "--no-confirm")], ids=["prune", "refine"])
+def test_a_patch_of_the_user_is_not_overwritten(project, capsys, command, kind, force):
+    PATCHES[kind](project / "short.patch")
+    said = refused(project, capsys, *command, project / "work/run", "-o", project / "short", *force)
+    assert "short.patch" in said
+
+
+def test_an_editor_is_not_asked_where_its_patch_cannot_be_written(project, capsys):
+    (project / "short.patch").write_text("mine")
+    editor = f"command:touch {project}/asked"
+    refused(
+        project, capsys, "refine", project / "work/run", "--editor", editor, "--no-confirm", "-o", project / "short"
+    )
+
+
+def test_force_replaces_the_patch_of_the_output_before(project, capsys):
+    words = ["prune", str(project / "work/run"), "-o", str(project / "short")]
+    assert run([*words, "--share", "0.1"]) == 0
+    first = (project / "short.patch").read_text()
+    assert "-- " in first
+    assert run([*words, "--share", "0.6", "--force"]) == 0
+    assert (project / "short.patch").read_text() != first
+    shutil.rmtree(project / "short")
+    refused(project, capsys, *words)

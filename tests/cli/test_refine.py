@@ -36,7 +36,7 @@ def test_an_editor_shortens_and_panel_b_proves_it(place, capsys, editor):
     assert answer["tokens_after"] < answer["tokens_before"]
     assert answer["confirmation"]["delta"]["low"] > 0  # nobody mumbles any more
     assert "Mumble" not in (place / "new/SKILL.md").read_text()
-    assert (place / "new.patch").read_text().startswith("--- a/SKILL.md")
+    assert (place / "new.patch").read_text().startswith("Written by skillsv.\n--- a/SKILL.md")
 
 
 def test_a_program_edits_the_folder_in_place(place, capsys, tmp_path):

@@ -83,7 +83,7 @@ def _agree_to_half(run: Run, pruned: Pruned, *, yes: bool) -> None:
 
 def _write(run: Run, pruned: Pruned, output: Path | None, *, in_place: bool, force: bool) -> None:
     from skillsv.pipeline import original_of
-    from skillsv.render.target import new_folder
+    from skillsv.render.target import check_patch, new_folder, write_patch
     from skillsv.report.patch import patch_lines
     from skillsv.sandbox.workspace import write_tree
 
@@ -92,9 +92,9 @@ def _write(run: Run, pruned: Pruned, output: Path | None, *, in_place: bool, for
         _change_in_place(original_of(run), pruned)
     elif output is not None:
         with new_folder(output, skill=original_of(run, check=False), force=force) as new:
+            check_patch(output, force=force)
             write_tree(pruned.after, new)
-        place = output.with_name(f"{output.name}.patch")
-        place.write_text(patch, encoding="utf-8", errors="surrogateescape", newline="")
+        place = write_patch(output, patch, force=force)
         print(f"Wrote {output} and {place}.", file=sys.stderr)
 
 

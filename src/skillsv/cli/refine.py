@@ -97,17 +97,17 @@ def _revision(loaded: Run, run: Path, editor: str | None) -> Revision:
 def _written(loaded: Run, run: Path, editor: str | None, output: Path, *, force: bool) -> Revision:
     """The new skill in its folder, with a patch beside it. A folder that cannot be written to stops it at once."""
     from skillsv.pipeline import original_of
-    from skillsv.render.target import new_folder
+    from skillsv.render.target import check_patch, new_folder, write_patch
     from skillsv.report.patch import patch_lines
     from skillsv.sandbox.workspace import write_tree
 
     original = original_of(loaded, check=False)
     with new_folder(output, skill=original, force=force) as new:
+        check_patch(output, force=force)
         revision = _revision(loaded, run, editor)
         write_tree(revision.after, new)
-    patch = output.with_name(f"{output.name}.patch")
     text = "".join(patch_lines(revision.before.contents, revision.after.contents))
-    patch.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
+    patch = write_patch(output, text, force=force)
     print(f"Wrote {output} and {patch}.", file=sys.stderr)
     return revision
 

@@ -18,6 +18,7 @@ MARK = ".skillsv-output"
 """The file that marks a folder as written by SkillSV. Its name is hidden, so it is no part of the skill."""
 
 _MARK_TEXT = "Written by skillsv. Its --force replaces this folder as long as nothing in it has changed.\n"
+_PATCH_MARK = b"Written by skillsv.\n"  # programs that apply patches skip what comes before the first file
 _ELSEWHERE = "Choose another folder with -o."
 
 
@@ -59,6 +60,31 @@ def why_kept(folder: Path) -> str | None:
     if not (folder / MARK).exists():
         return "This exists already and was not written by skillsv; it was left as it is."
     return "This exists already and has changed since skillsv wrote it; it was left as it is."
+
+
+def check_patch(target: Path, *, force: bool) -> Path:
+    """The path of the patch beside `target`; `force` replaces one that SkillSV wrote, any other file is refused."""
+    path = target.with_name(f"{target.name}.patch")
+    if os.path.lexists(path):
+        ours = path.is_file() and not path.is_symlink() and path.read_bytes().startswith(_PATCH_MARK)
+        if not ours:
+            raise OutputError(
+                "This exists already and was not written by skillsv; it was left as it is.",
+                where=str(path),
+                hint=_ELSEWHERE,
+            )
+        if not force:
+            raise OutputError(
+                "This exists already; it was left as it is.", where=str(path), hint="Replace it with --force."
+            )
+    return path
+
+
+def write_patch(target: Path, text: str, *, force: bool) -> Path:
+    """Write the patch beside `target`, and return its path."""
+    path = check_patch(target, force=force)
+    path.write_bytes(_PATCH_MARK + text.encode("utf-8", errors="surrogateescape"))
+    return path
 
 
 def _check(target: Path, skill: Path, *, force: bool) -> None:
