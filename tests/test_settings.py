@@ -4,7 +4,16 @@ import pytest
 
 from skillsv.errors import SettingsError
 from skillsv.model.coalition import Operator
-from skillsv.settings import Settings, load_settings, settings_dict, settings_from, share_of_points, small_settings
+from skillsv.settings import (
+    RESULT_SETTINGS,
+    Settings,
+    identity_settings,
+    load_settings,
+    settings_dict,
+    settings_from,
+    share_of_points,
+    small_settings,
+)
 
 
 def test_flags_win_over_the_file_and_the_file_over_defaults(tmp_path):
@@ -100,6 +109,12 @@ def test_a_broken_file_is_named(tmp_path):
     (tmp_path / "skillsv.toml").write_text("orders = = 3\n")
     with pytest.raises(SettingsError, match=r"skillsv\.toml"):
         load_settings(tmp_path / "skill", {})
+
+
+def test_a_setting_added_later_is_in_the_identity_only_where_it_differs():
+    usual, scoring = settings_dict(Settings()), settings_dict(Settings(cut_answers="score"))
+    assert set(scoring) >= set(RESULT_SETTINGS) == {*identity_settings(usual), "cut_answers"}
+    assert identity_settings(scoring) == {**identity_settings(usual), "cut_answers": "score"}
 
 
 def test_settings_survive_the_manifest():

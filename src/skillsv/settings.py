@@ -69,6 +69,7 @@ class Settings:
     tools: Literal["all", "files", "none"] = "all"
     temperature: Annotated[float, Meta(ge=0)] | None = 0.0
     max_output_tokens: Count = 2048
+    cut_answers: Literal["fail", "score"] = "fail"
     turns: Count = 16
     stop: tuple[str, ...] = ()
     no_sandbox: bool = False
@@ -102,6 +103,13 @@ RESULT_SETTINGS = tuple(
     | {"max_rollouts", "max_tokens", "max_seconds", "budget_usd", "until_width", "until_resolved"}
 )
 """The settings that decide what is estimated. The others decide only how fast, and how far, a run gets."""
+
+ADDED_SETTINGS = {"cut_answers": "fail"}
+"""Settings of the result that manifests of earlier versions do not have. With this value a manifest names them only for
+people, not in its identity: the same command resumes a run of an earlier version."""
+
+BEFORE_ADDED = {"cut_answers": "score"}
+"""What earlier versions did where a manifest names the setting nowhere."""
 
 
 AMOUNTS = ("resolution", "until_width")
@@ -257,6 +265,12 @@ def settings_dict(settings: Settings) -> dict[str, Any]:
     """Settings as plain JSON values."""
     table: dict[str, Any] = msgspec.to_builtins(settings)
     return table
+
+
+def identity_settings(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings, as plain values, that make a run this run."""
+    as_before = {name for name, value in ADDED_SETTINGS.items() if table[name] == value}
+    return {name: table[name] for name in RESULT_SETTINGS if name not in as_before}
 
 
 def compile_options(settings: Settings) -> CompileOptions:

@@ -83,6 +83,12 @@ def well(handler, provider, body) -> None:
     send(handler, 200, json.dumps(envelope(provider.reply(body))).encode())
 
 
+def saying(text: str | None, finish: str):
+    """One answer with these words and this finish reason."""
+    body = json.dumps(envelope(say(text, finish=finish))).encode()
+    return lambda handler, provider, _: send(handler, 200, body)
+
+
 def cut(handler, provider, body) -> None:
     handler.send_response(200)
     handler.send_header("Content-Length", "5000")
@@ -160,6 +166,15 @@ FAULTS: dict[str, Callable[..., None]] = {
     "broken-call": lambda handler, provider, body: send(
         handler, 200, json.dumps(envelope(say("", [("read_file", '{"path": ')]))).encode()
     ),
+    "null": saying(None, "stop"),
+    "empty": saying("", "stop"),
+    "blank": saying(" \n", "stop"),
+    "length-null": saying(None, "length"),
+    "length-empty": saying("", "length"),
+    "finish-error": saying("it went", "error"),
+    "finish-unknown": saying("it went", "guardrail_intervened"),
+    "filter-partial": saying("it went", "content_filter"),
+    "length": saying("it went well, as far as", "length"),
     "cut": cut,
     "drop": drop,
     "dribble": dribble,

@@ -160,13 +160,6 @@ def test_a_server_that_is_not_there_is_a_connection_failure(provider):
     assert caught.value.kind == FailureKind.CONNECTION
 
 
-def test_no_words_at_all_are_an_answer_that_is_wrong_not_a_failure(provider):
-    provider.reply = lambda _: {
-        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": ""}}]
-    }
-    assert ask(agent_for(provider)).answer == ""
-
-
 def test_a_key_that_the_model_repeats_is_not_kept(provider, key):
     provider.reply = lambda _: {
         "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": f"it is {key}"}}]

@@ -12,7 +12,10 @@ import anyio.lowlevel
 import pytest
 from fake_provider import FAULTS, say
 
+from skillsv.cli import run as command
+from skillsv.model.rollout import FailureKind
 from skillsv.pipeline import Run, ValuationJob, appraise, prepare, publish, roll_out
+from skillsv.pipeline.run import load_run
 from skillsv.report.as_json import valuation_dict
 from skillsv.rollout import RunFolder, Stop, ledger_file, runner
 from skillsv.rollout.options import Timing
@@ -22,8 +25,9 @@ pytest.importorskip("pydantic_ai", reason="the extra `models` is not installed")
 
 SKILL = "---\nname: tiny\ndescription: Words.\n---\n\n# Words\n\n- Say `alpha`.\n- Say `beta`.\n- Mention `gamma`.\n"
 HOPELESS = {"401", "402", "404"}
-PAID = {"", "filter", "broken-call"}
-FOR_GOOD = {"400", "405", "413", "overflow", "llama-overflow"}
+EMPTY = {"null", "empty", "blank", "length-null", "length-empty"}
+PAID = {"", "filter", "filter-partial", "broken-call", "finish-error", "finish-unknown", "length", *EMPTY}
+FOR_GOOD = {"400", "405", "413", "overflow", "llama-overflow", "length"}
 
 
 def obey(request):
@@ -45,21 +49,28 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-def value(place, provider, name):
+def rolled(place, provider, name, **change):
     flags = {"base_url": provider.url, "tools": "files", "operators": "delete", "panel_b": 0, "timeout": 2.0}
-    settings = load_settings(place / "tiny", {**flags, "attempts": 40, "jobs": 4, "max_rollouts": 400})
+    flags |= {"attempts": 40, "jobs": 4, "max_rollouts": 400, **change}
+    settings = load_settings(place / "tiny", flags)
     job = ValuationJob(
         skill=place / "tiny", tasks=place / "tasks.jsonl", agent="model:openai:tiny", settings=settings, folder=place
     )
     prepared, folder, events = prepare(job), RunFolder(place / name), []
-    rolled = anyio.run(lambda: roll_out(prepared, folder, events.append, Stop()))
-    assert rolled.trouble is None
-    valuation = appraise(prepared.compiled, settings, job.agent, rolled)
+    result = anyio.run(lambda: roll_out(prepared, folder, events.append, Stop()))
+    return prepared, folder, result, events
+
+
+def value(place, provider, name, **change):
+    prepared, folder, result, events = rolled(place, provider, name, **change)
+    assert result.trouble is None
+    settings = prepared.job.settings
+    valuation = appraise(prepared.compiled, settings, prepared.job.agent, result)
     run = Run(
         compiled=prepared.compiled,
         settings=settings,
-        records=rolled.records,
-        observations=rolled.observations,
+        records=result.records,
+        observations=result.observations,
         valuation=valuation,
         manifest=folder.manifest() or {},
     )
@@ -85,12 +96,86 @@ def test_faults_of_the_provider_change_no_value(place, provider, key):
     retried = Counter(str(event.kind) for event in events if type(event).__name__ == "RolloutRetried")
     assert retried["rate-limit"] == injected["429"] + injected["429-far-date"]
     assert retried["timeout"] >= injected["dribble"] + injected["408"]
-    assert retried["refusal"] == injected["filter"]
+    assert retried["refusal"] == injected["filter"] + injected["filter-partial"]
+    assert retried["empty-answer"] == sum(injected[fault] for fault in EMPTY)
     alpha, beta, gamma = (unit["net"]["value"] for unit in calm["units"])
     assert (alpha, beta, gamma) == (pytest.approx(0.5), pytest.approx(0.5), pytest.approx(0.0, abs=1e-9))
     assert key not in repr(events)
     for file in place.rglob("*"):
         assert not file.is_file() or key.encode() not in file.read_bytes(), file
+
+
+def cut_when_asked_for(word):
+    """A model that obeys, and whose answers to the tasks with this number are cut by the token limit."""
+
+    def reply(request):
+        answer = obey(request)
+        if request["messages"][1]["content"].startswith(word):
+            answer["choices"][0]["finish_reason"] = "length"
+        return answer
+
+    return reply
+
+
+def test_cut_answers_are_scored_on_request_and_counted_everywhere(place, provider, capsys):
+    provider.reply = obey
+    calm, _ = value(place, provider, "calm")
+    assert calm["rollouts"]["cut"] == 0
+    provider.reply = cut_when_asked_for("3")
+    answer, _ = value(place, provider, "run", cut_answers="score")
+    cut = answer["rollouts"]["cut"]
+    assert 0 < cut < answer["rollouts"]["spent"]
+    assert answer["units"] == calm["units"], "an answer is scored as it is"
+    sentence = f"{cut} answers cut by the token limit"
+    assert sentence in (place / "run" / "report.html").read_text()
+    assert sentence not in (place / "calm" / "report.html").read_text()
+    assert RunFolder(place / "run").status().cut == cut
+    loaded = load_run(place / "run")
+    assert loaded.valuation.rollouts.cut == cut
+    assert loaded.settings.cut_answers == "score"
+    assert command(["status", str(place / "run")]) == 0
+    assert f"Answers cut by the token limit: {cut}." in capsys.readouterr().out
+    assert command(["status", str(place / "run"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["cut"] == cut
+
+
+def test_answers_that_are_all_cut_end_the_run_with_the_way_out(place, provider):
+    provider.reply = cut_when_asked_for("")
+    *_, result, events = rolled(place, provider, "run", jobs=1)
+    assert result.trouble.exit_code == 5
+    missing = result.spending.failed
+    assert f"Answers cut by the token limit: {missing}. Raise --max-output-tokens" in str(result.trouble)
+    assert "--cut-answers score" in str(result.trouble)
+    assert (result.spending.spent, result.spending.cut) == (0, missing)
+    assert len(provider.requests) == missing, "asking again would be cut again"
+    assert RunFolder(place / "run").status().failures == {FailureKind.CUT_ANSWER: missing}
+    assert not [event for event in events if type(event).__name__ == "RolloutRetried"]
+
+
+def test_a_few_cut_answers_are_missing_and_counted(place, provider):
+    provider.reply = cut_when_asked_for("3")
+    answer, _ = value(place, provider, "run")
+    assert answer["rollouts"]["cut"] == answer["rollouts"]["failed"] > 0
+    assert any("Some answers are missing" in note and "t3" in note for note in answer["notes"])
+
+
+def test_a_run_of_a_version_without_cut_answers_resumes_and_pays_nothing(place, provider):
+    provider.reply = obey
+    value(place, provider, "run")
+    folder, asked = RunFolder(place / "run"), len(provider.requests)
+    before = folder.run_id
+    old = dict(folder.manifest())
+    assert "cut_answers" not in old["settings"], "the identity of a usual run is that of earlier versions"
+    assert old["about"]["settings"].pop("cut_answers") == "fail"
+    folder.write("manifest.json", json.dumps(old).encode())
+    assert load_run(place / "run").settings.cut_answers == "score", "what the earlier version did"
+    again, _ = value(place, provider, "run")
+    assert (folder.run_id, len(provider.requests)) == (before, asked)
+    assert not (place / "run" / "earlier").exists()
+    assert again["rollouts"]["spent"] == 0
+    other, _ = value(place, provider, "run", cut_answers="score")
+    assert folder.run_id != before, "another policy is another result"
+    assert (other["rollouts"]["spent"], len(provider.requests)) == (0, asked)
 
 
 def test_a_wrong_key_ends_the_run_at_once(place, provider, key):

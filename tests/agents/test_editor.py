@@ -4,7 +4,7 @@ import pytest
 from skillsv.agents import AgentOptions
 from skillsv.agents.editor import AgentEditor, make_editor
 from skillsv.errors import AgentFailure, SettingsError
-from skillsv.model.rollout import Outcome
+from skillsv.model.rollout import Ending, Outcome
 
 FILES = {"SKILL.md": b"# Old\n", "notes.md": b"notes\n", "logo.png": b"\x89PNG\xff\x00"}
 
@@ -12,14 +12,15 @@ FILES = {"SKILL.md": b"# Old\n", "notes.md": b"notes\n", "logo.png": b"\x89PNG\x
 class Answers:
     fingerprint = "answers/1"
 
-    def __init__(self, answer):
+    def __init__(self, answer, ending=Ending.ANSWERED):
         self.answer = answer
+        self.ending = ending
         self.asked = ""
 
     async def run(self, skill, task, replicate, workspace):
         assert skill is None
         self.asked = task.input
-        return Outcome(answer=self.answer)
+        return Outcome(answer=self.answer, ending=self.ending)
 
 
 def edited(editor):
@@ -38,6 +39,12 @@ def test_an_answer_without_a_file_is_no_edit():
     with pytest.raises(AgentFailure) as caught:
         edited(AgentEditor(Answers("I would rather not.")))
     assert caught.value.kind == "bad-output"
+
+
+def test_an_answer_that_the_token_limit_cut_is_no_edit():
+    with pytest.raises(AgentFailure) as caught:
+        edited(AgentEditor(Answers('<file path="SKILL.md">\n# New\n</file>\n<file path="no', Ending.CUT)))
+    assert caught.value.kind == "cut-answer"
 
 
 def test_a_command_brings_back_no_links_and_sees_no_secrets(tmp_path, monkeypatch):

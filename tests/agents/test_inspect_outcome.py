@@ -14,7 +14,7 @@ from inspect_ai.scorer import Score
 from skillsv.agents.inspect_task.evaluate import Plan
 from skillsv.agents.inspect_task.outcome import outcome_of, trouble_of
 from skillsv.errors import AgentFailure, Unavailable
-from skillsv.model.rollout import FailureKind, Usage
+from skillsv.model.rollout import Ending, FailureKind, Usage
 
 PLAN = Plan(task=Task(), seconds=5, logs=None)
 
@@ -60,6 +60,36 @@ def test_out_of_our_time_is_no_answer_and_a_limit_of_the_task_is_part_of_it():
     assert caught.value.kind == FailureKind.TIMEOUT
     assert outcome(Plan(task=Task(time_limit=3), seconds=5, logs=None), limit=late).answer == "an answer"
     assert outcome(limit=EvalSampleLimit(type="token", limit=5)).answer == "an answer"
+
+
+def ended(text, reason):
+    return ModelOutput.from_content("mockllm/model", text, stop_reason=reason)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "kind"),
+    [
+        ("", "stop", FailureKind.EMPTY_ANSWER),
+        (" ", "max_tokens", FailureKind.EMPTY_ANSWER),
+        ("I can", "content_filter", FailureKind.REFUSAL),
+    ],
+)
+def test_a_model_that_gave_no_answer_has_failed(text, reason, kind):
+    usage = {"a": ModelUsage(input_tokens=10, output_tokens=2)}
+    with pytest.raises(AgentFailure) as caught:
+        outcome(output=ended(text, reason), model_usage=usage)
+    assert (caught.value.kind, caught.value.usage) == (kind, Usage(input_tokens=10, output_tokens=2))
+
+
+def test_an_answer_that_a_token_limit_cut_is_named_as_such():
+    assert outcome().ending is Ending.ANSWERED
+    assert outcome(output=ended("an ans", "max_tokens")).ending is Ending.CUT
+    assert outcome(output=ended("an ans", "model_length")).ending is Ending.CUT
+
+
+def test_a_solver_that_asks_no_model_may_leave_no_words():
+    assert outcome(output=ModelOutput()).answer == ""
+    assert outcome(output=ended("", "stop"), limit=EvalSampleLimit(type="token", limit=5)).answer == ""
 
 
 def test_usage_is_that_of_all_models_and_unknown_stays_unknown():

@@ -8,7 +8,7 @@ from skillsv.baselines import judge_ranking, judge_tasks, judge_units, random_ra
 from skillsv.baselines.judge import read_score
 from skillsv.benchmarks.planted import planted_skill
 from skillsv.errors import AgentFailure, Unavailable
-from skillsv.model.rollout import Outcome
+from skillsv.model.rollout import Ending, Outcome
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +74,18 @@ def test_any_agent_can_judge(compiled, tmp_path):
 def test_a_judge_that_keeps_failing_is_an_error(compiled, tmp_path):
     with pytest.raises(Unavailable, match=r"no answer about 7 units, first .*: busy"):
         anyio.run(lambda: judge_units(compiled, Flaky(9), tmp_path))
+
+
+@pytest.mark.parametrize("outcome", [Outcome(answer="9", ending=Ending.CUT), Outcome(answer=" ")])
+def test_an_empty_or_cut_judgement_is_no_judgement(compiled, tmp_path, outcome):
+    class Broken:
+        fingerprint = "broken/1"
+
+        async def run(self, skill, task, replicate, workspace):
+            return outcome
+
+    with pytest.raises(Unavailable, match="its answer was empty, or cut by the token limit"):
+        anyio.run(lambda: judge_units(compiled, Broken(), tmp_path))
 
 
 def test_random_is_repeatable_and_ranks_all_units(compiled):

@@ -46,7 +46,7 @@ def test_the_json_has_the_promised_fields(answer):
     assert set(answer) >= SCHEMA_KEYS
     assert all(set(unit) >= UNIT_KEYS for unit in answer["units"])
     assert set(answer["closure"]) >= {"sum", "lift", "ratio", "covered"}
-    assert set(answer["rollouts"]) == {"spent", "reused", "failed", "forecast"}
+    assert set(answer["rollouts"]) == {"spent", "reused", "failed", "cut", "forecast"}
 
 
 def test_the_redundant_pair_shares_its_value(answer):

@@ -83,6 +83,7 @@ def command(faq, run, url):
     return [
         *(sys.executable, "-m", "skillsv", "value", str(faq), "--tasks", str(faq / "evals" / "tasks.jsonl")),
         *("--agent", MODEL, "--base-url", url, "--tools", "none", "--max-output-tokens", "32"),
+        *("--cut-answers", "score"),
         *("--operators", "delete", "--panel-b", "0", "--max-rollouts", str(BUDGET), "--jobs", "2"),
         *("--run-dir", str(run), "--quiet", "--json"),
     ]

@@ -21,7 +21,7 @@ def test_it_has_every_field_of_the_schema(case):
     assert set(answer) >= TOP
     assert set(answer["anchors"]) == {"empty", "trigger", "full"}
     assert set(answer["closure"]) == {"sum", "lift", "ratio", "covered"}
-    assert set(answer["rollouts"]) == {"spent", "reused", "failed", "forecast"}
+    assert set(answer["rollouts"]) == {"spent", "reused", "failed", "cut", "forecast"}
     assert all(set(unit) >= UNIT | {"reason", "evidence", "standard_error", "plain"} for unit in answer["units"])
 
 

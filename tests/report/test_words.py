@@ -49,6 +49,12 @@ def test_carriers_are_as_few_as_hold_the_share(case):
     assert sum(gains[:count]) >= 0.9 * sum(gains) > sum(gains[: count - 1])
 
 
+def test_cut_answers_are_counted_where_there_are_any(case):
+    assert "cut" not in words.spending_sentence(case.valuation)
+    cut = replace(case.valuation, rollouts=replace(case.valuation.rollouts, cut=1))
+    assert "2 failed, 1 answer cut by the token limit, forecast" in words.spending_sentence(cut)
+
+
 def test_unknown_money_is_not_mentioned(case):
     assert "$3.18" in words.spending_sentence(case.valuation)
     usage = replace(case.valuation.usage, usd=None)

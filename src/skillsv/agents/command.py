@@ -28,7 +28,8 @@ class CommandAgent:
     Its working folder holds the task's files. SKILLSV_SKILL is not set for the bare agent, and nothing of the skill is
     on disk then. SKILLSV_TASK_ID and SKILLSV_REPLICATE are set. Of the user's environment it sees PATH, LANG and the
     names it was promised (`forward_env`); HOME and TMPDIR are private. A non-zero exit, a timeout, output over the
-    limit and output that is not UTF-8 are failures of the infrastructure, never wrong answers.
+    limit and output that is not UTF-8 are failures of the infrastructure, never wrong answers. Empty output with exit
+    code 0 is an answer: the task may be to write a file.
     """
 
     def __init__(self, command: str, options: AgentOptions) -> None:

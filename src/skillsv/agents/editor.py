@@ -12,7 +12,7 @@ from skillsv.agents.make import make_agent
 from skillsv.agents.options import AgentOptions
 from skillsv.errors import AgentFailure, SettingsError
 from skillsv.model.protocols import Agent, Editor
-from skillsv.model.rollout import FailureKind
+from skillsv.model.rollout import Ending, FailureKind
 from skillsv.model.task import Task
 from skillsv.sandbox.callables import OutOfTime, call_function, describe, line_of, load_function
 from skillsv.sandbox.environment import private_environment
@@ -104,6 +104,8 @@ class AgentEditor:
         task = Task(id="refine", input=f"{instruction}\n\n# The skill\n\n{shown}\n\n{_FORM}")
         async with fresh_workspace(task) as workspace:
             outcome = await self._agent.run(None, task, 0, workspace)
+        if outcome.ending is Ending.CUT:
+            raise AgentFailure("the token limit cut the editor's answer.", kind=FailureKind.CUT_ANSWER)
         blocks = {path: text.encode() for path, text in _BLOCK.findall(outcome.answer)}
         gone = set(_REMOVED.findall(outcome.answer))
         if not blocks and not gone:

@@ -13,6 +13,7 @@ import anyio
 
 from skillsv.errors import AgentFailure, Unavailable
 from skillsv.model.protocols import Agent
+from skillsv.model.rollout import Ending
 from skillsv.model.skill import CompiledSkill, Unit
 from skillsv.model.task import Task
 from skillsv.model.value import Interval, Ranking
@@ -107,6 +108,8 @@ async def _ask(gate: _Gate, folder: Path, unit: str, task: Task) -> None:
             except AgentFailure as failure:
                 reason = failure.what
             else:
-                gate.answers[unit] = outcome.answer
-                return
+                if outcome.ending is not Ending.CUT and outcome.answer.strip():
+                    gate.answers[unit] = outcome.answer
+                    return
+                reason = "its answer was empty, or cut by the token limit"
         gate.failures[unit] = reason

@@ -21,6 +21,7 @@ from pydantic_ai.tools import ToolDefinition
 
 from skillsv.agents import AgentOptions
 from skillsv.agents.chat import Speaker as Model
+from skillsv.agents.chat.ending import is_cut
 from skillsv.agents.redact import redacted
 from skillsv.benchmarks.speakers import Call, Message, Reply, Situation, Tool
 
@@ -44,7 +45,7 @@ class ModelSpeaker:
         ]
         response, usage = await self._model.ask(tuple(_translated(messages)), situation.replicate, offered)
         calls = tuple(_call(part) for part in response.tool_calls)
-        return Reply(text=redacted(response.text or ""), calls=calls, usage=usage)
+        return Reply(text=redacted(response.text or ""), calls=calls, usage=usage, cut=is_cut(response))
 
 
 def _call(part: ToolCallPart) -> Call:

@@ -12,7 +12,7 @@ import msgspec
 from skillsv.agents import AgentOptions, make_agent
 from skillsv.model.coalition import Rendering
 from skillsv.model.protocols import Agent
-from skillsv.model.rollout import Usage
+from skillsv.model.rollout import Ending, Usage
 from skillsv.model.task import Task
 
 
@@ -58,16 +58,22 @@ class Situation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a speaker said, the tools it wants, what that cost."""
+    """What a speaker said, the tools it wants, what that cost. `cut`: the token limit ended it."""
 
     text: str
     calls: tuple[Call, ...] = ()
     usage: Usage = field(default_factory=Usage)
+    cut: bool = False
 
     @property
     def message(self) -> Message:
         """The reply as a message of the conversation."""
         return Message(role="assistant", text=self.text, calls=self.calls)
+
+    @property
+    def ending(self) -> Ending:
+        """How a rollout ended whose last word this is."""
+        return Ending.CUT if self.cut else Ending.ANSWERED
 
 
 class Speaker(Protocol):
@@ -116,7 +122,7 @@ class ProgramSpeaker:
         metadata = {**situation.task.metadata, **situation.more, "turn": turn, "messages": talk}
         task = replace(situation.task, input=said[-1] if said else situation.task.input, metadata=metadata)
         outcome = await self._agent.run(situation.skill, task, situation.replicate, situation.workspace)
-        return Reply(text=outcome.answer, usage=outcome.usage)
+        return Reply(text=outcome.answer, usage=outcome.usage, cut=outcome.ending is Ending.CUT)
 
 
 def transcript(messages: Sequence[Message], limit: int = 200_000) -> str:

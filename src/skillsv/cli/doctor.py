@@ -156,7 +156,7 @@ def serve_here(gguf: Path | None, port: int | None, *, json: bool) -> int:
                 f"Serving {server.gguf.stem} at {server.base_url} (one request at a time). Ctrl-C ends it.\n"
                 f"Use it from another terminal:\n"
                 f"  skillsv value SKILL --tasks TASKS.jsonl --agent {name} --base-url {server.base_url} \\\n"
-                f"    --tools none --max-output-tokens 32 --jobs 2 --max-rollouts 500",
+                f"    --tools none --max-output-tokens 32 --cut-answers score --jobs 2 --max-rollouts 500",
                 flush=True,
             )
         try:

@@ -112,6 +112,10 @@ class AgentFlags:
         str | None, Parameter(help="Temperature of the model, or 'off' to leave it to the provider [0].")
     ] = None
     max_output_tokens: Annotated[int | None, Parameter(help="Tokens of one answer of the model [2048].")] = None
+    cut_answers: Annotated[
+        Literal["fail", "score"] | None,
+        Parameter(help="An answer that this limit cuts: missing, or scored as it is [fail]."),
+    ] = None
     turns: Annotated[int | None, Parameter(help="Times the model may speak in one rollout [16].")] = None
     stop: Annotated[
         tuple[str, ...] | None, Parameter(negative=(), help="A text that ends the model's answer (may be repeated).")

@@ -31,6 +31,7 @@ def status(run: Annotated[Path, Parameter(help="The folder of a run.")], /, *, j
         f"Run {found.run}: {'running' if found.running else 'not running'}{chains}.",
         f"Rollouts: {found.rollouts:,} paid, {found.reused:,} reused, {found.missing:,} missing.",
         f"Spent: tokens {tokens}, cost {money}, agent time {found.seconds:,.0f} s.",
+        *([f"Answers cut by the token limit: {found.cut:,}."] if found.cut else []),
         *(f"Missing as {kind}: {count}." for kind, count in found.failures.items()),
     ]
     deliver("\n".join(lines) + "\n", None)

@@ -46,6 +46,8 @@ class FailureKind(StrEnum):
     CONTEXT_OVERFLOW = "context-overflow"
     BAD_REQUEST = "bad-request"
     BAD_OUTPUT = "bad-output"  # undecodable or over the output limit
+    EMPTY_ANSWER = "empty-answer"
+    CUT_ANSWER = "cut-answer"  # by the token limit, where such answers are not scored
     VERIFIER = "verifier"
     SANDBOX = "sandbox"
     DISK = "disk"
@@ -53,9 +55,24 @@ class FailureKind(StrEnum):
 
     @property
     def worth_retrying(self) -> bool:
-        """Whether running the agent again may help. A verifier was asked again already, about the same answer."""
+        """Whether running the agent again may help. A verifier was asked again already, about the same answer.
+
+        A cut answer is not asked for again: the limit stays the same, and to keep only the short answers is a bias.
+        """
         hopeless = {FailureKind.BAD_REQUEST, FailureKind.CONTEXT_OVERFLOW, FailureKind.CANCELLED, FailureKind.VERIFIER}
-        return self not in hopeless
+        return self not in hopeless | {FailureKind.CUT_ANSWER}
+
+
+class Ending(StrEnum):
+    """How an agent came to its answer. A failure has no answer, and no ending.
+
+    `CUT`: the token limit ended the answer; the user chooses whether it is scored. `TURN_LIMIT`: the agent still called
+    tools in its last turn; that is its own behaviour, so the answer is what it said last, and it is scored.
+    """
+
+    ANSWERED = "answered"
+    CUT = "cut"
+    TURN_LIMIT = "turn-limit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +93,8 @@ class Outcome:
     """What an agent gives back for one task.
 
     `opened` says whether the agent really looked at the skill (None: it cannot tell). `scores` are those that the agent
-    was given by an evaluator of its own, by the scorer's name; the verifier `inspect` reads them.
+    was given by an evaluator of its own, by the scorer's name; the verifier `inspect` reads them. `ending` says whether
+    the answer is whole.
     """
 
     answer: str
@@ -84,6 +102,7 @@ class Outcome:
     transcript: str | None = None
     opened: bool | None = None
     scores: Mapping[str, float] = field(default_factory=dict)
+    ending: Ending = Ending.ANSWERED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +129,7 @@ class Rollout:
     answer: str = ""
     transcript: str | None = None
     opened: bool | None = None
+    ending: Ending = Ending.ANSWERED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -178,12 +178,16 @@ class UnitReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
-    """What was run. `forecast` is what was announced beforehand."""
+    """What was run. `forecast` is what was announced beforehand.
+
+    `cut` counts answers that the token limit cut; they are among the scored or the failed, as the settings say.
+    """
 
     spent: int
     reused: int
     failed: int
     forecast: int | None = None
+    cut: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ from skillsv.errors import SettingsError, VerifierFailure
 from skillsv.model.coalition import Coalition, Operator
 from skillsv.model.edit import PruneStep
 from skillsv.model.protocols import Listener
-from skillsv.model.rollout import Answers, Outcome, Request
+from skillsv.model.rollout import Answers, Ending, Outcome, Request
 from skillsv.model.task import Task
 from skillsv.model.value import Interval, Ranking
 from skillsv.pipeline.clients import make_client
@@ -102,6 +102,8 @@ class _ReadsScore:
 
     async def score(self, task: Task, outcome: Outcome, workspace: Path) -> float:
         del workspace
+        if outcome.ending is Ending.CUT:
+            raise VerifierFailure(f"the token limit cut the judge's answer to {task.id}.")
         found = read_score(outcome.answer)
         if found is None:
             raise VerifierFailure(f"the judge's answer to {task.id} holds no number from 0 to 100.")

@@ -51,7 +51,7 @@ from skillsv.rollout.adaptive import (
     least_budget,
 )
 from skillsv.sandbox.callables import load_code
-from skillsv.settings import RESULT_SETTINGS, Settings, settings_dict
+from skillsv.settings import Settings, identity_settings, settings_dict
 
 NOISE_TASKS = 5
 
@@ -128,6 +128,7 @@ def runner_options(settings: Settings, run: str) -> RunnerOptions:
         run=run,
         budget=limits,
         needs_cost=needs_cost(settings),
+        score_cut=settings.cut_answers == "score",
     )
 
 
@@ -283,12 +284,13 @@ def manifest(prepared: Prepared) -> Mapping[str, Any]:
     """What makes this run this run: the same one resumes, another starts anew and still reuses the ledger."""
     skill = prepared.compiled.skill
     table = settings_dict(prepared.job.settings)
+    identity = identity_settings(table)
     return {
         "schema": "skillsv.run/1",
         "skill": {"name": skill.name, "main": skill.main, "single_file": skill.single_file},
         "digest": prepared.compiled.digest,
         "agent": {"spec": prepared.job.agent, "fingerprint": prepared.agent.fingerprint},
-        "settings": {name: table[name] for name in RESULT_SETTINGS},
+        "settings": identity,
         "panel_a": {task.id: task.digest for task in prepared.panel_a.tasks},
         "panel_b": {task.id: task.digest for task in prepared.panel_b.tasks},
         "version": __version__,
@@ -299,6 +301,6 @@ def manifest(prepared: Prepared) -> Mapping[str, Any]:
             "kit": prepared.job.kit.name,
             "variant": prepared.job.kit.variant,
             "forecast": prepared.forecast.expected.rollouts,
-            "settings": {name: value for name, value in table.items() if name not in RESULT_SETTINGS},
+            "settings": {name: value for name, value in table.items() if name not in identity},
         },
     }

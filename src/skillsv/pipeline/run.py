@@ -15,7 +15,7 @@ from skillsv.model.value import Spending, Valuation
 from skillsv.pipeline.appraise import appraise
 from skillsv.pipeline.roll_out import Rolled
 from skillsv.rollout import RunFolder
-from skillsv.settings import Settings, compile_options, settings_from
+from skillsv.settings import BEFORE_ADDED, Settings, compile_options, settings_from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,8 @@ def load_run(path: Path, changes: Mapping[str, Any] | None = None) -> Run:
     """Read a run folder and estimate from its records. `changes` are settings of the estimate, such as the level."""
     folder = RunFolder(path)
     found = manifest_of(folder)
-    settings = settings_from({**found["settings"], **found["about"]["settings"], **(changes or {})})
+    recorded = {**found["settings"], **found["about"]["settings"]}
+    settings = settings_from({**BEFORE_ADDED, **recorded, **(changes or {})})
     compiled = snapshot(folder, found["skill"], settings)
     rolled = Rolled(
         records=tuple(folder.chains().values()),
@@ -89,4 +90,6 @@ def spending_of(folder: RunFolder, found: Mapping[str, Any]) -> Spending:
     """What the run has spent so far, all sessions together."""
     status = folder.status()
     announced = found["about"]["forecast"]
-    return Spending(spent=status.rollouts, reused=status.reused, failed=status.missing, forecast=announced)
+    return Spending(
+        spent=status.rollouts, reused=status.reused, failed=status.missing, forecast=announced, cut=status.cut
+    )

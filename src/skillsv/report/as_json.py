@@ -39,6 +39,7 @@ def valuation_dict(valuation: Valuation) -> dict[str, Any]:
             "spent": valuation.rollouts.spent,
             "reused": valuation.rollouts.reused,
             "failed": valuation.rollouts.failed,
+            "cut": valuation.rollouts.cut,
             "forecast": valuation.rollouts.forecast,
         },
         "usage": {

@@ -159,6 +159,7 @@ def spending_parts(valuation: Valuation) -> list[str]:
     rollouts, usage = valuation.rollouts, valuation.usage
     parts = [f"{rollouts.reused:,} reused"] if rollouts.reused else []
     parts += [f"{rollouts.failed:,} failed"] if rollouts.failed else []
+    parts += [f"{plural(rollouts.cut, 'answer')} cut by the token limit"] if rollouts.cut else []
     parts += [f"forecast {rollouts.forecast:,}"] if rollouts.forecast is not None else []
     tokens = [count for count in (usage.input_tokens, usage.output_tokens) if count is not None]
     parts += [plural(sum(tokens), "token")] if tokens else []

@@ -17,10 +17,10 @@ from typing import Protocol, Self, runtime_checkable
 
 import anyio
 
-from skillsv.errors import RolloutError, SkillSVError, VerifierFailure
+from skillsv.errors import AgentFailure, RolloutError, SkillSVError, VerifierFailure
 from skillsv.model.coalition import Rendering
 from skillsv.model.protocols import Agent, Verifier
-from skillsv.model.rollout import FailureKind, Outcome, Rollout, RolloutFailure, RolloutKey, Usage
+from skillsv.model.rollout import Ending, FailureKind, Outcome, Rollout, RolloutFailure, RolloutKey, Usage
 from skillsv.model.task import Task
 from skillsv.sandbox.workspace import fresh_workspace
 
@@ -29,6 +29,8 @@ VERIFIER_TRIES = 3
 
 MESSAGE_LIMIT = 2000
 """Characters of a failure's message that are kept: enough to see the cause, too few to fill the ledger."""
+
+CUT = "the token limit (--max-output-tokens) cut the answer."
 
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 
@@ -40,7 +42,8 @@ OpenWorkspace = Callable[[Task], AbstractAsyncContextManager[Path]]
 class Job:
     """One rollout to execute: everything an engine needs, on this machine or another. `timeout` in seconds.
 
-    `alone`: what ran it has died more than once; it may be the cause, and should not take others with it.
+    `alone`: what ran it has died more than once; it may be the cause, and should not take others with it. `score_cut`:
+    an answer that the token limit cut is scored as it is; otherwise it is a failure.
     """
 
     key: RolloutKey
@@ -48,6 +51,7 @@ class Job:
     task: Task
     timeout: float | None = None
     alone: bool = False
+    score_cut: bool = False
 
 
 class Engine(Protocol):
@@ -136,6 +140,8 @@ class LocalEngine:
         async with self._workspace(job.task) as workspace:
             outcome = await self._agent.run(skill, job.task, job.key.replicate, workspace)
             attempt.answered(outcome)
+            if outcome.ending is Ending.CUT and not job.score_cut:
+                raise AgentFailure(CUT, kind=FailureKind.CUT_ANSWER)
             attempt.rollout = replace(attempt.rollout, score=await self._verified(job, outcome, workspace))
 
     async def _verified(self, job: Job, outcome: Outcome, workspace: Path) -> float:
@@ -167,6 +173,7 @@ class _Attempt:
             answer=outcome.answer,
             transcript=outcome.transcript,
             opened=outcome.opened,
+            ending=outcome.ending,
         )
         self.verifying = True
 

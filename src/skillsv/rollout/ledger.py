@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from skillsv.errors import LedgerError
-from skillsv.model.rollout import FailureKind, Rollout, RolloutFailure, RolloutKey, Usage
+from skillsv.model.rollout import Ending, FailureKind, Rollout, RolloutFailure, RolloutKey, Usage
 from skillsv.rollout.ledger_file import clear_errors, open_reader, open_writer, take_lock
 
 _SUMS = "input_tokens, output_tokens, usd"
@@ -42,20 +42,25 @@ _DETAIL = "INSERT OR REPLACE INTO detail (id, answer, transcript) VALUES (?, ?, 
 
 _SUMMARY = """
 SELECT count(score), count(*) - count(score), coalesce(sum(attempts), 0), sum(input_tokens), sum(output_tokens),
-       sum(usd), coalesce(sum(duration), 0.0)
+       sum(usd), coalesce(sum(duration), 0.0),
+       count(*) FILTER (WHERE failure = 'cut-answer' OR (score IS NOT NULL AND message = 'cut'))
 FROM rollout WHERE (?1 IS NULL OR run = ?1) AND (?2 IS NULL OR agent = ?2)
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What the ledger holds: scored and missing rollouts, all attempts, what they used, agent seconds."""
+    """What the ledger holds: scored and missing rollouts, all attempts, what they used, agent seconds.
+
+    `cut` counts answers that the token limit cut, scored or missing.
+    """
 
     scored: int
     missing: int
     attempts: int
     usage: Usage
     seconds: float
+    cut: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,9 +145,9 @@ class Ledger:
         """Counts and spending: of one run or of all, of one agent (by its fingerprint) or of all."""
         with clear_errors(self.path):
             row = self._reader.execute(_SUMMARY, (run, agent)).fetchone()
-        scored, missing, attempts, given, taken, usd, seconds = row
+        scored, missing, attempts, given, taken, usd, seconds, cut = row
         usage = Usage(input_tokens=given, output_tokens=taken, usd=usd)
-        return Summary(scored=scored, missing=missing, attempts=attempts, usage=usage, seconds=seconds)
+        return Summary(scored=scored, missing=missing, attempts=attempts, usage=usage, seconds=seconds, cut=cut)
 
     def failures(self, run: str | None = None) -> dict[FailureKind, int]:
         """How many rollouts are missing, by kind of failure."""
@@ -177,13 +182,18 @@ def _row(rollout: Rollout, run: str) -> tuple[Any, ...]:
         *(_hash(key), key.tree, key.task, key.agent, key.replicate, run),
         rollout.score,
         None if failure is None else failure.kind.value,
-        None if failure is None else failure.message,
+        _ending_word(rollout) if failure is None else failure.message,
         *(usage.input_tokens, usage.output_tokens, usage.usd),
         rollout.duration,
         rollout.attempts,
         rollout.opened,
         rollout.task_id,
     )
+
+
+def _ending_word(rollout: Rollout) -> str | None:
+    """The message of a scored rollout: how its answer ended, where that was not as usual."""
+    return None if rollout.ending is Ending.ANSWERED else rollout.ending.value
 
 
 def _rollout(key: RolloutKey, row: tuple[Any, ...]) -> Rollout:
@@ -197,6 +207,7 @@ def _rollout(key: RolloutKey, row: tuple[Any, ...]) -> Rollout:
         duration=duration,
         attempts=attempts,
         opened=None if opened is None else bool(opened),
+        ending=Ending(message) if kind is None and message else Ending.ANSWERED,
     )
 
 

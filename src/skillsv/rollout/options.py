@@ -1,4 +1,4 @@
-"""How a run behaves: everything that changes how fast and how far it gets, nothing that changes a value."""
+"""How a run behaves: how fast and how far it gets, and which answers count."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ class RunnerOptions:
     `longest_wait`. More than `max_missing` of at least `judged_after` rollouts without a score, or the first
     `hopeless_after` all without one, end the run. `run` names it in the ledger; `renderings` are kept in memory. At
     most `per_minute` rollouts start in a minute, wherever they run. `needs_cost`: only money limits the run, so that a
-    rollout that does not report its cost ends it.
+    rollout that does not report its cost ends it. `score_cut`: answers that the token limit cut are scored; otherwise
+    they are missing.
     """
 
     jobs: int = 8
@@ -37,6 +38,7 @@ class RunnerOptions:
     run: str = ""
     renderings: int = 256
     needs_cost: bool = False
+    score_cut: bool = False
 
     def __post_init__(self) -> None:
         if self.jobs < 1:

@@ -62,7 +62,10 @@ def _earlier_settings(manifest: Manifest) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """Where a run stands. `answers` are scores used by finished chains; those the run did not pay for were `reused`."""
+    """Where a run stands. `answers` are scores used by finished chains; those the run did not pay for were `reused`.
+
+    `cut` counts answers that the token limit cut, scored or missing.
+    """
 
     run: str
     running: bool
@@ -75,6 +78,7 @@ class Status:
     usage: Usage
     seconds: float
     valued: bool
+    cut: int
 
 
 class RunFolder:
@@ -210,6 +214,7 @@ class RunFolder:
             usage=total.usage,
             seconds=total.seconds,
             valued=self.valuation.exists(),
+            cut=total.cut,
         )
 
     def _set_aside(self, *, also: tuple[str, ...] = ()) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import TypeVar
 
@@ -14,11 +15,11 @@ from skillsv.model.chain import ChainRecord
 from skillsv.model.coalition import Coalition, Operator, Rendering
 from skillsv.model.events import ChainFinished
 from skillsv.model.protocols import Listener
-from skillsv.model.rollout import Answers, Request, Rollout, RolloutKey, Usage
+from skillsv.model.rollout import Answers, Ending, FailureKind, Request, Rollout, RolloutFailure, RolloutKey, Usage
 from skillsv.model.task import Task
 from skillsv.model.value import Spending
 from skillsv.rollout.dispatch import Dispatcher, Flight, finished_event
-from skillsv.rollout.engine import Engine, Job
+from skillsv.rollout.engine import CUT, Engine, Job
 from skillsv.rollout.ledger import Detail, Ledger
 from skillsv.rollout.options import RunnerOptions, Timing
 from skillsv.rollout.stop import Stop
@@ -117,7 +118,7 @@ class Runner:
         halted, tally = self._dispatcher.halted, self._dispatcher.tally
         if halted is not None and not (complete and isinstance(halted, Interrupted)):
             raise tally.explain(halted) if isinstance(halted, BudgetReached) else halted
-        if tally.missing and not tally.scored and not tally.reused:
+        if tally.nothing:
             raise tally.unavailable()
 
     async def _run_saving(self, policies: Iterable[Policy[T]], deliver: Callable[[int, T], None]) -> int:
@@ -169,9 +170,7 @@ class Runner:
         """Scores of all requests: from the ledger, from a rollout already on its way, or from a new one."""
         keys = {request: self._key(request) for request in requests}
         flights, given_up = self._dispatcher.in_flight, self._dispatcher.given_up
-        found = self._ledger.lookup(
-            key for key in dict.fromkeys(keys.values()) if key not in flights and key not in given_up
-        )
+        found = self._stored(key for key in dict.fromkeys(keys.values()) if key not in flights and key not in given_up)
         own: list[Flight] = []
         waiting: dict[Request, Flight] = {}
         answers: dict[Request, float | None] = {}
@@ -192,6 +191,17 @@ class Runner:
             answers[request] = await self._landed(request, flight)
         return answers
 
+    def _stored(self, keys: Iterable[RolloutKey]) -> dict[RolloutKey, Rollout]:
+        """What the ledger has. A cut answer that an earlier run scored is missing where such answers do not count."""
+        found = self._ledger.lookup(keys)
+        if self._options.score_cut:
+            return found
+        failure = RolloutFailure(kind=FailureKind.CUT_ANSWER, message=CUT)
+        for key in [key for key, rollout in found.items() if rollout.ending is Ending.CUT]:
+            self._dispatcher.given_up[key] = failure
+            self._dispatcher.tally.withhold(replace(found.pop(key), score=None, failure=failure))
+        return found
+
     async def _landed(self, request: Request, flight: Flight) -> float | None:
         if not flight.done.is_set():
             await flight.done.wait()
@@ -202,7 +212,7 @@ class Runner:
         return flight.rollout.score
 
     def _reuse(self, request: Request, rollout: Rollout) -> float | None:
-        self._dispatcher.tally.answered_again(rollout)
+        self._dispatcher.tally.reuse(rollout)
         self._listener(finished_event(request, rollout, reused=True))
         return rollout.score
 
@@ -229,6 +239,7 @@ class Runner:
             task=self._task(request),
             timeout=self._options.timeout,
             alone=flight.suspect,
+            score_cut=self._options.score_cut,
         )
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from skillsv.errors import BudgetReached, SkillSVError, Unavailable
-from skillsv.model.rollout import FailureKind, Rollout, RolloutFailure, Usage
+from skillsv.model.rollout import Ending, FailureKind, Rollout, RolloutFailure, RolloutKey, Usage
 from skillsv.model.value import Spending
 from skillsv.rollout.budget import Spent
 from skillsv.rollout.options import RunnerOptions
@@ -37,6 +37,8 @@ class Tally:
         self.scored = 0
         self.missing = 0
         self.reused = 0
+        self._withheld = 0
+        self._reused_scores = 0
         self.attempts = 0
         self._ended = 0
         self.usage = Usage()
@@ -45,9 +47,9 @@ class Tally:
         self._seconds = 0.0
         self._kinds: Counter[FailureKind] = Counter()
         self._example: dict[FailureKind, str] = {}
-        self._reused_scores = 0
         self._failed_attempts: Counter[FailureKind] = Counter()
         self._crashed: dict[tuple[FailureKind, str], dict[str, str]] = {}
+        self._cut: set[RolloutKey] = set()
 
     @property
     def succeeded(self) -> bool:
@@ -65,7 +67,13 @@ class Tally:
     @property
     def spending(self) -> Spending:
         """The counts as the valuation reports them."""
-        return Spending(spent=self.scored, reused=self.reused, failed=self.missing)
+        failed = self.missing + self._withheld
+        return Spending(spent=self.scored, reused=self.reused, failed=failed, cut=len(self._cut))
+
+    @property
+    def nothing(self) -> bool:
+        """Whether rollouts were asked for, and not one has a score."""
+        return bool(self.missing or self._withheld) and not self.succeeded
 
     def spent(self, in_flight: int) -> Spent:
         """What a budget is held against: what is in flight counts at the average of what has finished."""
@@ -96,19 +104,32 @@ class Tally:
             same = self._crashed.setdefault((failure.kind, normalized_message(failure.message, task)), {})
             same.setdefault(task, failure.message)
 
-    def answered_again(self, rollout: Rollout) -> None:
-        """Count one that had its score, or was missing for good, before it was asked for."""
-        self.reused += 1
-        self._reused_scores += rollout.score is not None
-
     def finished(self, rollout: Rollout) -> None:
         """Count one that has a score now, or is missing for good."""
+        self._note(rollout)
         if rollout.failure is None:
             self.scored += 1
-            return
-        self.missing += 1
-        self._kinds[rollout.failure.kind] += 1
-        self._example[rollout.failure.kind] = rollout.failure.message
+        else:
+            self.missing += 1
+
+    def withhold(self, rollout: Rollout) -> None:
+        """Count a stored rollout whose score does not count here. It says nothing about the agent of this session."""
+        self._note(rollout)
+        self._withheld += 1
+
+    def reuse(self, rollout: Rollout) -> None:
+        """Count a request that an earlier rollout answers, or left without a score."""
+        self.reused += 1
+        if rollout.score is not None:
+            self._note(rollout)
+            self._reused_scores += 1
+
+    def _note(self, rollout: Rollout) -> None:
+        if rollout.ending is Ending.CUT:
+            self._cut.add(rollout.key)
+        if rollout.failure is not None:
+            self._kinds[rollout.failure.kind] += 1
+            self._example[rollout.failure.kind] = rollout.failure.message
 
     def verdict(self, options: RunnerOptions) -> Unavailable | None:
         """Too many missing: the agent or verifier is as good as unavailable, and going on would waste money."""
@@ -147,11 +168,20 @@ class Tally:
     def unavailable(self) -> Unavailable:
         """The sentence for a run that ends because too little comes back."""
         kind, count = self._kinds.most_common(1)[0]
+        missing = self.missing + self._withheld
         return Unavailable(
-            f"{self.missing} of {self.scored + self.missing} rollouts have no score after all attempts; "
+            f"{missing} of {self.scored + missing} rollouts have no score after all attempts; "
             f"{count} of them failed as `{kind}`: {self._example[kind]}",
-            hint="Everything that finished is kept. Mend the cause and run the same command again: it resumes.",
+            hint=f"Everything that finished is kept. {self._advice()}",
         )
+
+    def _advice(self) -> str:
+        if cut := self._kinds[FailureKind.CUT_ANSWER]:
+            return (
+                f"Answers cut by the token limit: {cut}. Raise --max-output-tokens, or score them as they are with "
+                "--cut-answers score."
+            )
+        return "Fix the cause and run the same command again: it resumes."
 
 
 def normalized_message(message: str, task: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -15,7 +16,7 @@ from skillsv.benchmarks.alfworld.prompt import read_action, user_message
 from skillsv.benchmarks.alfworld.scene import Scene
 from skillsv.benchmarks.speakers import Reply
 from skillsv.errors import AgentFailure
-from skillsv.model.rollout import Usage
+from skillsv.model.rollout import Ending, Usage
 from skillsv.model.task import Task
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -117,6 +118,16 @@ def test_words_about_winning_win_nothing(toy_games, task):
     script = Script(*['{"won": true, "steps": 1}'] * STEPS)
     answer = msgspec.json.decode(run(EpisodeAgent(script, toy_games()), None, task).answer)
     assert answer == {"won": False, "steps": STEPS, "actions": ["look"] * STEPS}
+
+
+def test_an_episode_with_a_cut_reply_is_named_as_such(toy_games, task):
+    class Cut(Script):
+        async def reply(self, messages, situation, tools=()):
+            return replace(await super().reply(messages, situation, tools), cut=len(self.replies) == 1)
+
+    words = ("<think>Where", "<action>win</action>")
+    assert run(EpisodeAgent(Cut(*words), toy_games()), None, task).ending is Ending.CUT
+    assert run(EpisodeAgent(Script(*words), toy_games()), None, task).ending is Ending.ANSWERED
 
 
 def test_what_was_paid_before_a_failure_is_known(toy_games, task):

@@ -15,7 +15,7 @@ from skillsv.benchmarks.livemath.load import load
 from skillsv.benchmarks.livemath.prompt import system_message, user_message
 from skillsv.benchmarks.speakers import Reply
 from skillsv.errors import AgentFailure
-from skillsv.model.rollout import Outcome, Usage
+from skillsv.model.rollout import Ending, Outcome, Usage
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -65,6 +65,16 @@ def test_a_question_is_asked_once_and_without_tools(data, rendering, tmp_path):
     assert outcome.usage.output_tokens == 3
     assert outcome.opened
     assert outcome.transcript.endswith("[assistant]\nSurely <answer>C</answer>")
+
+
+def test_an_answer_that_the_token_limit_cut_is_named_as_such(data, tmp_path):
+    class Cut(Parrot):
+        async def reply(self, messages, situation, tools=()):
+            return Reply(text="Surely <answ", cut=True)
+
+    task = load(Source(data=data)).tasks[0]
+    assert run(OneTurn(Parrot()), None, task, tmp_path).ending is Ending.ANSWERED
+    assert run(OneTurn(Cut()), None, task, tmp_path).ending is Ending.CUT
 
 
 def test_the_fingerprint_names_protocol_and_speaker():

@@ -14,7 +14,7 @@ from skillsv.benchmarks.officeqa.agent import Researcher
 from skillsv.benchmarks.officeqa.prompt import system_message, user_message
 from skillsv.benchmarks.speakers import Call, Reply
 from skillsv.errors import AgentFailure
-from skillsv.model.rollout import FailureKind, Outcome, Usage
+from skillsv.model.rollout import Ending, FailureKind, Outcome, Usage
 from skillsv.model.task import Task
 from skillsv.sandbox import fresh_workspace
 
@@ -116,6 +116,14 @@ def test_there_are_twenty_four_turns(tasks):
     assert len(endless.heard) == 24
     assert outcome.usage.output_tokens == 24
     assert (outcome.answer, score(tasks["VID0001"], outcome)) == ("", 0.0)
+
+
+def test_the_outcome_says_how_it_ended(tasks):
+    task = tasks["VID0007"]
+    whole, cut = says("<answer>1</answer>"), Reply(text="<answer>1", cut=True)
+    assert run(Researcher(Script(whole)), task).ending is Ending.ANSWERED
+    assert run(Researcher(Script(asks("glob", pattern="*"), cut)), task).ending is Ending.CUT
+    assert run(Researcher(Script(asks("glob", pattern="*"))), task).ending is Ending.TURN_LIMIT
 
 
 def test_an_answer_in_the_last_turn_counts(tasks):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -20,7 +21,7 @@ from skillsv.benchmarks.spreadsheetbench.load import load
 from skillsv.benchmarks.spreadsheetbench.programs import Runner, without_paths
 from skillsv.benchmarks.spreadsheetbench.prompt import NO_CODE, code_in, failure_message, system_message, user_message
 from skillsv.errors import AgentFailure, Unavailable
-from skillsv.model.rollout import Usage
+from skillsv.model.rollout import Ending, Usage
 from skillsv.sandbox import fresh_workspace
 from skillsv.sandbox.bubblewrap import sandbox_trouble
 
@@ -168,6 +169,19 @@ def test_no_more_turns_than_are_allowed(task, runner):
     outcome, score, left = work(Programmer(script, runner, turns=3), task)
     assert (len(script.heard), outcome.answer, score, outcome.opened) == (3, "words", 0.0, False)
     assert left == {"input.xlsx"}
+
+
+@pytest.mark.parametrize(
+    ("last", "cut", "ending"),
+    [(RIGHT, True, Ending.ANSWERED), ("words", True, Ending.CUT), ("words", False, Ending.TURN_LIMIT)],
+)
+def test_without_a_workbook_the_outcome_says_what_ended_the_talk(task, last, cut, ending):
+    class Cut(Script):
+        async def reply(self, messages, situation, tools=()):
+            return replace(await super().reply(messages, situation, tools), cut=cut)
+
+    runner = Runner.of(AgentOptions(chat=ChatOptions(sandbox=False)))
+    assert work(Programmer(Cut("words", last), runner, turns=2), task)[0].ending is ending
 
 
 def test_a_failure_in_a_later_turn_says_what_was_paid(task, runner):

@@ -155,3 +155,10 @@ def test_a_task_whose_file_is_gone_is_told_as_the_error_it_is(tmp_path):
 
     with pytest.raises(FileNotFoundError):
         anyio.run(go)
+
+
+@pytest.mark.parametrize("score_cut", [False, True])
+def test_what_becomes_of_cut_answers_travels_with_the_job(score_cut):
+    packer, job = Packer(lambda _: 0), replace(toy_job(), score_cut=score_cut)
+    orders = [anyio.run(packer.order, job) for _ in range(2)]  # packed, and known from the first time
+    assert [order.score_cut for order in orders] == [score_cut] * 2

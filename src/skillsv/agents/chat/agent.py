@@ -10,6 +10,7 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, Syst
 from pydantic_ai.messages import UserPromptPart as TaskPart
 
 from skillsv.agents.chat.desk import Desk
+from skillsv.agents.chat.ending import is_cut
 from skillsv.agents.chat.prompt import VERSION, system_prompt, task_prompt
 from skillsv.agents.chat.speaker import Speaker
 from skillsv.agents.chat.tools import Tools, sendable
@@ -17,7 +18,7 @@ from skillsv.agents.options import AgentOptions
 from skillsv.agents.redact import redacted
 from skillsv.errors import AgentFailure, RolloutError, SettingsError
 from skillsv.model.coalition import Rendering
-from skillsv.model.rollout import FailureKind, Outcome, Usage
+from skillsv.model.rollout import Ending, FailureKind, Outcome, Usage
 from skillsv.model.task import Task
 from skillsv.sandbox.bubblewrap import SANDBOX_LIMITS, sandbox_trouble
 from skillsv.sandbox.placement import place_skill
@@ -28,10 +29,11 @@ _OWN_TIME = 0.98
 
 
 class ChatAgent:
-    """Answers a task by talking to a model. Its last words are the answer, be they right, wrong or none at all.
+    """Answers a task by talking to a model. Its last words are the answer, be they right or wrong.
 
-    A model that breaks its tool calls is told so and may go on; one that has not answered after `turns` requests has
-    answered with what it said last. Trouble of the provider, of the connection and of the sandbox are failures.
+    A model that breaks its tool calls is told so and may go on; one that still calls tools after `turns` requests has
+    answered with what it said last, or with nothing: the ending is `TURN_LIMIT`. An answer that the token limit cut has
+    the ending `CUT`. An empty answer and trouble of the provider, of the connection and of the sandbox are failures.
     """
 
     def __init__(self, name: str, options: AgentOptions) -> None:
@@ -96,26 +98,33 @@ class ChatAgent:
         messages: list[ModelMessage] = [
             ModelRequest(parts=[SystemPromptPart(content=told), TaskPart(content=task_prompt(task, self._chat))])
         ]
-        answer = ""
+        answer, ending = "", Ending.TURN_LIMIT
         for _ in range(self._chat.turns):
             response, spent = await self._speaker.ask(messages, replicate, tools.definitions)
             desk.usage += spent
             answer = sendable(response.text or "")
             if not response.tool_calls:
+                ending = Ending.CUT if is_cut(response) else Ending.ANSWERED
                 break
             if answer:
                 desk.log.append(answer)
             messages += [response, await _obey(tools, desk, response)]
-        return self._outcome(answer, desk)
+        return self._outcome(answer, ending, desk)
 
-    def _outcome(self, answer: str, desk: Desk) -> Outcome:
+    def _outcome(self, answer: str, ending: Ending, desk: Desk) -> Outcome:
         if len(answer.encode("utf-8", errors="replace")) > self._options.output_bytes:
             raise AgentFailure(
                 f"the model answered more than {self._options.output_bytes} bytes.", kind=FailureKind.BAD_OUTPUT
             )
         # A key that the cut would split is not found afterwards.
         transcript = redacted(sendable("\n\n".join(desk.log)))[:_LONGEST_TRANSCRIPT]
-        return Outcome(answer=redacted(answer), usage=desk.usage, transcript=transcript or None, opened=desk.opened)
+        return Outcome(
+            answer=redacted(answer),
+            usage=desk.usage,
+            transcript=transcript or None,
+            opened=desk.opened,
+            ending=ending,
+        )
 
 
 async def _obey(tools: Tools, desk: Desk, response: ModelResponse) -> ModelRequest:

@@ -15,6 +15,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.tools import ToolDefinition
 
+from skillsv.agents.chat.ending import missing_answer
 from skillsv.agents.chat.model import make_model, redirected, request_settings
 from skillsv.agents.chat.price import Price, is_listed, read_prices, usage_of
 from skillsv.agents.chat.trouble import trouble_of
@@ -46,7 +47,10 @@ class Speaker:
     async def ask(
         self, messages: Sequence[ModelMessage], replicate: int, tools: Sequence[ToolDefinition] = ()
     ) -> tuple[ModelResponse, Usage]:
-        """The model's next words. Trouble of the provider or of the connection raises AgentFailure."""
+        """The model's next words. Trouble of the provider or of the connection raises AgentFailure, and so do no words.
+
+        Words that the token limit has cut are given back; `is_cut` tells them from whole ones.
+        """
         settings = request_settings(self._chat, replicate, self._options.timeout)
         parameters = ModelRequestParameters(function_tools=list(tools))
         try:
@@ -60,9 +64,10 @@ class Speaker:
         except (LookupError, AttributeError, TypeError):  # the library does not look whether a choice is there
             raise AgentFailure("the provider's answer holds no choice.", kind=FailureKind.BAD_OUTPUT) from None
         usage = usage_of(response, self._price, listed=not redirected(self._name, self._chat.base_url))
-        if response.finish_reason == "content_filter":
-            what = "the provider refused to answer (content filter)."
-            raise AgentFailure(what, kind=FailureKind.REFUSAL, usage=usage)
+        failure = missing_answer(response, self._chat.max_output_tokens)
+        if failure is not None:
+            failure.usage = usage
+            raise failure
         return response, usage
 
     def _model(self) -> Model:

@@ -14,7 +14,7 @@ from skillsv.agents.inspect_task.evaluate import Plan
 from skillsv.agents.inspect_task.skill import OFFERED, TOOL
 from skillsv.agents.redact import redacted
 from skillsv.errors import AgentFailure, SkillSVError, Unavailable
-from skillsv.model.rollout import FailureKind, Outcome, Usage
+from skillsv.model.rollout import Ending, FailureKind, Outcome, Usage
 
 _LONGEST_TRANSCRIPT = 200_000
 _MESSAGE = 500
@@ -34,6 +34,8 @@ KINDS: tuple[tuple[re.Pattern[str], FailureKind], ...] = tuple(
 
 _NO_KEY = re.compile(r"^(AuthenticationError|PermissionDeniedError)\b")
 
+_CUT = frozenset({"max_tokens", "model_length"})
+
 LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
@@ -45,6 +47,10 @@ def outcome_of(sample: EvalSample, plan: Plan, *, output_bytes: int) -> Outcome:
         raise trouble_of(sample.error.message, usage)
     if sample.limit is not None and sample.limit.type == "time" and plan.cut_short:
         raise AgentFailure(f"no answer within {plan.seconds} s.", kind=FailureKind.TIMEOUT, usage=usage)
+    failure = _missing_answer(sample)
+    if failure is not None:
+        failure.usage = usage
+        raise failure
     if len(answer.encode("utf-8", errors="replace")) > output_bytes:
         what = f"the task answered more than {output_bytes} bytes."
         raise AgentFailure(what, kind=FailureKind.BAD_OUTPUT, usage=usage)
@@ -54,7 +60,29 @@ def outcome_of(sample: EvalSample, plan: Plan, *, output_bytes: int) -> Outcome:
         transcript=redacted("\n\n".join(_spoken(sample.messages))[:_LONGEST_TRANSCRIPT]) or None,
         opened=_opened(sample),
         scores=dict(_scores(sample)),
+        ending=Ending.CUT if _stop_reason(sample) in _CUT else Ending.ANSWERED,
     )
+
+
+def _missing_answer(sample: EvalSample) -> AgentFailure | None:
+    """The failure of a sample whose model was refused an answer, or gave none and called no tool.
+
+    A solver that asks no model may leave an empty answer: its scorer looks elsewhere. A limit of the task itself may
+    end the sample before the model answers.
+    """
+    reason, said = _stop_reason(sample), sample.output.completion.strip()
+    if reason == "content_filter":
+        return AgentFailure("the provider refused to answer (content filter).", kind=FailureKind.REFUSAL)
+    if said or reason is None or sample.limit is not None or sample.output.message.tool_calls:
+        return None
+    if reason in _CUT:
+        return AgentFailure("the model used all its tokens without an answer.", kind=FailureKind.EMPTY_ANSWER)
+    return AgentFailure("the model gave an empty answer.", kind=FailureKind.EMPTY_ANSWER)
+
+
+def _stop_reason(sample: EvalSample) -> str | None:
+    """Why the last answer ended; None where no model was asked."""
+    return sample.output.choices[0].stop_reason if sample.output.choices else None
 
 
 def trouble_of(message: str, usage: Usage) -> SkillSVError:

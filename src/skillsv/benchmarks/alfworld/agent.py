@@ -14,7 +14,7 @@ from skillsv.benchmarks.speakers import Message, Situation, Speaker, make_speake
 from skillsv.errors import RolloutError
 from skillsv.model.coalition import Rendering
 from skillsv.model.protocols import Agent
-from skillsv.model.rollout import Outcome, Usage
+from skillsv.model.rollout import Ending, Outcome, Usage
 from skillsv.model.task import Task
 
 
@@ -52,6 +52,7 @@ class EpisodeAgent:
             usage=talk.usage,
             transcript=transcript(said),
             opened=skill is not None and not skill.empty,
+            ending=talk.ending,
         )
 
     async def _asked(self, situation: Situation, episode: Episode, talk: _Talk) -> str:
@@ -62,6 +63,8 @@ class EpisodeAgent:
         reply = await self._speaker.reply([Message(role="user", text=question)], now)
         action = read_action(reply.text)
         talk.usage += reply.usage
+        if reply.cut:
+            talk.ending = Ending.CUT  # every turn is a question of its own, and one of its answers is not whole
         talk.said += [Message(role="user", text=scene.observation.strip()), reply.message]
         talk.past.append((scene.observation, action))
         return action
@@ -74,6 +77,7 @@ class _Talk:
     past: list[tuple[str, str]] = field(default_factory=list)
     said: list[Message] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
+    ending: Ending = Ending.ANSWERED
 
 
 def _more(episode: Episode, past: Past) -> Mapping[str, Any]:

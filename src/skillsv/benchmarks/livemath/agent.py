@@ -34,6 +34,7 @@ class OneTurn:
             usage=reply.usage,
             transcript=transcript([*messages, reply.message]),
             opened=skill is not None and not skill.empty,
+            ending=reply.ending,
         )
 
 

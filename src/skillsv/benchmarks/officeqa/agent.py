@@ -16,7 +16,7 @@ from skillsv.benchmarks.speakers import Call, Message, Reply, Situation, Speaker
 from skillsv.errors import AgentFailure
 from skillsv.model.coalition import Rendering
 from skillsv.model.protocols import Agent
-from skillsv.model.rollout import FailureKind, Outcome, Usage
+from skillsv.model.rollout import Ending, FailureKind, Outcome, Usage
 from skillsv.model.task import Task
 
 
@@ -63,6 +63,7 @@ class Researcher:
             usage=usage,
             transcript=transcript(messages),
             opened=skill is not None and not skill.empty,
+            ending=Ending.TURN_LIMIT if reply.calls else reply.ending,
         )
 
 

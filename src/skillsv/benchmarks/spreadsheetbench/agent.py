@@ -13,7 +13,7 @@ from skillsv.benchmarks.spreadsheetbench.verify import OUTPUT
 from skillsv.errors import RolloutError
 from skillsv.model.coalition import Rendering
 from skillsv.model.protocols import Agent
-from skillsv.model.rollout import Outcome, Usage
+from skillsv.model.rollout import Ending, Outcome, Usage
 from skillsv.model.task import Task
 
 
@@ -24,6 +24,7 @@ class _Talk:
     messages: list[Message]
     usage: Usage = field(default_factory=Usage)
     answer: str = ""
+    ending: Ending = Ending.ANSWERED
 
 
 class Programmer:
@@ -52,7 +53,13 @@ class Programmer:
             failure.usage = talk.usage + failure.usage if isinstance(failure.usage, Usage) else talk.usage
             raise
         opened = skill is not None and not skill.empty
-        return Outcome(answer=talk.answer, usage=talk.usage, transcript=transcript(talk.messages), opened=opened)
+        return Outcome(
+            answer=talk.answer,
+            usage=talk.usage,
+            transcript=transcript(talk.messages),
+            opened=opened,
+            ending=talk.ending,
+        )
 
     async def _hold(self, talk: _Talk, situation: Situation) -> None:
         """Speak in turns until a workbook is saved."""
@@ -64,7 +71,9 @@ class Programmer:
             talk.answer = reply.text if code is None else code
             trouble = await self._trouble(code, situation.task, situation.workspace)
             if trouble is None:
+                talk.ending = Ending.ANSWERED
                 return
+            talk.ending = Ending.CUT if reply.cut else Ending.TURN_LIMIT
             talk.messages.append(Message(role="user", text=trouble))
 
     async def _trouble(self, code: str | None, task: Task, workspace: Path) -> str | None:

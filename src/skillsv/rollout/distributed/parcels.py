@@ -74,6 +74,7 @@ class Order:
     timeout: float | None
     skill: Packed[PackedSkill]
     task: Packed[PackedTask]
+    score_cut: bool = False
 
 
 class Packer:
@@ -90,7 +91,7 @@ class Packer:
         """The job, packed. Files are read in a thread."""
         skill, task = self._skills.get(job.key.tree), self._tasks.get(job.key.task)
         if skill is not None and task is not None:
-            return Order(key=job.key, timeout=job.timeout, skill=skill, task=task)
+            return Order(key=job.key, timeout=job.timeout, skill=skill, task=task, score_cut=job.score_cut)
         async with self._turn:
             return await anyio.to_thread.run_sync(self._packed, job)
 
@@ -101,6 +102,7 @@ class Packer:
             timeout=job.timeout,
             skill=self._skills.get(tree) or self._skills.add(tree, self._skill(job.skill)),
             task=self._tasks.get(task) or self._tasks.add(task, self._task(job.task)),
+            score_cut=job.score_cut,
         )
 
     def _skill(self, rendering: Rendering) -> Packed[PackedSkill]:

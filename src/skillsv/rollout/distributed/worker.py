@@ -71,8 +71,9 @@ class NodeWorker:
         """Execute one job."""
         assert self._engine is not None, "a worker is opened before it gets work"
         skill, task = await self._shelf.skill(order.skill), await self._shelf.task(order.task)
+        job = Job(key=order.key, skill=skill, task=task, timeout=order.timeout, score_cut=order.score_cut)
         try:
-            return await self._engine.run(Job(key=order.key, skill=skill, task=task, timeout=order.timeout))
+            return await self._engine.run(job)
         except SkillSVError as error:
             return error
 

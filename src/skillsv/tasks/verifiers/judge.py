@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from skillsv.errors import VerifierFailure
+from skillsv.errors import AgentFailure, VerifierFailure
 from skillsv.model.protocols import Agent
-from skillsv.model.rollout import Outcome
+from skillsv.model.rollout import Ending, FailureKind, Outcome
 from skillsv.model.task import Task
 from skillsv.sandbox.workspace import fresh_workspace
 from skillsv.tasks.verifiers.scoring import Scorer, as_text
@@ -22,7 +22,8 @@ def judge(target: Any, agent: Agent) -> Scorer:
     """The share of expectations (the target: a text or a list of texts) that the judge finds met.
 
     The judge sees the question, the answer and the expectations, never the skill. Where it does not rule on each
-    expectation, that is a failure of the verifier. Its own failures (rate limits, timeouts) keep their kind.
+    expectation, or its answer is empty or cut by the token limit, that is a failure of the verifier. Its other failures
+    (rate limits, timeouts) keep their kind.
     """
     statements = [as_text(value) for value in (target if isinstance(target, list) else [target])]
     if not statements or not all(statement.strip() and statement != "None" for statement in statements):
@@ -33,10 +34,21 @@ def judge(target: Any, agent: Agent) -> Scorer:
             task, input=_prompt(task.input, outcome.answer, statements), target=None, files={}, verifier="", metadata={}
         )
         async with fresh_workspace(question) as folder:
-            reply = await agent.run(None, question, 0, folder)
+            reply = await _reply(agent, question, folder)
+        if reply.ending is Ending.CUT:
+            raise VerifierFailure("The token limit cut the judge's answer.")
         return _share(reply.answer, len(statements))
 
     return score
+
+
+async def _reply(agent: Agent, question: Task, folder: Path) -> Outcome:
+    try:
+        return await agent.run(None, question, 0, folder)
+    except AgentFailure as failure:
+        if failure.kind != FailureKind.EMPTY_ANSWER:
+            raise
+        raise VerifierFailure(f"The judge gave no ruling: {failure.what}") from failure
 
 
 def _prompt(question: str, answer: str, statements: list[str]) -> str:
