@@ -142,7 +142,7 @@ def test_a_folder_of_the_user_is_kept_although_its_manifest_is_not_ours(project,
 def test_force_replaces_an_output_and_an_empty_folder(project, capsys):
     short = project / "short"
     short.mkdir()
-    words = ["prune", str(project / "work/run"), "--share", "0.3", "-o", str(short), "--force"]
+    words = ["prune", str(project / "work/run"), "--share", "0.3", "-o", str(short), "--force", "--yes"]
     assert run(words) == 0
     first = snapshot(short)
     assert first["SKILL.md"]
@@ -344,7 +344,7 @@ def test_force_replaces_the_patch_of_the_output_before(project, capsys):
     assert run([*words, "--share", "0.1"]) == 0
     first = (project / "short.patch").read_text()
     assert "-- " in first
-    assert run([*words, "--share", "0.6", "--force"]) == 0
+    assert run([*words, "--share", "0.6", "--force", "--yes"]) == 0
     assert (project / "short.patch").read_text() != first
     shutil.rmtree(project / "short")
     refused(project, capsys, *words)

@@ -54,7 +54,7 @@ class Attack:
     def value(self, *flags, tasks=None):
         return run(
             ["value", str(self.skill), "--tasks", str(tasks or self.tasks), "--agent",
-             f"python:{self.home}/agent.py:answer", "--run-dir", str(self.place / "run"), "--panel-b", "0", "--quiet",
+             f"python:{self.home}/agent.py:answer", "--run-dir", str(self.place / "run"), "--panel-b", "0", "--quiet", "--keep-going",
              *flags]
         )  # fmt: skip
 

@@ -63,7 +63,7 @@ def place(servers, tmp_path_factory):
 
 
 NEW = ["{place}/tiny", "--base-url", "{url}", "--tools", "none", "--run-dir", "new", "--tasks"]
-SPEND = ["--operators", "delete", "--yes", "--quiet"]
+SPEND = ["--operators", "delete", "--yes", "--quiet", "--keep-going"]
 AGAIN = ["--yes", "--quiet", "--json"]
 EDIT = ["refine", "run", "--no-confirm", "-o", "edited", *AGAIN]
 COMMANDS = {

@@ -138,7 +138,7 @@ def test_what_was_paid_before_a_failure_is_known(toy_games, task):
 
 PROGRAM = """
 def play(skill, task, replicate):
-    assert task.target is None
+    assert not hasattr(task, "target")
     return "<action>win</action>" if task.metadata["step"] == 1 else f"{task.metadata['observation']}: hmm"
 """
 
