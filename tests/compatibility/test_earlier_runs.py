@@ -1,0 +1,66 @@
+"""Run folders made by version 0.1.0 before its modules were merged open, resume, and pay for nothing twice.
+
+`before/` holds a skill, tasks, an agent and two unfinished runs of that version.
+"""
+
+import json
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from skillsv.cli import run
+
+BEFORE = Path(__file__).with_name("before")
+RUNS = {
+    "chain": ("--method", "chain", "-k", "4", "-b", "6", "-j", "1"),
+    "auto": ("--method", "auto", "--operators", "delete", "--max-rollouts", "400"),
+}
+
+
+@pytest.fixture
+def earlier(tmp_path, monkeypatch):
+    """A copy of the earlier runs, with the working directory where they were started."""
+    shutil.copytree(BEFORE, tmp_path / "before")
+    monkeypatch.chdir(tmp_path / "before")
+    return tmp_path / "before"
+
+
+def keys_of(folder):
+    """Keys and row ids of the stored rollouts."""
+    connection = sqlite3.connect(folder / "ledger.sqlite")
+    rows = connection.execute("select id, hex(key) from rollout order by id").fetchall()
+    connection.close()
+    return rows
+
+
+def value(folder, flags):
+    """The exit code of `value` on the earlier skill in that run folder."""
+    return run(
+        ["value", "skill", "--tasks", "tasks.jsonl", "--agent", "python:agent.py:answer", *flags, "--panel-b", "6",
+         "--run-dir", str(folder), "--json", "--yes", "--quiet"]
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_an_earlier_run_resumes_and_pays_for_nothing_twice(name, earlier, tmp_path, capsys):
+    folder = earlier / "runs" / name
+    paid = keys_of(folder)
+    assert value(folder, RUNS[name]) == 0
+    resumed = json.loads(capsys.readouterr().out)
+    assert keys_of(folder)[: len(paid)] == paid, "stored rollouts are kept under their keys"
+    assert not (folder / "earlier").exists(), "the run was recognised, not set aside"
+
+    assert value(tmp_path / "new", RUNS[name]) == 0
+    new = json.loads(capsys.readouterr().out)
+    assert {key for _, key in keys_of(folder)} >= {key for _, key in keys_of(tmp_path / "new")}
+    assert resumed["units"] == new["units"]
+    assert len(keys_of(folder)) == len(keys_of(tmp_path / "new")), "no rollout was paid for a second time"
+
+
+@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("command", ["status", "estimate"])
+def test_an_earlier_run_can_be_read(command, name, earlier, capsys):
+    assert run([command, str(earlier / "runs" / name), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)
