@@ -1,23 +1,20 @@
-"""Bootstrap and estimate of large runs, and evaluations a second beside the peers on a trivial flat game."""
+"""Bootstrap and estimate of large runs."""
 
 from __future__ import annotations
 
-import importlib.util
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
-from skillsv.estimate import estimate_chains, permutation_values
+from skillsv.estimate import estimate_chains
 from skillsv.estimate.intervals import bootstrap_interval
 from skillsv.model.chain import ChainPlan, ChainRecord, ChainStep
 from skillsv.model.coalition import Operator
 from skillsv.model.skill import Block, CompiledSkill, Edge, Extent, Leaf, Lines, Section, Skill, Span, Unit, UnitKind
 from skillsv.model.task import TaskWindow
 from skillsv.order import Sampler
-
-PLAYERS, ORDERS = 50, 2000
 
 
 def figures() -> list[tuple[str, float, str]]:
@@ -28,7 +25,7 @@ def figures() -> list[tuple[str, float, str]]:
     small, wide = flat(125), flat(600)
     records = chains(small, 100, 8, rng)
     long = chains(wide, 100, 8, rng)
-    rows = [
+    return [
         ("1,000 bootstrap replicates, 100 chains of 600 units", boot, "seconds (under 0.5)"),
         ("the same against summing 1,000 copies of the table", boot / copy, "x sum of copies"),
         (
@@ -42,61 +39,6 @@ def figures() -> list[tuple[str, float, str]]:
             "seconds",
         ),
     ]
-    return rows + peers()
-
-
-def peers() -> list[tuple[str, float, str]]:
-    """Evaluations a second of permutation estimators, 50 players, a game that costs next to nothing."""
-    compiled = flat(PLAYERS)
-    ours = ORDERS * (PLAYERS + 1) / best(lambda: run_ours(compiled))
-    rows = [("SkillSV: sample orders, evaluate prefixes, average", ours, "evaluations a second")]
-    if importlib.util.find_spec("shapiq"):
-        rate = shapiq_rate()
-        rows += [("shapiq PermutationSamplingSV", rate, "evaluations a second"), ("SkillSV", ours / rate, "x shapiq")]
-    if importlib.util.find_spec("pydvl"):
-        rate = pydvl_rate()
-        rows += [("pyDVL permutation Shapley", rate, "evaluations a second"), ("SkillSV", ours / rate, "x pyDVL")]
-    return rows
-
-
-def trivial(coalitions: np.ndarray) -> np.ndarray:
-    return np.atleast_2d(coalitions).sum(axis=1, dtype=np.float64)
-
-
-def run_ours(compiled: CompiledSkill) -> np.ndarray:
-    column = {unit: place for place, unit in enumerate(compiled.execution)}
-    drawn = Sampler(compiled).orders(np.random.default_rng(2), ORDERS)
-    return permutation_values(np.array([[column[unit] for unit in order[1:]] for order in drawn]), trivial)
-
-
-def shapiq_rate() -> float:
-    import shapiq
-
-    budget = 20_000
-    estimator = shapiq.PermutationSamplingSV(n=PLAYERS, random_state=1)
-    return budget / best(lambda: estimator.approximate(budget=budget, game=trivial))
-
-
-def pydvl_rate() -> float:
-    from pydvl.valuation import PermutationSampler, ShapleyValuation
-    from pydvl.valuation.dataset import Dataset
-    from pydvl.valuation.stopping import MaxUpdates
-    from pydvl.valuation.utility.base import UtilityBase
-
-    calls = 0
-
-    class Count(UtilityBase):
-        def __call__(self, sample):
-            nonlocal calls
-            calls += 1
-            return 0.0 if sample is None else float(len(sample.subset))
-
-    data = Dataset(np.zeros((PLAYERS, 1)), np.zeros(PLAYERS))
-    utility = Count()
-    utility._training_data = data  # noqa: SLF001 - the base class offers no other way to give data to a trivial utility
-    start = time.perf_counter()
-    ShapleyValuation(utility, PermutationSampler(seed=1), is_done=MaxUpdates(100), progress=False).fit(data)
-    return calls / (time.perf_counter() - start)
 
 
 def best(job: Callable[[], object], times: int = 3) -> float:

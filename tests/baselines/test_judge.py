@@ -1,14 +1,11 @@
 """The judge sees one unit at a time, and its answers become a ranking of the same units."""
 
-import anyio
 import numpy as np
 import pytest
 
-from skillsv.baselines import judge_ranking, judge_tasks, judge_units, random_ranking
+from skillsv.baselines import judge_ranking, judge_tasks, random_ranking
 from skillsv.baselines.judge import read_score
 from skillsv.benchmarks.planted import planted_skill
-from skillsv.errors import AgentFailure, Unavailable
-from skillsv.model.rollout import Ending, Outcome
 
 
 @pytest.fixture(scope="module")
@@ -48,44 +45,6 @@ def test_an_answer_without_a_score_is_named(compiled):
     assert ranking.values[silent].value == 0.5
     assert any(silent in note for note in ranking.notes)
     assert ranking.ascending()[0] == silent
-
-
-class Flaky:
-    """Fails on each first try; likes even rules."""
-
-    fingerprint = "flaky/1"
-
-    def __init__(self, tries):
-        self.tries = tries
-
-    async def run(self, skill, task, replicate, workspace):
-        assert skill is None
-        assert workspace.is_dir()
-        if replicate < self.tries:
-            raise AgentFailure("busy")
-        return Outcome(answer="90" if "2]" in task.input or "4]" in task.input else "10")
-
-
-def test_any_agent_can_judge(compiled, tmp_path):
-    ranking = anyio.run(lambda: judge_units(compiled, Flaky(1), tmp_path))
-    assert [row.value for row in ranking.values.values()] == [0.1, 0.9, 0.1, 0.9, 0.1, 0.1, 0.1]
-
-
-def test_a_judge_that_keeps_failing_is_an_error(compiled, tmp_path):
-    with pytest.raises(Unavailable, match=r"no answer about 7 units, first .*: busy"):
-        anyio.run(lambda: judge_units(compiled, Flaky(9), tmp_path))
-
-
-@pytest.mark.parametrize("outcome", [Outcome(answer="9", ending=Ending.CUT), Outcome(answer=" ")])
-def test_an_empty_or_cut_judgement_is_no_judgement(compiled, tmp_path, outcome):
-    class Broken:
-        fingerprint = "broken/1"
-
-        async def run(self, skill, task, replicate, workspace):
-            return outcome
-
-    with pytest.raises(Unavailable, match="its answer was empty, or cut by the token limit"):
-        anyio.run(lambda: judge_units(compiled, Broken(), tmp_path))
 
 
 def test_random_is_repeatable_and_ranks_all_units(compiled):

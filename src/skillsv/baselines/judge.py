@@ -4,16 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from hashlib import blake2b
 from importlib.resources import files
-from pathlib import Path
 
-import anyio
-
-from skillsv.errors import AgentFailure, Unavailable
-from skillsv.model.protocols import Agent
-from skillsv.model.rollout import Ending
 from skillsv.model.skill import CompiledSkill, Unit
 from skillsv.model.task import Task
 from skillsv.model.value import Interval, Ranking
@@ -23,18 +16,6 @@ _BINARY = "(a file that is not text)"
 _SCORE = re.compile(r"(?<![\d.])(\d{1,3})(?:\.\d+)?(?!\d)")
 _SCALE = re.compile(r"(/|out of|of)\s*100\b")
 _LONGEST = 20_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Gate:
-    """How the judge is asked: where, how many at once, how often at most, and what came of it, by unit."""
-
-    agent: Agent
-    workspace: Path
-    limiter: anyio.CapacityLimiter
-    attempts: int
-    answers: dict[str, str] = field(default_factory=dict)
-    failures: dict[str, str] = field(default_factory=dict)
 
 
 def judge_tasks(compiled: CompiledSkill) -> Mapping[str, Task]:
@@ -79,37 +60,3 @@ def judge_ranking(compiled: CompiledSkill, answers: Mapping[str, str]) -> Rankin
     placed = {unit: 0.5 if score is None else score for unit, score in scores.items()}
     values = {unit: Interval(score, score, score) for unit, score in placed.items()}
     return Ranking(method="llm-judge", values=values, notes=tuple(notes))
-
-
-async def judge_units(
-    compiled: CompiledSkill, agent: Agent, workspace: Path, *, jobs: int = 8, attempts: int = 3
-) -> Ranking:
-    """Ask the agent about every unit, alone, with no skill installed. A question that keeps failing is an error."""
-    gate = _Gate(agent=agent, workspace=workspace, limiter=anyio.CapacityLimiter(jobs), attempts=attempts)
-    async with anyio.create_task_group() as group:
-        for number, (unit, task) in enumerate(judge_tasks(compiled).items()):
-            group.start_soon(_ask, gate, workspace / f"judge-{number}", unit, task)
-    if gate.failures:
-        unit, reason = next(iter(gate.failures.items()))
-        raise Unavailable(
-            f"the judge gave no answer about {len(gate.failures)} units, first {unit}: {reason}",
-            hint="Check the agent that judges, and try again.",
-        )
-    return judge_ranking(compiled, gate.answers)
-
-
-async def _ask(gate: _Gate, folder: Path, unit: str, task: Task) -> None:
-    async with gate.limiter:
-        await anyio.Path(folder).mkdir(parents=True, exist_ok=True)
-        reason = "it was never asked"
-        for attempt in range(gate.attempts):
-            try:
-                outcome = await gate.agent.run(None, task, attempt, folder)
-            except AgentFailure as failure:
-                reason = failure.what
-            else:
-                if outcome.ending is not Ending.CUT and outcome.answer.strip():
-                    gate.answers[unit] = outcome.answer
-                    return
-                reason = "its answer was empty, or cut by the token limit"
-        gate.failures[unit] = reason

@@ -2,7 +2,6 @@
 
 from skillsv.estimate.chains import EstimateOptions, estimate_chains
 from skillsv.estimate.control import TruncationAudit, compare_with_control
-from skillsv.estimate.permutation import permutation_values
 from skillsv.estimate.ranking import ranking_of
 
 __all__ = [
@@ -10,6 +9,5 @@ __all__ = [
     "TruncationAudit",
     "compare_with_control",
     "estimate_chains",
-    "permutation_values",
     "ranking_of",
 ]
