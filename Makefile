@@ -40,7 +40,7 @@ check: $(VENV)/extras ## lint, format, types, import contract, public names
 	@$(BIN)/python -m pytest -q tests/test_public_names.py
 
 bench: $(VENV)/test ## measure speed, as ratios within one run
-	@$(BIN)/python -m bench
+	@$(BIN)/python -m perf
 
 clean: ## forget the virtual environment
 	rm -rf $(VENV)

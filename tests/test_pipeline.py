@@ -6,8 +6,8 @@ import anyio
 import pytest
 
 from skillsv.errors import BudgetReached, RecordsError, TaskError
-from skillsv.pipeline import Run, ValuationJob, appraise, load_run, prepare, publish, roll_out
-from skillsv.pipeline.prepare import plan_chains
+from skillsv.pipeline import Run, ValuationJob, build_valuation, load_run, prepare, publish, roll_out
+from skillsv.pipeline.job import plan_chains
 from skillsv.rollout import RunFolder, Stop
 from skillsv.settings import settings_from
 
@@ -83,7 +83,7 @@ def test_preparing_runs_nothing_and_writes_nothing(place):
 
 def test_values_are_those_of_the_rules_the_agent_obeys(place):
     prepared, _, rolled = run(place)
-    valuation = appraise(prepared.compiled, prepared.job.settings, "agent", rolled)
+    valuation = build_valuation(prepared.compiled, prepared.job.settings, "agent", rolled)
     alpha, beta, gamma = (unit.value for unit in valuation.units)
     assert alpha.net.value == pytest.approx(0.5)
     assert beta.net.value == pytest.approx(0.5)
@@ -128,7 +128,7 @@ def test_a_budget_keeps_what_was_finished(place):
 
 def test_a_run_is_read_again_without_the_skill_tasks_or_agent(place):
     prepared, folder, rolled = run(place)
-    valuation = appraise(prepared.compiled, prepared.job.settings, "python:agent.py:answer", rolled)
+    valuation = build_valuation(prepared.compiled, prepared.job.settings, "python:agent.py:answer", rolled)
     loaded_page = publish(
         folder,
         Run(
@@ -173,7 +173,7 @@ def test_the_adaptive_method_resumes_for_nothing_and_says_the_same(place):
     prepared, folder, second = run(place, method="auto", max_rollouts=60)
     assert calls(place) == paid
     assert second.observations == first.observations
-    valuation = appraise(prepared.compiled, prepared.job.settings, "agent", second)
+    valuation = build_valuation(prepared.compiled, prepared.job.settings, "agent", second)
     assert load_run(folder.path).valuation.estimate == valuation.estimate
 
 
@@ -212,7 +212,7 @@ def test_tasks_without_answers_are_named_and_never_zero(place, method):
     (place / "agent.py").write_text(agent.replace("def answer(skill, task, replicate):\n", broken))
     flags = {"method": method, "panel_b": 0, "window": 12, "orders": 2, "attempts": 1, "max_missing": 0.5}
     prepared, _, rolled = run(place, **flags)
-    valuation = appraise(prepared.compiled, prepared.job.settings, "agent", rolled)
+    valuation = build_valuation(prepared.compiled, prepared.job.settings, "agent", rolled)
     assert any("Tasks: t3." in note for note in valuation.notes)
     assert valuation.estimate.anchors.full.value == 1.0
 

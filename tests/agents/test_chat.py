@@ -12,17 +12,17 @@ import anyio
 import pytest
 
 from skillsv.agents import AgentOptions, ChatOptions, make_agent
-from skillsv.agents.redact import redacted
 from skillsv.errors import AgentFailure, SettingsError, Unavailable
 from skillsv.model.rollout import FailureKind, Usage
 from skillsv.model.task import Task
+from skillsv.sandbox.redaction import redact
 
 pytest.importorskip("pydantic_ai", reason="the extra `models` is not installed")
 
 from fake_provider import say
 from pydantic_ai.exceptions import ModelHTTPError, ModelRequestRejectedError
 
-from skillsv.agents.chat.trouble import trouble_of
+from skillsv.agents.model.failures import failure_of
 
 TASK = Task(id="t", input="What is six times seven?")
 SKILL = "---\nname: faq\ndescription: Facts about  numbers.\n---\n\n# Numbers\n\n- Six times seven is 42.\n"
@@ -242,7 +242,7 @@ def test_a_key_that_no_header_can_hold_is_refused_at_once_and_not_repeated(provi
 
 def test_a_key_is_known_by_its_value_without_the_line_break_after_it(monkeypatch):
     monkeypatch.setenv("SOME_API_KEY", "abcdefgh-1234\n")
-    assert redacted("it was abcdefgh-1234.") == "it was [SOME_API_KEY]."
+    assert redact("it was abcdefgh-1234.") == "it was [SOME_API_KEY]."
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_a_key_is_known_by_its_value_without_the_line_break_after_it(monkeypatch
 def test_providers_say_in_many_words_that_a_prompt_is_too_long(words):
     def kind(message):
         about = {"status_code": 400, "model_name": "m", "body": {"message": message}}
-        return trouble_of(ModelHTTPError.for_category(ModelRequestRejectedError, **about), "m").kind
+        return failure_of(ModelHTTPError.for_category(ModelRequestRejectedError, **about), "m").kind
 
     assert kind(words) == FailureKind.CONTEXT_OVERFLOW
     assert kind("max_tokens of 9000 exceeds the maximum of 8192") == FailureKind.BAD_REQUEST

@@ -21,9 +21,8 @@ pytest.importorskip("pydantic_ai", reason="the extra `models` is not installed")
 
 from fake_provider import say
 
-from skillsv.benchmarks.model_speaker import ModelSpeaker
-from skillsv.benchmarks.speakers import Message, Situation
 from skillsv.tasks import make_verifier
+from skillsv_bench.chat_clients import Message, ModelChatClient, Situation
 
 TASK = Task(id="t", input="How did it go?", digest="digest")
 REQUEST = Request(coalition=frozenset(), operator=Operator.DELETE, task="t")
@@ -182,7 +181,7 @@ def test_other_words_for_a_whole_answer_are_known(provider, tmp_path, reason):
 
 
 def test_the_speaker_of_a_benchmark_tells_cut_replies_from_whole_ones_and_fails_on_empty_ones(provider, tmp_path):
-    speaker = ModelSpeaker("openai:tiny", AgentOptions(chat=ChatOptions(base_url=provider.url)))
+    speaker = ModelChatClient("openai:tiny", AgentOptions(chat=ChatOptions(base_url=provider.url)))
     situation = Situation(skill=None, task=TASK, replicate=0, workspace=tmp_path)
     provider.faults = ["", "length", "empty"]
 

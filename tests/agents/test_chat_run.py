@@ -14,11 +14,11 @@ from fake_provider import FAULTS, say
 
 from skillsv.cli import run as command
 from skillsv.model.rollout import FailureKind
-from skillsv.pipeline import Run, ValuationJob, appraise, prepare, publish, roll_out
+from skillsv.pipeline import Run, ValuationJob, build_valuation, prepare, publish, roll_out
 from skillsv.pipeline.run import load_run
-from skillsv.report.as_json import valuation_dict
+from skillsv.report.valuation_json import valuation_dict
 from skillsv.rollout import RunFolder, Stop, ledger_file, runner
-from skillsv.rollout.options import Timing
+from skillsv.rollout.run_control import Timing
 from skillsv.settings import load_settings
 
 pytest.importorskip("pydantic_ai", reason="the extra `models` is not installed")
@@ -65,7 +65,7 @@ def value(place, provider, name, **change):
     prepared, folder, result, events = rolled(place, provider, name, **change)
     assert result.trouble is None
     settings = prepared.job.settings
-    valuation = appraise(prepared.compiled, settings, prepared.job.agent, result)
+    valuation = build_valuation(prepared.compiled, settings, prepared.job.agent, result)
     run = Run(
         compiled=prepared.compiled,
         settings=settings,

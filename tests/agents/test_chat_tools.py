@@ -137,7 +137,7 @@ def test_a_full_disk_is_no_wrong_answer(provider, monkeypatch):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("skillsv.agents.chat.desk.os.fdopen", full)
+    monkeypatch.setattr("skillsv.agents.model.working_folder.os.fdopen", full)
     provider.reply = Script(("write_file", {"path": "a.txt", "text": "x"}))
     rollout = rolled_out(provider, tools="files")
     assert rollout.score is None
@@ -272,7 +272,7 @@ def test_without_the_sandbox_programs_still_see_no_key(provider, folder, key):
 
 
 def test_without_a_sandbox_it_refuses_unless_told_otherwise(provider, monkeypatch):
-    monkeypatch.setattr("skillsv.agents.chat.agent.sandbox_trouble", lambda: "there is none.")
+    monkeypatch.setattr("skillsv.agents.model.agent.sandbox_trouble", lambda: "there is none.")
     chat = {"base_url": provider.url, "tools": "all"}
     with pytest.raises(SettingsError, match=r"cannot be sandboxed: there is none\. .*--no-sandbox"):
         make_agent("model:openai:tiny", AgentOptions(chat=ChatOptions(**chat)))
@@ -354,6 +354,6 @@ def test_the_bare_agent_has_no_skill_to_open(provider, folder):
     ],
 )
 def test_the_line_that_announces_a_skill(rendering, text, line):
-    from skillsv.agents.chat.prompt import metadata_line
+    from skillsv.agents.model.prompt import metadata_line
 
     assert metadata_line(rendering(text)) == line

@@ -13,9 +13,9 @@ from inspect_ai.log import EvalSample
 from inspect_ai.model import ModelOutput
 from inspect_ai.solver import solver
 
-from skillsv.agents.inspect_task import batches as module
-from skillsv.agents.inspect_task.batches import Batches, Ticket
-from skillsv.agents.inspect_task.evaluate import Evaluated, Plan, seconds_of
+from skillsv.agents.inspect import batches as module
+from skillsv.agents.inspect.batches import Batches, Ticket
+from skillsv.agents.inspect.evaluate import Evaluated, Plan, seconds_of
 from skillsv.errors import AgentFailure, SettingsError
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:inspect_ai")

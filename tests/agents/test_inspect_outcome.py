@@ -11,8 +11,8 @@ from inspect_ai.log import EvalSample, EvalSampleLimit
 from inspect_ai.model import ModelOutput, ModelUsage
 from inspect_ai.scorer import Score
 
-from skillsv.agents.inspect_task.evaluate import Plan
-from skillsv.agents.inspect_task.outcome import outcome_of, trouble_of
+from skillsv.agents.inspect.evaluate import Plan
+from skillsv.agents.inspect.outcome import outcome_of, trouble_of
 from skillsv.errors import AgentFailure, Unavailable
 from skillsv.model.rollout import Ending, FailureKind, Usage
 

@@ -6,14 +6,14 @@ import socket
 
 import pytest
 
-from skillsv.agents import local
-from skillsv.agents.local import LocalServer
+from skillsv.agents import local_server
+from skillsv.agents.local_server import LocalServer
 from skillsv.errors import SettingsError, Unavailable
 
 
 @pytest.fixture
 def weights(tmp_path, monkeypatch):
-    monkeypatch.setattr(local, "require_server", lambda: None)
+    monkeypatch.setattr(local_server, "require_server", lambda: None)
     file = tmp_path / "model.gguf"
     file.write_bytes(b"no weights at all")
     return file
@@ -29,7 +29,7 @@ def test_a_port_that_someone_else_serves_on_is_refused(weights):
 
 
 def test_a_server_that_ends_at_once_says_why(weights, monkeypatch):
-    monkeypatch.setattr(local.sys, "executable", "/bin/false")
+    monkeypatch.setattr(local_server.sys, "executable", "/bin/false")
     with pytest.raises(Unavailable, match="ended while it started"):
         LocalServer(weights).__enter__()
 

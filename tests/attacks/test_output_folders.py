@@ -184,7 +184,7 @@ def test_an_output_that_the_user_has_made_their_own_is_kept(project, capsys, cha
 
 def test_an_output_changed_while_the_new_one_is_written_is_kept(project):
     from skillsv.errors import OutputError
-    from skillsv.render.target import new_folder
+    from skillsv.render.output import new_folder
 
     out = project / "out"
     with pytest.raises(OutputError), new_folder(out, skill=project / "tiny") as new:  # noqa: PT012 - the block is the race

@@ -7,7 +7,7 @@ import pytest
 
 from skillsv.cli import run
 from skillsv.compile import compile_skill
-from skillsv.report.compiled import compiled_json
+from skillsv.report.compiled_json import compiled_json
 
 SKILL = """\
 ---

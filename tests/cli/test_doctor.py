@@ -81,7 +81,7 @@ def test_a_local_model_is_served_until_ctrl_c():
 
 
 def _weights():
-    from skillsv.agents.local import find_gguf
+    from skillsv.agents.local_server import find_gguf
     from skillsv.errors import SettingsError
 
     try:
@@ -91,6 +91,6 @@ def _weights():
 
 
 def _free_port():
-    from skillsv.agents.local import free_port
+    from skillsv.agents.local_server import free_port
 
     return free_port()

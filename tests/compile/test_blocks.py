@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillsv.compile import blocks as module
-from skillsv.compile.blocks import parse_whole, top_blocks
+from skillsv.compile import markdown as module
+from skillsv.compile.markdown import parse_whole, top_blocks
 
 # Lines chosen to open, continue and close every kind of block, next to each other in every way.
 LINES = [

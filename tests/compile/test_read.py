@@ -144,7 +144,7 @@ def test_a_link_that_appears_while_reading_is_not_followed(folder, tmp_path, mon
 
 
 def module_found(path):
-    from skillsv.compile.walk import Found
+    from skillsv.compile.read import Found
 
     return Found(path, nested=False)
 

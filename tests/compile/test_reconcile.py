@@ -8,8 +8,8 @@ from graphlib import TopologicalSorter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skillsv.compile.cycles import reconcile
 from skillsv.compile.hierarchy import document_tree
-from skillsv.compile.reconcile import reconcile
 from skillsv.model.skill import Block, Edge, Leaf, Section
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skillsv.confirm import interval, intervals, pooled
-from skillsv.confirm.bootstrap import resampled, task_shares
+from skillsv.confirm.gate import resampled, task_shares
 
 
 def test_a_share_is_how_often_a_task_was_drawn():

@@ -1,6 +1,6 @@
 import pytest
 
-from skillsv.confirm.duplicates import spare_twins, twins
+from skillsv.decide.duplicates import find_redundant, spare_redundant
 
 SAME = "Read every part of the request before acting on any of it."
 
@@ -10,7 +10,7 @@ SAME = "Read every part of the request before acting on any of it."
     [SAME, SAME.upper(), f"Once more: {SAME.lower()}", "- Read every part of the request before acting on any of it"],
 )
 def test_the_same_words_are_twins(other):
-    assert len(twins({"a": SAME, "b": other})) == 1
+    assert len(find_redundant({"a": SAME, "b": other})) == 1
 
 
 @pytest.mark.parametrize(
@@ -24,18 +24,18 @@ def test_the_same_words_are_twins(other):
     ],
 )  # fmt: skip
 def test_other_numbers_negations_and_subjects_are_not(one, other):
-    assert twins({"a": one, "b": other}) == []
+    assert find_redundant({"a": one, "b": other}) == []
 
 
 def test_the_more_valuable_twin_stays_and_of_equals_the_shorter():
-    found = twins({"a": SAME, "b": SAME})
+    found = find_redundant({"a": SAME, "b": SAME})
     tokens = {"a": 12, "b": 12}
-    assert spare_twins(found, {"a": 0.1, "b": 0.3}, tokens, resolution=0.02) == ["a"]
-    assert spare_twins(found, {"a": 0.3, "b": 0.1}, tokens, resolution=0.02) == ["b"]
-    assert spare_twins(found, {"a": 0.1, "b": 0.11}, {"a": 15, "b": 12}, resolution=0.02) == ["a"]
+    assert spare_redundant(found, {"a": 0.1, "b": 0.3}, tokens, resolution=0.02) == ["a"]
+    assert spare_redundant(found, {"a": 0.3, "b": 0.1}, tokens, resolution=0.02) == ["b"]
+    assert spare_redundant(found, {"a": 0.1, "b": 0.11}, {"a": 15, "b": 12}, resolution=0.02) == ["a"]
 
 
 def test_of_three_alike_one_stays():
-    found = twins({"a": SAME, "b": SAME, "c": SAME})
-    going = spare_twins(found, {"a": 0.3, "b": 0.2, "c": 0.1}, dict.fromkeys("abc", 12), resolution=0.0)
+    found = find_redundant({"a": SAME, "b": SAME, "c": SAME})
+    going = spare_redundant(found, {"a": 0.3, "b": 0.2, "c": 0.1}, dict.fromkeys("abc", 12), resolution=0.0)
     assert sorted(going) == ["b", "c"]

@@ -4,8 +4,7 @@ import pytest
 from skillsv.compile import compile_files
 from skillsv.confirm.pairs import Relation, judge_pair, pairs_policy, partners_of, removals, suspected
 from skillsv.errors import RecordsError
-from skillsv.model.chain import Observation
-from skillsv.model.coalition import Operator
+from skillsv.model.coalition import Observation, Operator
 from skillsv.model.skill import FileRole, Skill, SkillFile
 
 TEXT = b"---\nname: p\ndescription: d\n---\n\n- one\n- two\n- three\n\nThese:\n\n1. four\n"

@@ -5,16 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from skillsv.baselines import closure_loo, closure_loo_requests, random_ranking
-from skillsv.benchmarks.planted import Noise, planted_skill
-from skillsv.benchmarks.planted.formulas import Role
-from skillsv.benchmarks.planted.simulate import Dice, answer_requests, make_plans, record_chains
 from skillsv.confirm import areas, pooled, score_on_panel, track
+from skillsv.confirm.baselines import closure_loo, closure_loo_requests, random_ranking
 from skillsv.confirm.pairs import partners_of, suspected
 from skillsv.decide import pruning_path, removable, verdicts
 from skillsv.estimate import estimate_chains
 from skillsv.model.task import PanelB
 from skillsv.model.value import Action
+from skillsv_bench.planted import Noise, planted_skill
+from skillsv_bench.planted.game import Role
+from skillsv_bench.planted.simulate import Dice, answer_requests, make_plans, record_chains
 
 RULES = Noise()
 CHECKPOINTS = 10

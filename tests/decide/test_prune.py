@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillsv.compile import CompileOptions, compile_files
-from skillsv.decide.prune import Goal, how_far, pruning_path, removable
+from skillsv.decide.pruning import Goal, how_far, pruning_path, removable
 from skillsv.errors import SettingsError
 from skillsv.model.skill import FileRole, Skill, SkillFile
 from skillsv.model.value import Action, Verdict

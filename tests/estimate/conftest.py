@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skillsv.model.chain import ChainPlan, ChainRecord, ChainStep, Scores
-from skillsv.model.coalition import Operator, Order
+from skillsv.model.coalition import ChainPlan, ChainRecord, ChainStep, Operator, Order, Scores
 from skillsv.model.skill import (
     Block,
     CompiledSkill,

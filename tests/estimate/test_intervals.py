@@ -3,9 +3,16 @@
 import numpy as np
 import pytest
 
-from skillsv.estimate.evidence import COARSEST, FINEST, evidence_of, reporting_resolution
-from skillsv.estimate.intervals import bootstrap_interval, honest_interval, truncation_variance
-from skillsv.estimate.luck import SharedLuck, noise_variance
+from skillsv.estimate.intervals import (
+    COARSEST,
+    FINEST,
+    bootstrap_interval,
+    evidence_of,
+    honest_interval,
+    reporting_resolution,
+    truncation_variance,
+)
+from skillsv.estimate.shared_noise import SharedNoise, noise_variance
 from skillsv.model.coalition import Operator
 from skillsv.model.value import Evidence, Interval
 
@@ -102,7 +109,7 @@ def test_shared_prompts_add_variance_only_for_a_noisy_agent(make_skill, make_cha
     orders = [("m", "a", "b", "c")] * 2
     same = [make_chain(k, order, ("t0", "t1"), game) for k, order in enumerate(orders)]
     other = [same[0], make_chain(1, orders[1], ("t2", "t3"), game)]
-    shared, apart = (SharedLuck(compiled, records, Operator.DELETE) for records in (same, other))
+    shared, apart = (SharedNoise(compiled, records, Operator.DELETE) for records in (same, other))
     shared.noise = apart.noise = 0.25
     # Two chains score the same two prompts on both sides: 2 tasks * 2 ordered pairs * 2 sides over (2 * 2)^2 answers.
     assert shared.per_unit() == pytest.approx([0.25 * 8 / 16] * 3)

@@ -9,11 +9,11 @@ import pytest
 
 from skillsv.agents import make_agent
 from skillsv.errors import SettingsError
-from skillsv.pipeline import engine as module
+from skillsv.pipeline import session as module
 from skillsv.pipeline.clients import make_client
-from skillsv.pipeline.engine import cluster_options, make_engine, make_on_node, portable
-from skillsv.pipeline.prepare import ValuationJob
-from skillsv.pipeline.reopen import Again, _limits
+from skillsv.pipeline.job import ValuationJob
+from skillsv.pipeline.reopen import RunOverrides, _limits
+from skillsv.pipeline.session import cluster_options, make_engine, make_on_node, portable
 from skillsv.rollout import LocalEngine
 from skillsv.settings import Settings, load_settings
 
@@ -54,7 +54,7 @@ def test_what_is_sent_to_a_node_can_be_pickled_and_makes_the_same_agent_there(jo
     assert agent.fingerprint == make_client(make_agent, job.agent, job.settings, job.folder).fingerprint
     assert hasattr(verifier, "score")
     assert Path(sent.settings.prices).is_absolute()
-    assert sent.kit.load_tasks(sent.tasks, None) == ()
+    assert sent.task_source.load_tasks(sent.tasks, None) == ()
 
 
 def test_what_a_node_lacks_is_told_with_the_reason(job, tmp_path, monkeypatch):
@@ -100,5 +100,5 @@ def test_a_file_beside_the_skill_cannot_send_rollouts_elsewhere(tmp_path):
 
 def test_a_later_command_runs_where_the_run_did_unless_told_otherwise():
     recorded = Settings(engine="ray:h:1", slots_per_node=3)
-    assert _limits(recorded, Again()).engine == "ray:h:1"
-    assert _limits(recorded, Again(engine="local")).engine == "local"
+    assert _limits(recorded, RunOverrides()).engine == "ray:h:1"
+    assert _limits(recorded, RunOverrides(engine="local")).engine == "local"

@@ -25,11 +25,11 @@ import psutil
 import pytest
 
 from skillsv.agents import AgentOptions, ChatOptions, make_agent
-from skillsv.agents.local import LocalServer, find_gguf
+from skillsv.agents.local_server import LocalServer, find_gguf
 from skillsv.errors import SettingsError
 from skillsv.model.coalition import Operator, RenderedFile, Rendering
 from skillsv.pipeline.rankings import leave_out, loo_tasks
-from skillsv.pipeline.reopen import Again, reopen
+from skillsv.pipeline.reopen import RunOverrides, reopen
 from skillsv.rollout import Stop
 from skillsv.tasks import load_tasks
 
@@ -234,7 +234,7 @@ def _agreeing(run, valuation, direct):
 
 async def _left_out(run):
     """Closure-LOO through the product: its renderings, its ledger, its runner."""
-    reopened = reopen(run, Again(jobs=2))
+    reopened = reopen(run, RunOverrides(jobs=2))
     found = await leave_out(reopened, lambda _: None, Stop())
     return found.ranking.values, [task.id for task in loo_tasks(reopened)]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from skillsv.agents.local import LocalServer, find_gguf
+from skillsv.agents.local_server import LocalServer, find_gguf
 from skillsv.errors import SettingsError
 
 pytestmark = pytest.mark.heavy

@@ -20,7 +20,7 @@ from skillsv.model.coalition import Operator
 from skillsv.model.skill import FileRole, PieceRole, Skill, SkillFile
 from skillsv.order import Sampler
 from skillsv.render import FILLERS, Renderer, token_counter
-from skillsv.render.parts import joined
+from skillsv.render.document import joined
 
 CORPUS = Path(__file__).resolve().parents[3] / "shared" / "corpus"
 DELETE, PAD = Operator.DELETE, Operator.PAD

@@ -10,7 +10,7 @@ import pytest
 from skillsv.errors import CoalitionError, InputError
 from skillsv.model.coalition import Operator
 from skillsv.render import Renderer, token_counter
-from skillsv.render.tree import file_digest
+from skillsv.render.document import file_digest
 
 DELETE, PAD = Operator.DELETE, Operator.PAD
 

@@ -6,7 +6,7 @@ import pytest
 
 from skillsv.model.coalition import Operator
 from skillsv.render import Renderer
-from skillsv.render.reparse import readings
+from skillsv.render.check import readings
 
 HEAD = ("m", 0, b"---\nname: x\n---\n")
 

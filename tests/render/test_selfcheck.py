@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 
 from skillsv.errors import SkillSVError
-from skillsv.render.coalitions import Coalitions
-from skillsv.render.delete import deleted
-from skillsv.render.document import main_document
-from skillsv.render.fillers import FILLERS
-from skillsv.render.parts import joined
-from skillsv.render.selfcheck import BLANK, filler_pattern, verify
+from skillsv.render.check import BLANK, filler_pattern, verify
+from skillsv.render.document import deleted, joined, main_document
+from skillsv.render.padding import FILLERS
+from skillsv.render.renderer import Coalitions
 
 
 @pytest.fixture

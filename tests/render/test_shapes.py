@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillsv.render import FILLERS, token_counter
-from skillsv.render.pad import Padder
-from skillsv.render.shapes import ELEMENT, HASH, MARKUP, PLAIN, SHAPES, SLASHES, STRINGS, markdown_shape, shape_of
+from skillsv.render.comments import ELEMENT, HASH, MARKUP, PLAIN, SHAPES, SLASHES, STRINGS, markdown_shape, shape_of
+from skillsv.render.padding import Padder
 
 COUNT = token_counter("o200k")
 

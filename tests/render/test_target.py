@@ -7,7 +7,7 @@ import os
 import pytest
 
 from skillsv.errors import OutputError
-from skillsv.render.target import MARK, new_folder
+from skillsv.render.output import MARK, new_folder
 
 
 @pytest.fixture

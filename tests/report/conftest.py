@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from skillsv.compile import compile_skill
-from skillsv.model.chain import ChainPlan, ChainRecord, ChainStep
-from skillsv.model.coalition import Operator
+from skillsv.model.coalition import ChainPlan, ChainRecord, ChainStep, Operator
 from skillsv.model.rollout import Rollout, RolloutKey, Usage
 from skillsv.model.skill import CompiledSkill, UnitKind
 from skillsv.model.task import TaskWindow

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from skillsv.model.value import Interval
-from skillsv.report.as_json import json_value, valuation_dict
+from skillsv.report.valuation_json import json_value, valuation_dict
 
 TOP = {
     "schema", "skill", "settings", "anchors", "trigger_value", "content_lift", "closure", "units", "sections",

@@ -1,7 +1,6 @@
 from dataclasses import replace
 
-from skillsv.model.chain import Observation
-from skillsv.model.coalition import Operator
+from skillsv.model.coalition import Observation, Operator
 from skillsv.report.badges import Mood, badges
 
 

@@ -14,7 +14,7 @@ from skillsv.model.edit import CurvePoint, PruningCurve
 from skillsv.model.rollout import Rollout, RolloutKey
 from skillsv.model.value import Action, Interval, Verdict
 from skillsv.report import page as report_page
-from skillsv.report.words import execution, points
+from skillsv.report.format import execution, points
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium")

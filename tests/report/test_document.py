@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from skillsv.model.chain import Observation
-from skillsv.model.coalition import Operator
+from skillsv.model.coalition import Observation, Operator
 from skillsv.model.edit import Confirmation, CurvePoint, EditPlan, PruneStep, PruningCurve
 from skillsv.model.value import Interval
 from skillsv.report import page
-from skillsv.report.units import tint
-from skillsv.report.words import execution
+from skillsv.report.format import execution
+from skillsv.report.unit_views import tint
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 from skillsv.model.value import Action
 from skillsv.report.edits import revision_hunks, verdict_hunks
-from skillsv.report.words import execution
+from skillsv.report.format import execution
 
 
 def test_each_unit_to_go_or_to_shorten_is_one_hunk(case):

@@ -4,8 +4,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from skillsv.model.chain import Observation
-from skillsv.model.coalition import Operator
+from skillsv.model.coalition import Observation, Operator
 from skillsv.model.edit import CurvePoint, PruneStep, PruningCurve
 from skillsv.model.value import Interval
 from skillsv.report.figures import (
@@ -21,8 +20,8 @@ from skillsv.report.figures import (
     value_tree,
 )
 from skillsv.report.figures.axis import Scale, padded
+from skillsv.report.format import execution
 from skillsv.report.marginals import marginals_by_unit
-from skillsv.report.words import execution
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillsv.model.chain import ChainPlan, ChainRecord, ChainStep
-from skillsv.model.coalition import Operator
+from skillsv.model.coalition import ChainPlan, ChainRecord, ChainStep, Operator
 from skillsv.model.task import TaskWindow
 from skillsv.report.marginals import marginals_by_unit, mean, moments, paired_difference
 

@@ -20,7 +20,7 @@ from skillsv.model.skill import (
     Unit,
     UnitKind,
 )
-from skillsv.report.compiled import compiled_json, resolution_lost
+from skillsv.report.compiled_json import compiled_json, resolution_lost
 from skillsv.report.outline import outline, outline_text
 
 TEXT = b"---\nname: tea\n---\n# Tea\n- Boil \x1b[31mwater\n- Pour\n- Drink it while it is hot\n"

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillsv.report.patch import patch_lines
+from skillsv.report.edits import patch_lines
 
 FILES = st.dictionaries(
     st.sampled_from(["SKILL.md", "references/a.md", "scripts/b.py"]),

@@ -1,7 +1,7 @@
 import json
 
 from skillsv.model.skill import Finding, Severity
-from skillsv.report.sarif import sarif
+from skillsv.report.compiled_json import sarif
 
 FOUND = (
     ("skills/tea/", Finding(code="name-form", severity=Severity.ERROR, message="Rename it.", file="SKILL.md", line=2)),

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from skillsv.model.value import Action, Interval, Verdict
+from skillsv.report.format import execution
 from skillsv.report.text import junit_xml, markdown_summary, terminal_table, text_bar
-from skillsv.report.words import execution
 
 
 def printed(valuation, width=100, *, colour=False):

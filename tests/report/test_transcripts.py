@@ -1,6 +1,6 @@
 from skillsv.model.rollout import FailureKind, Rollout, RolloutFailure, RolloutKey
+from skillsv.report.chain_views import shelf, telling_places
 from skillsv.report.marginals import marginals_by_unit
-from skillsv.report.transcripts import shelf, telling_places
 
 
 def rollout(tree, task, answer, **more):

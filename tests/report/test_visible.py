@@ -3,7 +3,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillsv.report.visible import clip, clip_lines, visible
+from skillsv.report.escape import clip, clip_lines, escape_text
 
 ANY_TEXT = st.text(st.characters(min_codepoint=0, max_codepoint=0x3000), max_size=60) | st.text(
     st.sampled_from("\x1b\x00\r\n\t\u202e\u2066\x9b\ud800\x7fab<>&")
@@ -12,18 +12,18 @@ ANY_TEXT = st.text(st.characters(min_codepoint=0, max_codepoint=0x3000), max_siz
 
 @given(ANY_TEXT)
 def test_nothing_that_acts_is_left(text):
-    for char in visible(text):
+    for char in escape_text(text):
         assert char in "\t\n" or unicodedata.category(char) not in {"Cc", "Cs"}
         assert unicodedata.bidirectional(char) not in {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 
 @given(ANY_TEXT)
 def test_showing_twice_changes_nothing(text):
-    assert visible(visible(text)) == visible(text)
+    assert escape_text(escape_text(text)) == escape_text(text)
 
 
 def test_controls_become_readable():
-    assert visible("\x1b[31mred\u202e!\r\nnext\x00") == "␛[31mred⟨U+202E⟩!\nnext␀"
+    assert escape_text("\x1b[31mred\u202e!\r\nnext\x00") == "␛[31mred⟨U+202E⟩!\nnext␀"
 
 
 def test_a_cut_says_what_is_missing():

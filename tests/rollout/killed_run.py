@@ -22,7 +22,7 @@ import anyio
 from worlds import ToyAgent, ToyVerifier, no_workspace, plan, render, tasks, units
 
 from skillsv.model.skill import FileRole, Skill, SkillFile
-from skillsv.rollout import Ledger, LocalEngine, RunFolder, Runner, RunnerOptions, chain_walk
+from skillsv.rollout import Ledger, LocalEngine, RunFolder, Runner, RunnerOptions, chain_policy
 
 N, B, CHAINS, JOBS = 10, 4, 8, 4
 SKILL = Skill(
@@ -60,7 +60,7 @@ async def session(path: Path) -> None:
             RunnerOptions(jobs=JOBS, run=folder.run_id),
             lambda event: None,
         )
-        walks = [chain_walk(plan(N, B, index=index, rotate=index, tolerance=0.05), "m") for index in range(CHAINS)]
+        walks = [chain_policy(plan(N, B, index=index, rotate=index, tolerance=0.05), "m") for index in range(CHAINS)]
         await runner.run_policies(walks, on_result=lambda index, record: folder.append(record))
 
 

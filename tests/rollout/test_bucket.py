@@ -5,11 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from worlds import FakeTime
 
-from skillsv.rollout.bucket import Bucket
+from skillsv.rollout.pacing import RateLimit
 
 
 def test_without_a_limit_nothing_waits():
-    bucket = Bucket(None, lambda: 0.0)
+    bucket = RateLimit(None, lambda: 0.0)
     assert all(bucket.take() == 0.0 for _ in range(1000))
 
 
@@ -17,7 +17,7 @@ def test_without_a_limit_nothing_waits():
 @given(st.floats(0.5, 600.0), st.lists(st.floats(0.0, 30.0), min_size=1, max_size=20))
 def test_in_any_stretch_of_time_no_more_start_than_the_burst_and_what_has_filled_up(per_minute, pauses):
     time = FakeTime()
-    bucket, started = Bucket(per_minute, time.clock), []
+    bucket, started = RateLimit(per_minute, time.clock), []
     for pause in pauses:
         time.now += pause
         while bucket.take() == 0.0:
@@ -32,7 +32,7 @@ def test_in_any_stretch_of_time_no_more_start_than_the_burst_and_what_has_filled
 @given(st.floats(0.5, 6000.0))
 def test_who_waits_as_long_as_told_gets_a_token(per_minute):
     time = FakeTime()
-    bucket = Bucket(per_minute, time.clock)
+    bucket = RateLimit(per_minute, time.clock)
     while (wait := bucket.take()) == 0.0:
         pass
     assert wait <= 60.0 / per_minute * (1 + 1e-9)
@@ -42,7 +42,7 @@ def test_who_waits_as_long_as_told_gets_a_token(per_minute):
 
 def test_a_clock_that_jumps_back_gives_nothing_away():
     time = FakeTime()
-    bucket = Bucket(60.0, time.clock)
+    bucket = RateLimit(60.0, time.clock)
     assert bucket.take() == 0.0
     time.now -= 100.0
     assert bucket.take() == pytest.approx(1.0)

@@ -4,9 +4,9 @@ from worlds import TRIGGER, ToyAgent, World, plan, tasks, units
 
 from skillsv.errors import AgentFailure
 from skillsv.model.rollout import Outcome
+from skillsv.rollout.chain_policy import chain_policy
 from skillsv.rollout.checks import Activation, Noise, check_activation, check_noise, with_replicates
-from skillsv.rollout.options import RunnerOptions
-from skillsv.rollout.walk import chain_walk
+from skillsv.rollout.run_control import RunnerOptions
 
 EVERYTHING = frozenset(units(6))
 WINDOW = tuple(tasks(4))
@@ -67,7 +67,7 @@ def test_repeats_that_agree_make_the_agent_deterministic_and_feed_the_chains(tmp
     assert (noise.compared, noise.differing, noise.deterministic) == (4, 0, True)
     assert "reused" in noise.sentence()
     paid = set(world.agent.calls)
-    world.run([chain_walk(plan(), TRIGGER)])
+    world.run([chain_policy(plan(), TRIGGER)])
     assert set(world.agent.calls.values()) == {1}
     assert len({key for key in paid if key[2] == 0}) == 4, "the chain found both anchors of two tasks in the ledger"
 

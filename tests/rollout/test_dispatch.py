@@ -10,11 +10,11 @@ from worlds import TRIGGER, ToyAgent, ToyVerifier, World, no_workspace, plan
 from skillsv.errors import AgentFailure, BudgetReached, Unavailable
 from skillsv.model.events import RolloutRetried
 from skillsv.model.rollout import FailureKind, Rollout, RolloutFailure
-from skillsv.rollout.budget import Rollouts
-from skillsv.rollout.dispatch import FORGIVEN_LOSSES, SUSPECT_LOSSES
+from skillsv.rollout.chain_policy import chain_policy
 from skillsv.rollout.engine import LocalEngine
-from skillsv.rollout.options import RunnerOptions
-from skillsv.rollout.walk import chain_walk
+from skillsv.rollout.run_control import RunnerOptions
+from skillsv.rollout.scheduler import FORGIVEN_LOSSES, SUSPECT_LOSSES
+from skillsv.rollout.stop_rules import Rollouts
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Losing(LocalEngine):
 
 
 def chains():
-    return [chain_walk(plan(index=index, rotate=index), TRIGGER) for index in range(3)]
+    return [chain_policy(plan(index=index, rotate=index), TRIGGER) for index in range(3)]
 
 
 def test_a_lost_rollout_runs_again_without_counting_as_an_attempt(tmp_path):

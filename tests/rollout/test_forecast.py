@@ -8,8 +8,8 @@ from worlds import BOTH, TRIGGER, plan
 from skillsv.errors import SettingsError
 from skillsv.model.coalition import Operator
 from skillsv.model.rollout import Usage
+from skillsv.rollout.chain_policy import chain_policy
 from skillsv.rollout.forecast import PerRollout, forecast
-from skillsv.rollout.walk import chain_walk
 
 DELETE = (Operator.DELETE,)
 
@@ -30,7 +30,7 @@ def test_deletion_alone_has_three_anchors():
 @settings(deadline=None)
 @given(st.integers(1, 12), st.integers(1, 4), st.sampled_from([BOTH, DELETE]))
 def test_without_truncation_the_walk_asks_for_exactly_what_was_foretold(n, b, operators):
-    walk, asked = chain_walk(plan(n=n, b=b, operators=operators), TRIGGER), set()
+    walk, asked = chain_policy(plan(n=n, b=b, operators=operators), TRIGGER), set()
     everything = frozenset(plan(n=n).order)
     try:
         requests = next(walk)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from skillsv.errors import LedgerError
 from skillsv.model.rollout import FailureKind, Rollout, RolloutFailure, RolloutKey, Usage
-from skillsv.rollout import ledger_file, schema
+from skillsv.rollout import ledger_file
 from skillsv.rollout.ledger import Ledger
 from skillsv.rollout.ledger_file import is_held
 
@@ -165,12 +165,12 @@ def test_a_newer_schema_is_refused_and_left_alone(path):
 def test_an_older_schema_is_migrated_with_its_rollouts(path, monkeypatch):
     with Ledger.open(path) as ledger:
         ledger.record(scored())
-    newer = (*schema.MIGRATIONS, ("ALTER TABLE rollout ADD COLUMN mood TEXT DEFAULT 'calm'",))
+    newer = (*ledger_file.MIGRATIONS, ("ALTER TABLE rollout ADD COLUMN mood TEXT DEFAULT 'calm'",))
     monkeypatch.setattr(ledger_file, "MIGRATIONS", newer)
-    monkeypatch.setattr(schema, "MIGRATIONS", newer)
+    monkeypatch.setattr(ledger_file, "MIGRATIONS", newer)
     with Ledger.open(path) as ledger:
         assert ledger.lookup([key()])[key()].score == 0.5
-        assert schema.version_of(ledger._reader) == 2
+        assert ledger_file.version_of(ledger._reader) == 2
         assert ledger._reader.execute("SELECT mood FROM rollout").fetchone() == ("calm",)
 
 
@@ -178,7 +178,7 @@ def test_a_migration_that_fails_leaves_the_older_file_intact(path, monkeypatch):
     with Ledger.open(path) as ledger:
         ledger.record(scored())
     with monkeypatch.context() as patched:
-        newer = (*schema.MIGRATIONS, ("ALTER TABLE rollout ADD COLUMN mood TEXT", "SELECT nonsense FROM nowhere"))
+        newer = (*ledger_file.MIGRATIONS, ("ALTER TABLE rollout ADD COLUMN mood TEXT", "SELECT nonsense FROM nowhere"))
         patched.setattr(ledger_file, "MIGRATIONS", newer)
         with pytest.raises(LedgerError):
             Ledger.open(path)
@@ -211,7 +211,7 @@ def test_a_damaged_ledger_is_refused_by_name_and_never_overwritten(path, damage)
             with sqlite3.connect(path) as raw:
                 raw.execute("CREATE TABLE diary (day TEXT)")
                 if damage == "no-table":
-                    raw.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+                    raw.execute(f"PRAGMA application_id = {ledger_file.APPLICATION_ID}")
                     raw.execute("PRAGMA user_version = 1")
             raw.close()
     before = path.read_bytes()

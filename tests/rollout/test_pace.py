@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillsv.model.rollout import FailureKind, RolloutFailure, RolloutKey
-from skillsv.rollout.pace import Pace, backoff
+from skillsv.rollout.pacing import Pace, backoff
 
 KEY = RolloutKey(tree="a", task="b", agent="c")
 

@@ -11,16 +11,15 @@ from hypothesis import strategies as st
 from worlds import TRIGGER, World, plan
 
 from skillsv.errors import LedgerError, OutputError, RecordsError
-from skillsv.model.chain import ChainRecord, ChainStep, Observation
-from skillsv.model.coalition import Operator
+from skillsv.model.coalition import ChainRecord, ChainStep, Observation, Operator
 from skillsv.model.rollout import Rollout, RolloutKey, Usage
 from skillsv.model.skill import FileRole, Skill, SkillFile
-from skillsv.rollout import durable
+from skillsv.rollout import durable_files
+from skillsv.rollout.chain_policy import chain_policy
 from skillsv.rollout.ledger import Ledger
-from skillsv.rollout.options import RunnerOptions
 from skillsv.rollout.records import encode_record, read_records
+from skillsv.rollout.run_control import RunnerOptions
 from skillsv.rollout.run_folder import RunFolder, answers_in, run_id
-from skillsv.rollout.walk import chain_walk
 
 GOLDEN = Path(__file__).with_name("records.golden.jsonl")
 ONE = {"schema": "skillsv.run/1", "version": "1.0", "settings": {"orders": 5, "seed": 1}, "skill": "aaa"}
@@ -203,7 +202,7 @@ def test_files_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
     def full(_handle):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(durable.os, "fsync", full)
+    monkeypatch.setattr(durable_files.os, "fsync", full)
     with pytest.raises(OutputError, match="No space left"):
         folder.write("valuation.json", b"new")
     assert folder.valuation.read_bytes() == b"old"
@@ -228,7 +227,7 @@ def test_status_says_where_a_run_stands_while_it_runs_and_after(tmp_path):
         with Ledger.open(folder.ledger) as ledger:
             folder.begin(ONE, skill())
             runner = world.runner(ledger)
-            walks = [chain_walk(plan(index=index, rotate=index), TRIGGER) for index in range(5)]
+            walks = [chain_policy(plan(index=index, rotate=index), TRIGGER) for index in range(5)]
 
             def keep(_, done):
                 folder.append(done)

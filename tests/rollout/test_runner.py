@@ -22,15 +22,14 @@ from skillsv.errors import (
 )
 from skillsv.model.events import ChainFinished, Note, RolloutFinished, RolloutRetried
 from skillsv.model.rollout import FailureKind, Request, Usage
-from skillsv.rollout.budget import Dollars, Rollouts, Seconds, Tokens, budget
+from skillsv.rollout.chain_policy import chain_policy
 from skillsv.rollout.ledger import Ledger
-from skillsv.rollout.options import RunnerOptions
-from skillsv.rollout.stop import Stop, stop_on_signals
-from skillsv.rollout.walk import chain_walk
+from skillsv.rollout.run_control import RunnerOptions, Stop, stop_on_signals
+from skillsv.rollout.stop_rules import Dollars, Rollouts, Seconds, Tokens, budget
 
 
 def chains(count=5, **how):
-    return [chain_walk(plan(index=index, rotate=index, **how), TRIGGER) for index in range(count)]
+    return [chain_policy(plan(index=index, rotate=index, **how), TRIGGER) for index in range(count)]
 
 
 def events(world, kind):
@@ -85,7 +84,7 @@ def test_another_agent_or_task_text_or_replicate_is_another_rollout(tmp_path):
     other_task.run(chains(1))
     assert {task for _, task, _ in other_task.agent.calls} == {"t1"}
     again = World(tmp_path)
-    again.run([chain_walk(replace(plan(), replicate=1), TRIGGER)])
+    again.run([chain_policy(replace(plan(), replicate=1), TRIGGER)])
     assert len(again.agent.calls) == paid
 
 
@@ -211,7 +210,7 @@ def test_rate_limits_halve_the_pace_and_success_brings_it_back(tmp_path):
     world = World(tmp_path, options=RunnerOptions(jobs=16, attempts=30))
     world.agent.trouble = trouble
     world.n, world.b = 8, 8
-    world.run([chain_walk(plan(n=8, b=8, index=index, rotate=index), TRIGGER) for index in range(7)])
+    world.run([chain_policy(plan(n=8, b=8, index=index, rotate=index), TRIGGER) for index in range(7)])
     assert max(peaks[:16]) == 16
     assert max(peaks[60:150]) <= 6
     assert max(peaks[150:]) >= 6

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillsv.rollout.tally import normalized_message
+from skillsv.rollout.spending import normalized_message
 
 
 @pytest.mark.parametrize(

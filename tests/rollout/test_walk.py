@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from worlds import BOTH, TRIGGER, plan
 
 from skillsv.errors import SettingsError
-from skillsv.model.chain import ChainPlan
-from skillsv.model.coalition import Operator
+from skillsv.model.coalition import ChainPlan, Operator
 from skillsv.model.task import TaskWindow
-from skillsv.rollout.walk import chain_walk, within
+from skillsv.rollout.chain_policy import chain_policy, within
 
 
 def answer(policy, game):
@@ -69,7 +68,7 @@ def ladder(record, operator):
 @given(games())
 def test_marginals_of_an_untruncated_chain_telescope_to_the_content_lift(case):
     chain, game = case
-    record, _ = answer(chain_walk(chain, TRIGGER), game)
+    record, _ = answer(chain_policy(chain, TRIGGER), game)
     assert record.truncated_at is None
     for operator in chain.operators:
         rows = ladder(record, operator)
@@ -83,7 +82,7 @@ def test_marginals_of_an_untruncated_chain_telescope_to_the_content_lift(case):
 @given(games(tolerance=st.sampled_from([0.0, 0.05, 0.1, 0.3])))
 def test_truncation_waits_for_all_operators_and_leaves_at_most_tau(case):
     chain, game = case
-    record, _ = answer(chain_walk(chain, TRIGGER), game)
+    record, _ = answer(chain_policy(chain, TRIGGER), game)
     rows = {operator: ladder(record, operator)[1:] for operator in chain.operators}
     lengths = {len(steps) for steps in rows.values()}
     assert len(lengths) == 1, "operators advance together"
@@ -105,8 +104,8 @@ def test_truncation_waits_for_all_operators_and_leaves_at_most_tau(case):
 @given(games(missing=True, tolerance=st.sampled_from([None, 0.1])), st.integers(0, 4))
 def test_speculation_changes_what_is_asked_but_never_the_record(case, speculate):
     chain, game = case
-    plain, asked = answer(chain_walk(chain, TRIGGER), game)
-    ahead, asked_ahead = answer(chain_walk(chain, TRIGGER, speculate=speculate), game)
+    plain, asked = answer(chain_policy(chain, TRIGGER), game)
+    ahead, asked_ahead = answer(chain_policy(chain, TRIGGER, speculate=speculate), game)
     assert ahead == plain
     assert set().union(*asked) <= set().union(*asked_ahead)
     if speculate == 0:
@@ -117,7 +116,7 @@ def test_speculation_changes_what_is_asked_but_never_the_record(case, speculate)
 @given(games(missing=True, tolerance=st.sampled_from([None, 0.1])))
 def test_every_coalition_is_asked_on_the_identical_window_and_missing_stays_missing(case):
     chain, game = case
-    record, batches = answer(chain_walk(chain, TRIGGER), game)
+    record, batches = answer(chain_policy(chain, TRIGGER), game)
     wanted = {}
     for request in (request for batch in batches for request in batch):
         assert request.replicate == chain.replicate
@@ -133,7 +132,7 @@ def test_every_coalition_is_asked_on_the_identical_window_and_missing_stays_miss
 @given(games(tolerance=st.sampled_from([None, 0.1])))
 def test_the_number_of_rollouts_is_the_papers(case):
     chain, game = case
-    record, batches = answer(chain_walk(chain, TRIGGER), game)
+    record, batches = answer(chain_policy(chain, TRIGGER), game)
     asked = sum(map(len, batches))
     n, b, many = len(chain.order), len(chain.window.tasks), len(chain.operators)
     evaluated = record.truncated_at if record.truncated_at is not None else max(0, n - 2)
@@ -141,7 +140,7 @@ def test_the_number_of_rollouts_is_the_papers(case):
 
 
 def test_anchors_come_first_and_the_last_prefix_is_the_anchor():
-    record, batches = answer(chain_walk(plan(n=4, b=2), TRIGGER), lambda request: float(len(request.coalition) > 2))
+    record, batches = answer(chain_policy(plan(n=4, b=2), TRIGGER), lambda request: float(len(request.coalition) > 2))
     assert {request.why for request in batches[0]} == {"anchor:empty", "anchor:trigger", "anchor:full"}
     assert [(request.operator, len(request.coalition)) for request in batches[0][::2]] == [
         ("delete", 0),
@@ -155,7 +154,7 @@ def test_anchors_come_first_and_the_last_prefix_is_the_anchor():
 
 
 def test_a_trigger_that_equals_the_full_skill_does_not_truncate_before_the_first_unit():
-    record, _ = answer(chain_walk(plan(n=5, tolerance=0.05), TRIGGER), lambda request: 1.0)
+    record, _ = answer(chain_policy(plan(n=5, tolerance=0.05), TRIGGER), lambda request: 1.0)
     assert record.truncated_at == 1
     assert {step.unit for step in record.steps} == {"u1"}
 
@@ -164,14 +163,14 @@ def test_one_operator_within_tolerance_is_not_enough():
     def game(request):
         return float(request.operator is Operator.DELETE or len(request.coalition) in (0, 5))
 
-    record, _ = answer(chain_walk(plan(n=5, tolerance=0.05), TRIGGER), game)
+    record, _ = answer(chain_policy(plan(n=5, tolerance=0.05), TRIGGER), game)
     assert record.truncated_at is None
-    alone, _ = answer(chain_walk(plan(n=5, tolerance=0.05, operators=(Operator.DELETE,)), TRIGGER), game)
+    alone, _ = answer(chain_policy(plan(n=5, tolerance=0.05, operators=(Operator.DELETE,)), TRIGGER), game)
     assert alone.truncated_at == 1
 
 
 def test_trees_are_named_in_the_steps_when_asked():
-    walk = chain_walk(plan(n=3, b=1), TRIGGER, tree_of=lambda kept, how: f"{how}:{'+'.join(sorted(kept))}")
+    walk = chain_policy(plan(n=3, b=1), TRIGGER, tree_of=lambda kept, how: f"{how}:{'+'.join(sorted(kept))}")
     record, _ = answer(walk, lambda request: 0.0)
     assert [step.tree for step in record.steps] == ["delete:m+u1", "pad:m+u1", "delete:m+u1+u2", "pad:m+u1+u2"]
 
@@ -203,4 +202,4 @@ def test_a_plan_that_makes_no_sense_is_refused_before_anything_is_asked(change, 
     from dataclasses import replace
 
     with pytest.raises(SettingsError, match=word):
-        next(chain_walk(replace(plan(), **change), TRIGGER))
+        next(chain_policy(replace(plan(), **change), TRIGGER))

@@ -11,16 +11,14 @@ from pathlib import Path
 
 import anyio
 
-from skillsv.model.chain import ChainPlan
-from skillsv.model.coalition import Coalition, Operator, RenderedFile, Rendering
+from skillsv.model.coalition import ChainPlan, Coalition, Operator, RenderedFile, Rendering
 from skillsv.model.events import Event
 from skillsv.model.rollout import Outcome, Usage
 from skillsv.model.task import Task, TaskWindow
 from skillsv.rollout.engine import Engine, LocalEngine
 from skillsv.rollout.ledger import Ledger
-from skillsv.rollout.options import RunnerOptions, Timing
+from skillsv.rollout.run_control import RunnerOptions, Stop, Timing
 from skillsv.rollout.runner import Runner
-from skillsv.rollout.stop import Stop
 
 TRIGGER = "m"
 BOTH = (Operator.DELETE, Operator.PAD)

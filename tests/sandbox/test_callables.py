@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from skillsv.errors import SettingsError
-from skillsv.sandbox.callables import OutOfTime, call_function, find_function, load_function
+from skillsv.sandbox.user_function import OutOfTime, call_function, find_function, load_function
 
 
 def write(folder, text: str, name: str = "agent.py"):
@@ -155,7 +155,7 @@ def test_a_function_over_its_time_is_left():
 def test_a_function_that_hangs_does_not_keep_the_process_from_ending():
     code = """
 import threading, anyio
-from skillsv.sandbox.callables import OutOfTime, call_function
+from skillsv.sandbox.user_function import OutOfTime, call_function
 async def main():
     try:
         await call_function(threading.Event().wait, (), 0.05)

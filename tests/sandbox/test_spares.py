@@ -11,8 +11,7 @@ import anyio
 import pytest
 
 from skillsv.model.task import Task
-from skillsv.sandbox.spares import keep_spare, remove_spares, take_spare
-from skillsv.sandbox.workspace import fresh_workspace
+from skillsv.sandbox.workspace import fresh_workspace, keep_spare, remove_spares, take_spare
 
 TASK = Task(id="t", input="?")
 

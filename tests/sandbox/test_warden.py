@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from skillsv.sandbox.ending import kill_marked
+from skillsv.sandbox.termination import kill_marked
 
 NAP = "86398.75"
 
@@ -17,7 +17,7 @@ PROGRAM = f"""
 import sys, anyio, os
 from pathlib import Path
 from skillsv.sandbox.process import Limits, run_program
-from skillsv.sandbox.warden import post_warden
+from skillsv.sandbox.orphan_reaper import post_warden
 
 async def main():
     warden = post_warden(Path(sys.argv[1]))

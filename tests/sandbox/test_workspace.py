@@ -13,9 +13,8 @@ import pytest
 from skillsv.errors import RolloutError
 from skillsv.model.coalition import Operator, RenderedFile, Rendering
 from skillsv.model.task import Task
-from skillsv.sandbox.environment import private_environment
-from skillsv.sandbox.placement import folder_name, place_skill
-from skillsv.sandbox.workspace import fresh_workspace, write_tree
+from skillsv.sandbox.process import private_environment
+from skillsv.sandbox.workspace import folder_name, fresh_workspace, place_skill, write_tree
 
 
 def rendering(*files: RenderedFile, name: str = "demo") -> Rendering:

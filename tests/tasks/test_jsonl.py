@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from skillsv.errors import TaskError
 from skillsv.tasks import load_tasks
-from skillsv.tasks.digest import Digester
+from skillsv.tasks.files import Digester
 from skillsv.tasks.jsonl import Source, read_record
 
 

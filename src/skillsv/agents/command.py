@@ -13,11 +13,10 @@ from skillsv.errors import AgentFailure
 from skillsv.model.coalition import Rendering
 from skillsv.model.rollout import FailureKind, Outcome
 from skillsv.model.task import Task
-from skillsv.sandbox.environment import private_environment
-from skillsv.sandbox.placement import place_skill
-from skillsv.sandbox.process import Completed, Limits, run_program
+from skillsv.sandbox.process import Completed, Limits, private_environment, run_program
 from skillsv.sandbox.sources import command_line, command_sources, digest_files
-from skillsv.sandbox.views import asked_fields, task_fields
+from skillsv.sandbox.user_views import asked_fields, task_fields
+from skillsv.sandbox.workspace import place_skill
 
 _LITTLE_ROOM = 1024 * 1024
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,10 @@ from skillsv.errors import AgentFailure, SettingsError
 from skillsv.model.protocols import Agent, Editor
 from skillsv.model.rollout import Ending, FailureKind
 from skillsv.model.task import Task
-from skillsv.sandbox.callables import OutOfTime, call_function, describe, line_of, load_function
-from skillsv.sandbox.environment import private_environment
-from skillsv.sandbox.process import Limits, run_program
+from skillsv.model.value import Interval, UnitReport, Valuation
+from skillsv.sandbox.process import Limits, private_environment, run_program
 from skillsv.sandbox.sources import command_line
+from skillsv.sandbox.user_function import OutOfTime, call_function, describe, line_of, load_function
 from skillsv.sandbox.workspace import fresh_workspace, inside
 
 _BLOCK = re.compile(r'<file path="([^"\n]+)">\n(.*?)</file>', re.DOTALL)
@@ -164,3 +165,36 @@ def _read(folder: Path) -> dict[str, bytes]:
             raise AgentFailure("the edited skill is larger than 16 MB.", kind=FailureKind.BAD_OUTPUT)
         found[place.relative_to(folder).as_posix()] = place.read_bytes()
     return found
+
+
+# What an editor is told: the paper's instruction, the report unit by unit, and what was wrong with an earlier try.
+
+PROMPT = "editor_prompt.md"
+
+
+def editor_instruction(valuation: Valuation, complaints: Sequence[str] = ()) -> str:
+    """The instruction with the report, in points; `complaints` name what an earlier try got wrong."""
+    parts = [files("skillsv.agents").joinpath(PROMPT).read_text(encoding="utf-8").rstrip()]
+    lift = valuation.estimate.content_lift
+    parts.append(f"# The report\n\nThe whole skill lifts the score by {_points(lift)} points.")
+    parts.append("\n\n".join(_unit(unit) for unit in valuation.units))
+    if complaints:
+        wrong = "\n".join(f"- {complaint}" for complaint in complaints)
+        parts.append(f"# Your last version was refused\n\n{wrong}\n\nBegin again from the original skill.")
+    return "\n\n".join(parts) + "\n"
+
+
+def _unit(unit: UnitReport) -> str:
+    values = [f"net effect {_points(unit.value.net)}"]
+    if unit.value.content is not None and unit.value.cost is not None:
+        values += [f"content {_points(unit.value.content)}", f"cost {_points(unit.value.cost)}"]
+    place = f"{unit.file}, lines {unit.lines.first} to {unit.lines.last}"
+    quoted = "\n".join(f"> {line}" for line in unit.text.strip().splitlines()[:12])
+    return (
+        f"## {unit.id}: {unit.verdict.action}\n\n{place}; {unit.tokens} tokens; {', '.join(values)}.\n"
+        f"{unit.verdict.reason}\n\n{quoted}"
+    )
+
+
+def _points(interval: Interval) -> str:
+    return f"{100 * interval.value:+.1f} [{100 * interval.low:+.1f}, {100 * interval.high:+.1f}]"

@@ -32,7 +32,7 @@ def price_known(spec: str, options: AgentOptions) -> bool:
     scheme, colon, rest = spec.partition(":")
     if scheme != "model":
         return scheme == "planted" or not colon
-    from skillsv.agents.chat import has_price
+    from skillsv.agents.model import has_price
 
     return has_price(rest, options)
 
@@ -54,14 +54,14 @@ def _model(rest: str, options: AgentOptions) -> Agent:
         raise SettingsError(
             "Talking to models needs the package pydantic-ai.", hint="Install it: pip install 'skillsv[models]'."
         )
-    from skillsv.agents.chat import ChatAgent
+    from skillsv.agents.model import ChatAgent
 
     return ChatAgent(rest, options)
 
 
 def _inspect(rest: str, options: AgentOptions) -> Agent:
     require_inspect()
-    from skillsv.agents.inspect_task import InspectAgent
+    from skillsv.agents.inspect import InspectAgent
 
     return InspectAgent(rest, options)
 

@@ -11,8 +11,8 @@ from skillsv.errors import AgentFailure, RolloutError, SettingsError
 from skillsv.model.coalition import Rendering
 from skillsv.model.rollout import FailureKind, Outcome
 from skillsv.model.task import Task
-from skillsv.sandbox.callables import OutOfTime, UserFunction, call_function, describe, find_function, line_of
-from skillsv.sandbox.views import AskedTask, SkillView, TaskView
+from skillsv.sandbox.user_function import OutOfTime, UserFunction, call_function, describe, find_function, line_of
+from skillsv.sandbox.user_views import AskedTask, SkillView, TaskView
 
 
 class PythonAgent:

@@ -98,9 +98,9 @@ def _usage_error(trouble: BaseException) -> int:
 
 
 def _failure(trouble: BaseException) -> int:
-    from skillsv.report.visible import visible
+    from skillsv.report.escape import escape_text
 
-    _say(visible(f"skillsv: {trouble}"))
+    _say(escape_text(f"skillsv: {trouble}"))
     for example in trouble.examples if isinstance(trouble, NoDifference) else ():
         _show_example(example)
     return getattr(trouble, "exit_code", SkillSVError.exit_code)
@@ -108,12 +108,11 @@ def _failure(trouble: BaseException) -> int:
 
 def _show_example(texts: Mapping[str, str]) -> None:
     """What was asked and answered on one task: a few lines of each text, safe for a terminal."""
-    from skillsv.report.excerpt import printable
-    from skillsv.report.visible import clip_lines, visible
+    from skillsv.report.escape import clip_lines, escape_line, escape_text
 
     for label, text in texts.items():
-        _say(f"  {printable(label)}:")
-        shown = clip_lines(visible(text.strip()) or "(nothing)", width=EXAMPLE_WIDTH, lines=EXAMPLE_LINES)
+        _say(f"  {escape_line(label)}:")
+        shown = clip_lines(escape_text(text.strip()) or "(nothing)", width=EXAMPLE_WIDTH, lines=EXAMPLE_LINES)
         _say("\n".join(f"    {line}" for line in shown.split("\n")))
 
 

@@ -1,24 +1,20 @@
-"""`skillsv bench`: benchmarks with known or published answers, one function each."""
+"""`skillsv bench`: the experiments are a package of their own, found by an entry point."""
 
 from __future__ import annotations
 
-import cyclopts
+from importlib.metadata import entry_points
 
-from skillsv.cli.bench_published import published
+from skillsv.errors import SettingsError
 
-bench_app = cyclopts.App(
-    name="bench",
-    help="skillsv bench livemath --data DIR --skill my-skill --agent model:openai:NAME\n\n"
-    "Run the paper's protocol on a published benchmark, or a study on games with known answers.",
-    help_format="plaintext",
-    result_action="return_value",
-)
+COMMANDS = "skillsv.commands"
+"""Entry points of packages that add commands."""
 
-bench_app.default(published)
 
-for _name, _place, _summary in (
-    ("planted", "bench_planted:planted", "Value skills whose true values are known."),
-    ("estimators", "bench_estimators:estimators", "Compare estimators at equal rollouts on games with known values."),
-    ("compare", "bench_compare:compare", "Pool the results of several benchmarks, as the paper does."),
-):
-    bench_app.command(f"skillsv.cli.{_place}", name=_name, help=_summary)
+def find_command(name: str) -> object:
+    """The command that an installed package adds under this name."""
+    for point in entry_points(group=COMMANDS, name=name):
+        return point.load()
+    raise SettingsError(f"`skillsv {name}` is not installed here.", hint="Install the whole distribution `skillsv`.")
+
+
+bench_app = find_command("bench")

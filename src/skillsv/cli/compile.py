@@ -62,7 +62,7 @@ def _document(compiled: CompiledSkill, *, json: bool, graph: str | None) -> str:
 
 def _json_pieces(compiled: CompiledSkill) -> Iterator[str]:
     """The JSON part by part, one unit or edge a line: 300,000 of them leave no room for a second copy of the skill."""
-    from skillsv.report.compiled import compiled_parts
+    from skillsv.report.compiled_json import compiled_parts
 
     lead = "{"
     for name, part in compiled_parts(compiled):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from skillsv.cli.again import SpendFlags
 from skillsv.cli.flags import Json, given_share
+from skillsv.cli.spend_flags import SpendFlags
 from skillsv.errors import GateNotMet, SettingsError
 from skillsv.model.value import Interval
 

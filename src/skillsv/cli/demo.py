@@ -31,7 +31,7 @@ def demo(
     See what each line of the example skill is worth. Takes the same settings as `value`; needs no key, no network and
     no model: its agent obeys exactly the rules that it finds in the skill it is shown.
     """
-    from skillsv.cli.running import default_folder, run_valuation
+    from skillsv.cli.run_valuation import default_folder, run_valuation
     from skillsv.pipeline import ValuationJob
 
     skill = example_folder()
@@ -52,13 +52,12 @@ def demo(
 
 def show_shorter(run: Path, *, quiet: bool) -> None:
     """What the values are for: a shorter skill, what changes in it, and the proof on tasks not used so far."""
-    from skillsv.cli.again import SpendFlags
     from skillsv.cli.confirm import certainty_line, confirmation_line, keep
-    from skillsv.cli.printing import deliver, print_lines
-    from skillsv.cli.styles import styled_patch
+    from skillsv.cli.printing import deliver, print_lines, styled_patch
+    from skillsv.cli.spend_flags import SpendFlags
     from skillsv.pipeline import ConfirmJob, confirm_versions, prepare_confirmation
     from skillsv.pipeline import prune as shorten
-    from skillsv.render.target import new_folder
+    from skillsv.render.output import new_folder
     from skillsv.sandbox.workspace import write_tree
 
     prepared = prepare_confirmation(ConfirmJob(run=run))
@@ -75,7 +74,7 @@ def show_shorter(run: Path, *, quiet: bool) -> None:
 
 def _free_place(run: Path) -> Path:
     """A folder for the shorter skill: the one of the demo before, or the next where that holds something else."""
-    from skillsv.render.target import why_kept
+    from skillsv.render.output import why_kept
 
     names = ("shorter" if number == 1 else f"shorter-{number}" for number in count(1))
     return next(place for place in map(run.joinpath, names) if why_kept(place) is None)

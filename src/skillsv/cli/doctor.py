@@ -144,7 +144,7 @@ def _tool_use(spec: str, settings: Settings) -> Finding:
 
 def serve_here(gguf: Path | None, port: int | None, *, json: bool) -> int:
     """Serve a model until the user ends it."""
-    from skillsv.agents.local import DEFAULT_PORT, LocalServer, find_gguf, require_server
+    from skillsv.agents.local_server import DEFAULT_PORT, LocalServer, find_gguf, require_server
 
     require_server()
     with LocalServer(gguf or find_gguf(), port=port or DEFAULT_PORT) as server:

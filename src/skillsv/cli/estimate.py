@@ -23,7 +23,7 @@ def estimate(
 
     Estimate again from the records of a run, finished or not. Costs nothing.
     """
-    from skillsv.cli.running import show
+    from skillsv.cli.run_valuation import show
     from skillsv.pipeline import load_run, publish
     from skillsv.rollout import RunFolder
 

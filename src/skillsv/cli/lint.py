@@ -93,7 +93,7 @@ def _document(linted: Sequence[LintedSkill], form: str) -> str:
         return json_text(_as_json(linted))
     if form == "sarif":
         from skillsv.compile.lint import finding_titles
-        from skillsv.report.sarif import sarif
+        from skillsv.report.compiled_json import sarif
 
         found = ((skill.folder, finding) for skill in linted for finding in skill.findings)
         return json_text(sarif(found, finding_titles(), version=__version__))
@@ -101,7 +101,7 @@ def _document(linted: Sequence[LintedSkill], form: str) -> str:
 
 
 def _as_json(linted: Sequence[LintedSkill]) -> dict[str, Any]:
-    from skillsv.report.compiled import finding_json
+    from skillsv.report.compiled_json import finding_json
 
     return {
         "schema": SCHEMA,
@@ -114,8 +114,8 @@ def _as_json(linted: Sequence[LintedSkill]) -> dict[str, Any]:
 
 
 def _lines(linted: Sequence[LintedSkill]) -> Iterator[Line]:
+    from skillsv.report.format import plural
     from skillsv.report.outline import finding_lines
-    from skillsv.report.words import plural
 
     for skill in linted:
         yield from finding_lines(skill.findings, skill.folder)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from skillsv.cli.again import SpendFlags
 from skillsv.cli.flags import Json
+from skillsv.cli.spend_flags import SpendFlags
 from skillsv.errors import SettingsError
 
 if TYPE_CHECKING:

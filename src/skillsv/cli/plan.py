@@ -41,7 +41,7 @@ def plan(
     valuation that follows does not pay for again.
     """
     from skillsv.cli.printing import deliver, json_text
-    from skillsv.cli.running import forecast_lines
+    from skillsv.cli.run_valuation import forecast_lines
     from skillsv.compile import compile_skill
     from skillsv.pipeline import forecast_of
     from skillsv.settings import compile_options
@@ -73,7 +73,7 @@ def _measured(
 ) -> PerRollout:
     import anyio
 
-    from skillsv.cli.running import default_folder
+    from skillsv.cli.run_valuation import default_folder
     from skillsv.pipeline import ValuationJob, prepare
     from skillsv.pipeline import probe as measure
     from skillsv.rollout import RunFolder

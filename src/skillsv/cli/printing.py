@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from skillsv.errors import OutputError
+from skillsv.report.edits import patch_lines
+from skillsv.report.escape import escape_text
 
 Line = tuple[tuple[str, str], ...]
 """Fragments of one line, each with the style a terminal may give it."""
@@ -57,3 +59,19 @@ def deliver(text: str, path: Path | None) -> None:
     except OSError as trouble:
         reason = trouble.strerror or "it cannot be written"
         raise OutputError(f"{reason}.", where=str(path), hint="Choose another file with -o.") from trouble
+
+
+# How a patch looks on a terminal.
+
+
+def styled_patch(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> Iterator[Line]:
+    """The lines of the patch, coloured by what they do, with nothing in them that a terminal would obey."""
+    for line in patch_lines(old, new):
+        text = line.removesuffix("\n")
+        yield ((escape_text(text), _style(text)),)
+
+
+def _style(line: str) -> str:
+    if line.startswith(("---", "+++")):
+        return "bold"
+    return {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")

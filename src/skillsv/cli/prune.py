@@ -69,7 +69,7 @@ def prune(
 
 def _agree_to_half(run: Run, pruned: Pruned, *, yes: bool) -> None:
     """Ask before more than half of the tokens go. Raises SettingsError where nobody says yes."""
-    from skillsv.cli.running import Refusal, agree
+    from skillsv.cli.run_valuation import Refusal, agree
 
     if 2 * pruned.tokens_after >= pruned.tokens_before:
         return
@@ -83,8 +83,8 @@ def _agree_to_half(run: Run, pruned: Pruned, *, yes: bool) -> None:
 
 def _write(run: Run, pruned: Pruned, output: Path | None, *, in_place: bool, force: bool) -> None:
     from skillsv.pipeline import original_of
-    from skillsv.render.target import check_patch, new_folder, write_patch
-    from skillsv.report.patch import patch_lines
+    from skillsv.render.output import check_patch, new_folder, write_patch
+    from skillsv.report.edits import patch_lines
     from skillsv.sandbox.workspace import write_tree
 
     patch = "".join(patch_lines(pruned.before.contents, pruned.after.contents))
@@ -117,8 +117,7 @@ def _change_in_place(skill: Path, pruned: Pruned) -> None:
 
 
 def _show_difference(pruned: Pruned) -> None:
-    from skillsv.cli.printing import print_lines
-    from skillsv.cli.styles import styled_patch
+    from skillsv.cli.printing import print_lines, styled_patch
 
     print_lines(styled_patch(pruned.before.contents, pruned.after.contents))
 

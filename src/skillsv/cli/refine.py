@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from skillsv.cli.again import SpendFlags
 from skillsv.cli.flags import Json, given_share
+from skillsv.cli.spend_flags import SpendFlags
 from skillsv.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ def refine(
     is not longer), tried at most three times, and then compared with the old skill on panel B, once.
     A model that edits is asked on the server of the run (--base-url of 'skillsv value').
     """
-    from skillsv.cli.printing import deliver, json_text, print_lines
-    from skillsv.cli.styles import styled_patch
+    from skillsv.cli.printing import deliver, json_text, print_lines, styled_patch
 
     flags = spending or SpendFlags()
     if bool(editor) == mechanical:
@@ -97,8 +96,8 @@ def _revision(loaded: Run, run: Path, editor: str | None) -> Revision:
 def _written(loaded: Run, run: Path, editor: str | None, output: Path, *, force: bool) -> Revision:
     """The new skill in its folder, with a patch beside it. A folder that cannot be written to stops it at once."""
     from skillsv.pipeline import original_of
-    from skillsv.render.target import check_patch, new_folder, write_patch
-    from skillsv.report.patch import patch_lines
+    from skillsv.render.output import check_patch, new_folder, write_patch
+    from skillsv.report.edits import patch_lines
     from skillsv.sandbox.workspace import write_tree
 
     original = original_of(loaded, check=False)

@@ -9,13 +9,12 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from skillsv.cli.flags import CompileFlags, Json
-from skillsv.cli.printing import deliver, json_text, print_lines
-from skillsv.cli.styles import styled_patch
+from skillsv.cli.printing import deliver, json_text, print_lines, styled_patch
 from skillsv.errors import OutputError, RolloutError, SettingsError
 from skillsv.model.coalition import Coalition, Operator, Rendering
 from skillsv.model.skill import CompiledSkill
 from skillsv.render import Renderer, token_counter
-from skillsv.render.coalitions import require_known
+from skillsv.render.renderer import require_known
 
 
 def render(
@@ -69,7 +68,7 @@ def _coalition(compiled: CompiledSkill, keep: str | None, drop: str | None) -> C
 
 
 def _write(rendering: Rendering, output: Path, skill: Path, *, force: bool) -> None:
-    from skillsv.render.target import new_folder
+    from skillsv.render.output import new_folder
     from skillsv.sandbox.workspace import write_tree
 
     with new_folder(output, skill=skill, force=force) as folder:
@@ -102,9 +101,9 @@ def _print_text(rendering: Rendering) -> None:
     """The main file: byte for byte into a pipe or file, made harmless on a terminal."""
     data = rendering.contents.get(rendering.main, b"")
     if sys.stdout.isatty():
-        from skillsv.report.visible import visible
+        from skillsv.report.escape import escape_text
 
-        deliver(visible(rendering.text), None)
+        deliver(escape_text(rendering.text), None)
     else:
         sys.stdout.flush()
         sys.stdout.buffer.write(data)

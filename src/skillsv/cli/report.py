@@ -53,8 +53,8 @@ def report(
 
 
 def _text(run: Run, kind: Format) -> str:
-    from skillsv.report.as_json import valuation_dict
     from skillsv.report.text import junit_xml, markdown_summary
+    from skillsv.report.valuation_json import valuation_dict
 
     if kind == "json":
         return json_text(valuation_dict(run.valuation))

@@ -43,7 +43,7 @@ def value(
     Value every unit of a skill: forecast, consent, rollouts with progress, values, verdicts, report.
     The same command again resumes: nothing that was paid for is paid twice.
     """
-    from skillsv.cli.running import run_valuation
+    from skillsv.cli.run_valuation import run_valuation
     from skillsv.pipeline import ValuationJob
 
     settings = read_settings(skill, given(estimator, budget, how, compiler))

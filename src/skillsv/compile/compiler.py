@@ -6,15 +6,42 @@ import hashlib
 import json
 from pathlib import Path
 
-from skillsv.compile.draft import TRIGGER
-from skillsv.compile.extract import extract
+from skillsv.compile.cycles import normalize, reconcile
+from skillsv.compile.draft import TRIGGER, Draft
 from skillsv.compile.hierarchy import document_tree
-from skillsv.compile.normalize import normalize
 from skillsv.compile.options import CompileOptions
 from skillsv.compile.read import read_skill
-from skillsv.compile.reconcile import reconcile
+from skillsv.compile.rules import RULES, TRIGGER_RULE
 from skillsv.compile.units import unitize
-from skillsv.model.skill import CompiledSkill, Finding, Skill
+from skillsv.errors import SettingsError
+from skillsv.model.skill import CompiledSkill, Edge, Finding, Skill
+
+# Pass 2, extraction: the rules look at the cut skill and say which unit needs which.
+
+
+def extract(draft: Draft, options: CompileOptions) -> tuple[tuple[Edge, ...], tuple[Finding, ...]]:
+    """All edges of the enabled rules, one per rule and pair of units, and what the rules found odd."""
+    known = {rule.id for rule in RULES}
+    unknown = sorted(options.without - known)
+    if unknown:
+        raise SettingsError(f"There is no rule {unknown[0]}.", hint=f"The rules are {', '.join(sorted(known))}.")
+    if TRIGGER_RULE in options.without:
+        raise SettingsError(
+            f"{TRIGGER_RULE} cannot be switched off: without it, orders would put units before the trigger m.",
+            hint=f"Leave {TRIGGER_RULE} out of the list.",
+        )
+    edges: dict[tuple[str, str, str], Edge] = {}
+    findings: list[Finding] = []
+    for rule in RULES:
+        if rule.id in options.without:
+            continue
+        for found in rule.apply(draft):
+            if isinstance(found, Finding):
+                findings.append(found)
+            else:
+                edges.setdefault((found.rule, found.source, found.target), found)
+    return tuple(edges.values()), tuple(dict.fromkeys(findings))
+
 
 DEFAULT = CompileOptions()
 

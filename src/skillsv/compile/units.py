@@ -2,20 +2,169 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
-from skillsv.compile.blocks import top_blocks
-from skillsv.compile.draft import TRIGGER, Draft, DraftUnit
-from skillsv.compile.elements import Element, merge, row_of_elements
-from skillsv.compile.frontmatter import Manifest, frontmatter_end, read_manifest
-from skillsv.compile.lines import LineTable, cut_lines
+from skillsv.compile.draft import TRIGGER, Draft, DraftUnit, Region, find_regions
+from skillsv.compile.frontmatter import Manifest, frontmatter_end, manifest_findings, read_manifest, text_findings
+from skillsv.compile.hierarchy import SectionTable
+from skillsv.compile.markdown import LineTable, TopBlock, cut_lines, top_blocks
 from skillsv.compile.names import Names
-from skillsv.compile.oddities import manifest_findings, text_findings
-from skillsv.compile.options import CompileOptions
-from skillsv.compile.regions import find_regions
-from skillsv.compile.resources import resource_units
-from skillsv.compile.tree import SectionTable
-from skillsv.model.skill import Finding, Layout, Lines, Piece, PieceRole, Skill, Span, UnitKind
+from skillsv.compile.options import CompileOptions, Granularity
+from skillsv.model.skill import FileRole, Finding, Layout, Lines, Piece, PieceRole, Skill, SkillFile, Span, UnitKind
+
+# The main file as a flat row of elements: units of the asked size, and the scaffold between them.
+
+_ITEMS = {"bullet", "ordered"}
+
+
+class Element(NamedTuple):
+    """Lines `first` up to `stop` are a unit, a heading, a rule or a marker (`level` 1 opens a region, 0 closes it)."""
+
+    role: PieceRole
+    form: str
+    first: int
+    stop: int
+    kind: UnitKind = UnitKind.BLOCK
+    title: str = ""
+    level: int = 0
+
+
+def row_of_elements(blocks: Sequence[TopBlock], regions: Sequence[Region], *, atomic: bool) -> Iterator[Element]:
+    """Blocks become elements; an atomic region becomes one unit between its markers (none if it is empty)."""
+    opens = {region.opening: region for region in regions}
+    closes = {region.closing for region in regions}
+    index = 0
+    while index < len(blocks):
+        block = blocks[index]
+        region = opens.get(index)
+        if region is not None:
+            yield Element(PieceRole.MARKER, "marker", block.first, block.stop, title=region.name, level=1)
+            if atomic and region.closing > index + 1:
+                last = blocks[region.closing - 1]
+                yield Element(PieceRole.UNIT, "region", blocks[index + 1].first, last.stop, UnitKind.REGION)
+            index = region.closing if atomic else index + 1
+            continue
+        if index in closes:
+            yield Element(PieceRole.MARKER, "marker", block.first, block.stop)
+        else:
+            yield _element(block)
+        index += 1
+
+
+def _element(block: TopBlock) -> Element:
+    if block.form == "heading":
+        return Element(PieceRole.HEADING, "heading", block.first, block.stop, title=block.text, level=block.level)
+    if block.form == "rule":
+        return Element(PieceRole.RULE, "rule", block.first, block.stop)
+    kind = UnitKind.ITEM if block.form in _ITEMS else UnitKind.BLOCK
+    return Element(PieceRole.UNIT, block.form, block.first, block.stop, kind)
+
+
+def merge(elements: Iterator[Element], granularity: Granularity) -> Iterator[Element]:
+    """Join neighbouring units to the asked size; scaffold always keeps them apart.
+
+    `item`: an item keeps all that follows it up to the next item, other content joins into one run.
+    `section`: everything of a section before its first subheading is one unit, inner rules included.
+    """
+    if granularity == "block":
+        yield from elements
+        return
+    kept: Element | None = None
+    rules: list[Element] = []
+    for element in elements:
+        if granularity == "section" and element.role is PieceRole.RULE and kept is not None:
+            rules.append(element)
+            continue
+        if kept is not None and _joins(element, granularity):
+            kept = _join(kept, element, granularity)
+            rules.clear()
+            continue
+        if kept is not None:
+            yield kept
+            yield from rules
+        rules.clear()
+        kept = element if element.role is PieceRole.UNIT else None
+        if kept is None:
+            yield element
+        elif granularity == "section" and element.kind is not UnitKind.REGION:
+            kept = element._replace(form="section", kind=UnitKind.SECTION)
+    if kept is not None:
+        yield kept
+        yield from rules
+
+
+def _joins(element: Element, granularity: Granularity) -> bool:
+    if element.role is not PieceRole.UNIT:
+        return False
+    return granularity == "section" or element.kind is not UnitKind.ITEM
+
+
+def _join(kept: Element, element: Element, granularity: Granularity) -> Element:
+    same = granularity == "section" or kept.kind is UnitKind.ITEM or kept.form == element.form
+    return kept._replace(stop=element.stop, form=kept.form if same else "mixed")
+
+
+# Auxiliary files as units: each text file one piece, binary and huge files leaves that no rule reads.
+
+_LOOK = 8192
+
+
+def resource_units(
+    skill: Skill, sections: SectionTable, names: Names, place: int
+) -> tuple[list[DraftUnit], list[Layout]]:
+    """One unit and one layout per resource, ordered by path; places go on from `place`."""
+    files = sorted(
+        (file for file in skill.files if file.role is FileRole.RESOURCE), key=lambda file: file.path.split("/")
+    )
+    units: list[DraftUnit] = []
+    layouts: list[Layout] = []
+    for offset, file in enumerate(files):
+        unit = _unit(file, sections, names, place + offset)
+        piece = Piece(role=PieceRole.UNIT, span=unit.span, section=unit.section, unit=unit.id)
+        units.append(unit)
+        layouts.append(Layout(file=file.path, pieces=(piece,)))
+    return units, layouts
+
+
+def _unit(file: SkillFile, sections: SectionTable, names: Names, place: int) -> DraftUnit:
+    binary = is_binary(file.data)
+    text = "" if binary or file.data is None else _text(file.data)
+    lines = Lines(1, max(text.count("\n") + (not text.endswith("\n")), 1))
+    section = sections.add_file(file.path, lines.last)
+    sections.mark_unit(section)
+    flags = (("binary",) if binary else ()) + (("large",) if file.data is None else ())
+    return DraftUnit(
+        place=place,
+        id=names.resource(file.path),
+        kind=UnitKind.RESOURCE,
+        form="binary" if binary else "text",
+        file=file.path,
+        span=Span(0, file.size),
+        lines=lines,
+        section=section,
+        heading=section,
+        stretch=-1 - place,
+        text=text,
+        flags=flags,
+    )
+
+
+def is_binary(data: bytes | None) -> bool:
+    """Whether a file is no text: too large to look at, or with NUL bytes or much that is not UTF-8 in its beginning."""
+    if data is None:
+        return True
+    head = data[:_LOOK]
+    if b"\0" in head:
+        return True
+    odd = head.decode("utf-8", errors="replace").count("�")
+    return odd * 20 > max(len(head), 20)
+
+
+def _text(data: bytes) -> str:
+    text = data.decode("utf-8-sig", errors="replace")
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def unitize(skill: Skill, options: CompileOptions, findings: tuple[Finding, ...] = ()) -> Draft:

@@ -6,9 +6,8 @@ proof       all of it from one table of scores           agreement   Kendall's t
 """
 
 from skillsv.confirm.agreement import Agreement, agreements, concentration, holm, kendall_tau_b, permutation_p
-from skillsv.confirm.bootstrap import interval, intervals, pooled
 from skillsv.confirm.curves import Comparison, Track, areas, comparisons, curve, pooled_comparisons, track
-from skillsv.confirm.gate import Gate, smallest_drop, worst_case
+from skillsv.confirm.gate import Gate, interval, intervals, pooled, smallest_drop, worst_case
 from skillsv.confirm.proof import Proof, Versions, prove
 from skillsv.confirm.scoring import HeldOut, score_on_panel
 

@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
-from skillsv.confirm.bootstrap import interval, intervals, pooled
+from skillsv.confirm.gate import interval, intervals, pooled
 from skillsv.confirm.scoring import Floats, HeldOut
 from skillsv.model.coalition import Coalition
 from skillsv.model.edit import CurvePoint, PruneStep, PruningCurve

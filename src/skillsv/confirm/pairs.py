@@ -16,8 +16,7 @@ import numpy as np
 from skillsv.confirm.gate import bounded_interval
 from skillsv.confirm.scoring import Floats
 from skillsv.errors import RecordsError
-from skillsv.model.chain import ChainRecord, Observation
-from skillsv.model.coalition import Coalition, Operator
+from skillsv.model.coalition import ChainRecord, Coalition, Observation, Operator
 from skillsv.model.rollout import Answers, Request
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import Interval

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from skillsv.confirm.agreement import Agreement, agreements
-from skillsv.confirm.bootstrap import intervals
 from skillsv.confirm.curves import Comparison, Track, areas, comparisons, curve
-from skillsv.confirm.gate import Gate, worst_case
+from skillsv.confirm.gate import Gate, intervals, worst_case
 from skillsv.confirm.scoring import HeldOut
 from skillsv.model.coalition import Coalition
 from skillsv.model.edit import Confirmation

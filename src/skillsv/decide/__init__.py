@@ -1,6 +1,6 @@
 """From values to decisions: what to do with each unit, and why; in which order units go."""
 
-from skillsv.decide.prune import Goal, how_far, pruning_path, removable
+from skillsv.decide.pruning import Goal, how_far, pruning_path, removable
 from skillsv.decide.verdicts import verdicts
 
 __all__ = ["Goal", "how_far", "pruning_path", "removable", "verdicts"]

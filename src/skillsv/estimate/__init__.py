@@ -1,8 +1,7 @@
 """From finished records to values with intervals. Pure functions: the same records and options give the same answer."""
 
-from skillsv.estimate.chains import EstimateOptions, estimate_chains
-from skillsv.estimate.control import TruncationAudit, compare_with_control
-from skillsv.estimate.ranking import ranking_of
+from skillsv.estimate.chain import EstimateOptions, estimate_chains, ranking_of
+from skillsv.estimate.truncation import TruncationAudit, compare_with_control
 
 __all__ = [
     "EstimateOptions",

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skillsv.errors import RecordsError
-from skillsv.model.chain import ChainRecord, Scores
-from skillsv.model.coalition import Operator
+from skillsv.model.coalition import ChainRecord, Operator, Scores
 from skillsv.model.skill import CompiledSkill
 
 Floats = npt.NDArray[np.float64]

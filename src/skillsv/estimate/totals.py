@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from skillsv.estimate.intervals import honest_interval
-from skillsv.estimate.luck import SharedLuck
 from skillsv.estimate.marginals import Floats
+from skillsv.estimate.shared_noise import SharedNoise
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import Closure, Interval, SectionValue
 
@@ -28,7 +28,7 @@ def sum_interval(change: Floats, values: Floats, *, answers: int, level: float, 
 
 
 def section_values(
-    compiled: CompiledSkill, change: Floats, values: Floats, *, answers: int, level: float, luck: SharedLuck
+    compiled: CompiledSkill, change: Floats, values: Floats, *, answers: int, level: float, luck: SharedNoise
 ) -> tuple[SectionValue, ...]:
     """The value tree: for every section with units below it the sum of their net effects, not a new estimate."""
     rows = []

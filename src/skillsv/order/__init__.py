@@ -12,8 +12,7 @@ from skillsv.order.exact import (
     sampled_values,
     values_of,
 )
-from skillsv.order.measure import check, probability
-from skillsv.order.sample import Sampler
+from skillsv.order.sample import Sampler, check, probability
 
 __all__ = [
     "COUNTED",

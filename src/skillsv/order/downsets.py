@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skillsv.order.blocks import Node
+from skillsv.order.block_tree import Node
 
 COUNTING_STEPS = 1_000_000
 """Looks at a child after which counting gives up: only tangled block graphs of dozens of blocks come near."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from skillsv.errors import SkillSVError
 from skillsv.model.coalition import Coalition
 from skillsv.model.skill import CompiledSkill
-from skillsv.order.blocks import BlockTree, block_tree
+from skillsv.order.block_tree import BlockTree, block_tree
 from skillsv.order.downsets import Counter, TooTangled, list_downsets, widest_level
 from skillsv.order.sample import Sampler
 

@@ -11,7 +11,7 @@ confirm    old against new and pruning curves, on tasks not seen before         
 pairs      redundant and complementary units, suspected and tested                           spends
 """
 
-from skillsv.pipeline.appraise import appraise
+from skillsv.pipeline.build_valuation import build_valuation
 from skillsv.pipeline.confirm import (
     ConfirmJob,
     PreparedConfirmation,
@@ -21,29 +21,28 @@ from skillsv.pipeline.confirm import (
 )
 from skillsv.pipeline.cost import measured_cost, require_measurable_budget, with_measured_cost
 from skillsv.pipeline.edit import REMOVABLE, Pruned, original_of, prune
-from skillsv.pipeline.pairs import PairsJob, prepare_pairs, try_pairs
-from skillsv.pipeline.prepare import Prepared, ValuationJob, forecast_of, prepare
+from skillsv.pipeline.interactions import PairsJob, prepare_pairs, try_pairs
+from skillsv.pipeline.job import PreparedRun, ValuationJob, forecast_of, prepare
 from skillsv.pipeline.probe import probe
-from skillsv.pipeline.proofs import proof_dict, recorded_areas, recorded_confirmation
-from skillsv.pipeline.publish import page_of, publish
+from skillsv.pipeline.publish import page_of, proof_dict, publish, recorded_areas, recorded_confirmation
 from skillsv.pipeline.refine import Revision, refine_mechanically, refine_with
-from skillsv.pipeline.reopen import Again
-from skillsv.pipeline.roll_out import Rolled, roll_out
+from skillsv.pipeline.reopen import RunOverrides
 from skillsv.pipeline.run import Run, load_run
+from skillsv.pipeline.value import RolloutResult, roll_out
 
 __all__ = [
     "REMOVABLE",
-    "Again",
     "ConfirmJob",
     "PairsJob",
-    "Prepared",
     "PreparedConfirmation",
+    "PreparedRun",
     "Pruned",
     "Revision",
-    "Rolled",
+    "RolloutResult",
     "Run",
+    "RunOverrides",
     "ValuationJob",
-    "appraise",
+    "build_valuation",
     "confirm_versions",
     "forecast_of",
     "keep_proof",

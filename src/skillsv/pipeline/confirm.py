@@ -17,10 +17,10 @@ from skillsv.model.protocols import Listener
 from skillsv.model.task import PanelB
 from skillsv.model.value import Ranking
 from skillsv.pipeline.edit import prune
-from skillsv.pipeline.prepare import make_renderer
-from skillsv.pipeline.proofs import FILE, proof_dict, recorded_proof
+from skillsv.pipeline.job import make_renderer
+from skillsv.pipeline.publish import FILE, proof_dict, recorded_proof
 from skillsv.pipeline.rankings import METHODS, RANDOM_ORDERS, loo_tasks, paths, ranked
-from skillsv.pipeline.reopen import REVISED, Again, Reopened, forecast_again, panel_b, reopen, spending
+from skillsv.pipeline.reopen import REVISED, ReopenedRun, RunOverrides, forecast_again, panel_b, reopen, spending
 from skillsv.rollout import Forecast, Runner, Stop, check_noise
 from skillsv.settings import compile_options
 
@@ -36,7 +36,7 @@ class ConfirmJob:
     """
 
     run: Path
-    again: Again = field(default_factory=Again)
+    again: RunOverrides = field(default_factory=RunOverrides)
     skill: Path | None = None
     curves: tuple[str, ...] = ()
     checkpoints: int = 10
@@ -60,7 +60,7 @@ class PreparedConfirmation:
     """Everything known before a rollout is paid for. `revised` is a skill that is not cut from the valued one."""
 
     job: ConfirmJob
-    reopened: Reopened
+    reopened: ReopenedRun
     panel: PanelB
     versions: Versions
     forecast: Forecast
@@ -84,7 +84,7 @@ def prepare_confirmation(job: ConfirmJob) -> PreparedConfirmation:
     )
 
 
-def _versions(reopened: Reopened, skill: Path | None) -> tuple[Versions, Rendering]:
+def _versions(reopened: ReopenedRun, skill: Path | None) -> tuple[Versions, Rendering]:
     run, settings = reopened.run, reopened.settings
     pruned = prune(run, None)
     new, coalition, tokens = pruned.after, pruned.after.coalition, pruned.tokens_after
@@ -105,7 +105,7 @@ def _versions(reopened: Reopened, skill: Path | None) -> tuple[Versions, Renderi
     return versions, new
 
 
-def _forecast(reopened: Reopened, job: ConfirmJob, tasks: int) -> Forecast:
+def _forecast(reopened: ReopenedRun, job: ConfirmJob, tasks: int) -> Forecast:
     left_out_on = len(loo_tasks(reopened)) if "loo" in job.curves else 0
     low, high = rollouts_to_confirm(len(reopened.run.compiled.execution), tasks, left_out_on, job)
     return forecast_again(reopened, low, high)

@@ -9,7 +9,7 @@ from skillsv.errors import SettingsError
 from skillsv.model.events import Event, Note, RolloutFinished
 from skillsv.model.protocols import Listener
 from skillsv.pipeline.clients import make_client
-from skillsv.pipeline.prepare import Prepared, ValuationJob, forecast_of
+from skillsv.pipeline.job import PreparedRun, ValuationJob, forecast_of
 from skillsv.rollout import Ledger, PerRollout, RunFolder
 from skillsv.settings import Settings
 
@@ -35,7 +35,7 @@ def measured_cost(folder: RunFolder, fingerprint: str) -> PerRollout:
     return PerRollout.measured(total.scored + total.missing, total.usage, total.seconds)
 
 
-def with_measured_cost(prepared: Prepared, measured: PerRollout) -> Prepared:
+def with_measured_cost(prepared: PreparedRun, measured: PerRollout) -> PreparedRun:
     """The same with a forecast of tokens, money and time, as far as they were measured."""
     tasks = len(prepared.panel_a.tasks)
     return replace(prepared, forecast=forecast_of(prepared.compiled, prepared.job.settings, tasks, measured))

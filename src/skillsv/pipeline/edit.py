@@ -13,7 +13,7 @@ from skillsv.errors import RecordsError
 from skillsv.model.coalition import Coalition, Operator, Rendering
 from skillsv.model.edit import PruneStep
 from skillsv.model.value import Action
-from skillsv.pipeline.prepare import make_renderer
+from skillsv.pipeline.job import make_renderer
 from skillsv.pipeline.run import Run
 from skillsv.render import Renderer
 from skillsv.settings import compile_options

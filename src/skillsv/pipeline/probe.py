@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 
 from skillsv.model.events import Event, RolloutFinished
 from skillsv.model.rollout import Usage
-from skillsv.pipeline.engine import make_engine
-from skillsv.pipeline.prepare import Prepared, make_renderer
-from skillsv.pipeline.roll_out import manifest, runner_options
+from skillsv.pipeline.job import PreparedRun, make_renderer
+from skillsv.pipeline.session import make_engine
+from skillsv.pipeline.value import manifest, runner_options
 from skillsv.rollout import Ledger, PerRollout, RunFolder, Runner, check_activation, run_id
-from skillsv.sandbox.callables import load_code
+from skillsv.sandbox.user_function import load_code
 
 PROBE_TASKS = 2
 
@@ -36,7 +36,7 @@ class _Meter:
         return PerRollout(usage=_divided(total, count), seconds=seconds)
 
 
-async def probe(prepared: Prepared, folder: RunFolder) -> PerRollout:
+async def probe(prepared: PreparedRun, folder: RunFolder) -> PerRollout:
     """Run the bare agent and the whole skill on two tasks, and say what one rollout took."""
     folder.check_place(prepared.job.skill, prepared.compiled.skill.name)
     load_code(prepared.agent, prepared.verifier)

@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 
 from skillsv.agents import make_agent
-from skillsv.baselines import (
+from skillsv.confirm.baselines import (
     closure_loo,
     closure_loo_requests,
     closure_loo_total,
     judge_ranking,
     judge_tasks,
     random_ranking,
+    read_score,
 )
-from skillsv.baselines.judge import read_score
 from skillsv.confirm.pairs import partners_of
 from skillsv.decide import pruning_path
 from skillsv.errors import SettingsError, VerifierFailure
@@ -29,8 +29,8 @@ from skillsv.model.task import Task
 from skillsv.model.value import Interval, Ranking
 from skillsv.pipeline.clients import make_client
 from skillsv.pipeline.edit import tokens_of_kept
-from skillsv.pipeline.prepare import make_renderer
-from skillsv.pipeline.reopen import Reopened, panel_a, spending
+from skillsv.pipeline.job import make_renderer
+from skillsv.pipeline.reopen import ReopenedRun, panel_a, spending
 from skillsv.pipeline.run import Run
 from skillsv.rollout import Policy, Stop
 from skillsv.tasks import draw_window
@@ -54,7 +54,7 @@ def random_rankings(run: Run) -> list[Ranking]:
     return [random_ranking(run.compiled, np.random.default_rng(seed)) for seed in seeds]
 
 
-def loo_tasks(reopened: Reopened) -> tuple[Task, ...]:
+def loo_tasks(reopened: ReopenedRun) -> tuple[Task, ...]:
     """As many tasks of panel A as make leaving out as costly as the valuation was, at least a few."""
     panel = panel_a(reopened)
     run = reopened.run
@@ -77,7 +77,7 @@ def loo_panel(tasks: int, units: int, rollouts: int) -> int:
     return min(tasks, max(FEWEST_TASKS, rollouts // (units + 1)))
 
 
-async def leave_out(reopened: Reopened, listener: Listener, stop: Stop) -> LeftOut:
+async def leave_out(reopened: ReopenedRun, listener: Listener, stop: Stop) -> LeftOut:
     """Closure-LOO on panel A, through the run's ledger."""
     tasks, compiled = loo_tasks(reopened), reopened.run.compiled
     names = tuple(task.id for task in tasks)
@@ -110,7 +110,7 @@ class _ReadsScore:
         return found
 
 
-async def ask_judge(reopened: Reopened, listener: Listener, stop: Stop) -> Ranking:
+async def ask_judge(reopened: ReopenedRun, listener: Listener, stop: Stop) -> Ranking:
     """One judgement per unit by the agent of `--judge`, without running a task."""
     spec = reopened.settings.judge
     if not spec:
@@ -132,7 +132,7 @@ def _bare(task: str) -> Request:
 
 
 async def ranked(
-    reopened: Reopened, methods: Sequence[str], listener: Listener, stop: Stop
+    reopened: ReopenedRun, methods: Sequence[str], listener: Listener, stop: Stop
 ) -> Mapping[str, Sequence[Ranking]]:
     """One ranking per method; of chance several. Leave-one-out and the judge spend, unless the ledger knows."""
     found: dict[str, Sequence[Ranking]] = {}

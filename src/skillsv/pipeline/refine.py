@@ -7,22 +7,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from skillsv.agents.editor import editor_instruction
 from skillsv.compile import compile_skill
 from skillsv.compile.lint import lint_compiled
-from skillsv.confirm.duplicates import Twins, spare_twins, twins
-from skillsv.confirm.instruction import editor_instruction
 from skillsv.decide import removable
+from skillsv.decide.duplicates import RedundantUnits, find_redundant, spare_redundant
 from skillsv.errors import AgentFailure, InputError, RolloutError, SkillSVError, Unavailable
 from skillsv.model.coalition import Operator, RenderedFile, Rendering
 from skillsv.model.protocols import Editor
 from skillsv.model.rollout import FailureKind
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import UnitReport
-from skillsv.pipeline.appraise import text_of
+from skillsv.pipeline.build_valuation import text_of
 from skillsv.pipeline.edit import REMOVABLE
-from skillsv.pipeline.prepare import make_renderer
+from skillsv.pipeline.job import make_renderer
 from skillsv.pipeline.run import Run
-from skillsv.render.tree import file_digest, tree_digest
+from skillsv.render.document import file_digest, tree_digest
 from skillsv.rollout import RunFolder
 from skillsv.sandbox.workspace import inside, write_tree
 from skillsv.settings import compile_options
@@ -151,7 +151,7 @@ def refine_mechanically(run: Run) -> Revision:
     gone = removable(compiled, (unit.verdict for unit in run.valuation.units), REMOVABLE)
     gone = compiled.reverse_closure(gone) if gone else gone
     reports = {unit.id: unit for unit in run.valuation.units if unit.id not in gone}
-    found = twins({name: unit.text for name, unit in reports.items()})
+    found = find_redundant({name: unit.text for name, unit in reports.items()})
     merged = []
     for spare in _spare(run, found, reports):
         pair = next(pair for pair in found if spare in (pair.first, pair.second))
@@ -171,8 +171,8 @@ def refine_mechanically(run: Run) -> Revision:
     )
 
 
-def _spare(run: Run, found: Sequence[Twins], reports: Mapping[str, UnitReport]) -> list[str]:
-    return spare_twins(
+def _spare(run: Run, found: Sequence[RedundantUnits], reports: Mapping[str, UnitReport]) -> list[str]:
+    return spare_redundant(
         found,
         {name: unit.value.net.value for name, unit in reports.items()},
         {name: unit.tokens for name, unit in reports.items()},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,14 +17,13 @@ from skillsv.model.rollout import Usage
 from skillsv.model.task import PanelA, PanelB, Task
 from skillsv.pipeline.clients import make_client
 from skillsv.pipeline.cost import CostListener, measured_cost, require_measurable_budget
-from skillsv.pipeline.engine import make_engine
-from skillsv.pipeline.kit import Kit, own_files_only
-from skillsv.pipeline.prepare import ValuationJob, grading_of, make_renderer
-from skillsv.pipeline.roll_out import runner_options
+from skillsv.pipeline.job import TaskSource, ValuationJob, find_task_source, grading_of, make_renderer
 from skillsv.pipeline.run import Run, load_run, recorded_settings
+from skillsv.pipeline.session import make_engine
+from skillsv.pipeline.value import runner_options
 from skillsv.rollout import Forecast, Ledger, PerRollout, RunFolder, Runner, Stop, stop_on_signals
 from skillsv.rollout.forecast import cost_of
-from skillsv.sandbox.callables import load_code
+from skillsv.sandbox.user_function import load_code
 from skillsv.settings import Settings
 
 REVISED: Coalition = frozenset({"the revised skill"})
@@ -32,11 +31,8 @@ REVISED: Coalition = frozenset({"the revised skill"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Again:
-    """What a command may change: where the tasks lie now, another agent, limits. None leaves it as it was.
-
-    `kits` finds the kit of the run by its name and variant.
-    """
+class RunOverrides:
+    """What a command may change: where the tasks lie now, another agent, limits. None leaves it as it was."""
 
     tasks: Path | None = None
     agent: str | None = None
@@ -45,11 +41,11 @@ class Again:
     engine: str | None = None
     max_rollouts: int | None = None
     budget_usd: float | None = None
-    kits: Callable[[str, str], Kit] = own_files_only
+    task_source: TaskSource | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reopened:
+class ReopenedRun:
     """A run with everything that spending needs. `settings` carry the limits of this command, not of the valuation."""
 
     run: Run
@@ -66,7 +62,7 @@ class Reopened:
         return self.job.settings
 
 
-def reopen(path: Path, again: Again) -> Reopened:
+def reopen(path: Path, again: RunOverrides) -> ReopenedRun:
     """Read the run and make its agent and verifier again. Nothing is run and nothing is written.
 
     Raises SettingsError where the limit of money of this command cannot be measured.
@@ -79,15 +75,15 @@ def reopen(path: Path, again: Again) -> Reopened:
         agent=again.agent or run.manifest["agent"]["spec"],
         settings=_limits(recorded_settings(run), again),
         folder=Path.cwd() if again.agent else Path(about["folder"]),
-        kit=again.kits(about.get("kit", ""), about.get("variant", "")),
+        task_source=again.task_source or find_task_source(about.get("kit", ""), about.get("variant", "")),
     )
-    tasks = job.kit.load_tasks(job.tasks, grading_of(job))
-    verifier = job.kit.make_verifier(job.tasks, tasks, grading_of(job))
-    agent = make_client(job.kit.make_agent, job.agent, job.settings, job.folder)
+    tasks = job.task_source.load_tasks(job.tasks, grading_of(job))
+    verifier = job.task_source.make_verifier(job.tasks, tasks, grading_of(job))
+    agent = make_client(job.task_source.make_agent, job.agent, job.settings, job.folder)
     folder = RunFolder(path)
     require_measurable_budget(job, measured_cost(folder, agent.fingerprint))
     changed = agent.fingerprint != run.manifest["agent"]["fingerprint"]
-    return Reopened(
+    return ReopenedRun(
         run=run,
         folder=folder,
         job=job,
@@ -98,7 +94,7 @@ def reopen(path: Path, again: Again) -> Reopened:
     )
 
 
-def _limits(settings: Settings, again: Again) -> Settings:
+def _limits(settings: Settings, again: RunOverrides) -> Settings:
     return replace(
         settings,
         jobs=again.jobs or settings.jobs,
@@ -111,12 +107,12 @@ def _limits(settings: Settings, again: Again) -> Settings:
     )
 
 
-def panel_a(reopened: Reopened) -> PanelA:
+def panel_a(reopened: ReopenedRun) -> PanelA:
     """The tasks that values were estimated on, unchanged since."""
     return PanelA(tasks=_unchanged(reopened, reopened.run.manifest["panel_a"], "A"))
 
 
-def panel_b(reopened: Reopened) -> PanelB:
+def panel_b(reopened: ReopenedRun) -> PanelB:
     """The tasks kept for confirmation, unchanged since; or other tasks altogether, none of which is in panel A.
 
     Tasks named anew are the same file in another place if panel B is among them, else they are a new panel B.
@@ -139,7 +135,7 @@ def panel_b(reopened: Reopened) -> PanelB:
     return panel
 
 
-def _unchanged(reopened: Reopened, recorded: Mapping[str, str], panel: str) -> tuple[Task, ...]:
+def _unchanged(reopened: ReopenedRun, recorded: Mapping[str, str], panel: str) -> tuple[Task, ...]:
     where = str(reopened.job.tasks)
     found = []
     for name, digest in recorded.items():
@@ -170,7 +166,7 @@ def _refuse_seen(tasks: Iterable[Task], seen: Mapping[str, str], where: str) -> 
         )
 
 
-def forecast_again(reopened: Reopened, low: int, high: int) -> Forecast:
+def forecast_again(reopened: ReopenedRun, low: int, high: int) -> Forecast:
     """The cost of so many rollouts, at what the run's own rollouts took."""
     status = reopened.folder.status()
     count = max(status.rollouts, 1)
@@ -187,7 +183,7 @@ def forecast_again(reopened: Reopened, low: int, high: int) -> Forecast:
 
 @asynccontextmanager
 async def spending(
-    reopened: Reopened,
+    reopened: ReopenedRun,
     tasks: Iterable[Task],
     listener: Listener,
     stop: Stop,

@@ -9,11 +9,11 @@ from typing import Any
 
 from skillsv.compile import compile_skill
 from skillsv.errors import RecordsError
-from skillsv.model.chain import ChainRecord, Observation
+from skillsv.model.coalition import ChainRecord, Observation
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import Spending, Valuation
-from skillsv.pipeline.appraise import appraise
-from skillsv.pipeline.roll_out import Rolled
+from skillsv.pipeline.build_valuation import build_valuation
+from skillsv.pipeline.value import RolloutResult
 from skillsv.rollout import RunFolder
 from skillsv.settings import BEFORE_ADDED, Settings, compile_options, settings_from
 
@@ -37,7 +37,7 @@ def load_run(path: Path, changes: Mapping[str, Any] | None = None) -> Run:
     recorded = {**found["settings"], **found["about"]["settings"]}
     settings = settings_from({**BEFORE_ADDED, **recorded, **(changes or {})})
     compiled = snapshot(folder, found["skill"], settings)
-    rolled = Rolled(
+    rolled = RolloutResult(
         records=tuple(folder.chains().values()),
         observations=tuple(folder.observations()),
         spending=spending_of(folder, found),
@@ -50,7 +50,7 @@ def load_run(path: Path, changes: Mapping[str, Any] | None = None) -> Run:
             where=str(path),
             hint="Run the same 'skillsv value' again: it goes on from there.",
         )
-    valuation = appraise(compiled, settings, found["agent"]["spec"], rolled)
+    valuation = build_valuation(compiled, settings, found["agent"]["spec"], rolled)
     unfinished = settings.method == "chain" and len(rolled.records) < settings.orders
     return Run(
         compiled=compiled,

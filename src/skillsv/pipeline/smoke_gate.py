@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from skillsv.errors import NoDifference
 from skillsv.model.coalition import Coalition
-from skillsv.pipeline.prepare import Prepared
+from skillsv.pipeline.job import PreparedRun
 from skillsv.rollout import Activation, Runner, anchor
 
 LEAST_TASKS = 8
@@ -19,7 +19,7 @@ EXAMPLES = 2
 """Tasks whose answers are shown."""
 
 
-def further_tasks(prepared: Prepared) -> tuple[str, ...]:
+def further_tasks(prepared: PreparedRun) -> tuple[str, ...]:
     """The tasks of panel A to check after the first window, if no score of the window differs.
 
     Two rollouts a task: the least number must fit into the forecast, more than that may take a quarter of it. There are
@@ -32,7 +32,7 @@ def further_tasks(prepared: Prepared) -> tuple[str, ...]:
     return tuple(others[: max(0, affordable - len(window))])
 
 
-def require_difference(activation: Activation, tasks: Sequence[str], prepared: Prepared, runner: Runner) -> None:
+def require_difference(activation: Activation, tasks: Sequence[str], prepared: PreparedRun, runner: Runner) -> None:
     """Raise NoDifference where enough tasks were checked and none scored differently with the skill.
 
     `tasks` name those of the activation, in its order.
@@ -46,11 +46,13 @@ def require_difference(activation: Activation, tasks: Sequence[str], prepared: P
     )
 
 
-def _least_tasks(prepared: Prepared) -> int:
+def _least_tasks(prepared: PreparedRun) -> int:
     return min(LEAST_TASKS, len(prepared.panel_a.tasks))
 
 
-def _examples(activation: Activation, tasks: Sequence[str], prepared: Prepared, runner: Runner) -> list[dict[str, str]]:
+def _examples(
+    activation: Activation, tasks: Sequence[str], prepared: PreparedRun, runner: Runner
+) -> list[dict[str, str]]:
     inputs = {task.id: task.input for task in prepared.panel_a.tasks}
     checked = zip(tasks, activation.empty, activation.full, strict=False)
     known = [(task, bare, full) for task, bare, full in checked if bare is not None and full is not None]

@@ -1,6 +1,6 @@
 """Byte-exact counterfactuals: a coalition of units becomes the files an agent reads, by deletion or by padding."""
 
-from skillsv.render.fillers import FILLERS
+from skillsv.render.padding import FILLERS
 from skillsv.render.renderer import Renderer
 from skillsv.render.tokens import token_counter
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from skillsv.model.coalition import RenderedFile
 from skillsv.model.skill import CompiledSkill, Piece, PieceRole
 
 
@@ -74,3 +76,57 @@ def _scope(piece: Piece, compiled: CompiledSkill, bits: Mapping[str, int], below
     while section is not None and not below[section]:
         section = compiled.sections[section].parent  # a heading with no unit below it follows its parent
     return below[section] if section is not None else (1 << len(compiled.units)) - 1
+
+
+# What a rendered document is put together from.
+
+Part = tuple[int | None, bytes]
+"""The number of a surviving slice with its bytes, or None with the gap or filler that stands between survivors."""
+
+
+def joined(parts: list[Part]) -> bytes:
+    """The bytes of the document."""
+    return b"".join([data for _, data in parts])
+
+
+# rho_del: absent units are gone. Survivors are joined by the longest gap that stood between them.
+
+
+def deleted(document: Document, kept: int) -> list[Part]:
+    """The slices that survive with the units whose bits are in `kept`, with the gaps between them.
+
+    Where nothing is absent this is the original. Else the blank lines at the very top stay only in front of the slice
+    they stood before, and those at the very end stay as long as anything does.
+    """
+    parts: list[Part] = []
+    gap, skipped = b"", False
+    for index, piece in enumerate(document.slices):
+        if not piece.scope:
+            if len(piece.data) > len(gap):
+                gap = piece.data
+        elif piece.scope & kept:
+            if gap and (parts or not skipped):
+                parts.append((None, gap))
+            parts.append((index, piece.data))
+            gap = b""
+        else:
+            skipped = True
+    if not skipped:
+        return [(None if piece.gap else index, piece.data) for index, piece in enumerate(document.slices)]
+    if parts and document.slices[-1].gap:
+        parts.append((None, document.slices[-1].data))
+    return parts
+
+
+# The identity of a rendered skill: a digest over paths, run bits and contents.
+
+
+def file_digest(data: bytes) -> str:
+    """The SHA-256 of a file's bytes."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def tree_digest(files: Iterable[RenderedFile]) -> str:
+    """One name for the whole tree: coalitions that render the same files are the same to an agent."""
+    lines = sorted(f"{file.path}\0{'x' if file.executable else '-'}\0{file.digest}\n" for file in files)
+    return hashlib.sha256("".join(lines).encode("utf-8", errors="surrogateescape")).hexdigest()

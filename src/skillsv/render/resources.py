@@ -7,9 +7,9 @@ from typing import TypeGuard
 
 from skillsv.model.coalition import Operator, RenderedFile
 from skillsv.model.skill import CompiledSkill, FileRole, SkillFile
-from skillsv.render.pad import Padder
-from skillsv.render.shapes import shape_of
-from skillsv.render.tree import file_digest
+from skillsv.render.comments import shape_of
+from skillsv.render.document import file_digest
+from skillsv.render.padding import Padder
 
 
 class Resources:

@@ -6,12 +6,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from skillsv.report.as_json import valuation_dict
-    from skillsv.report.document import page
+    from skillsv.report.html import page
+    from skillsv.report.valuation_json import valuation_dict
 
 __all__ = ["page", "valuation_dict"]
 
-_HOME = {"page": "skillsv.report.document", "valuation_dict": "skillsv.report.as_json"}
+_HOME = {"page": "skillsv.report.html", "valuation_dict": "skillsv.report.valuation_json"}
 
 
 def __getattr__(name: str) -> Any:

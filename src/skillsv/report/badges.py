@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from skillsv.model.chain import ChainRecord, Observation
+from skillsv.model.coalition import ChainRecord, Observation
 from skillsv.model.value import Action, Valuation
+from skillsv.report.format import closure_sentence, execution, plural
 from skillsv.report.marginals import steps_of
-from skillsv.report.words import closure_sentence, execution, plural
 
 
 class Mood(StrEnum):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from skillsv.model.skill import CompiledSkill, Lines
 from skillsv.model.value import Action, UnitReport, Valuation
-from skillsv.report.visible import clip, clip_lines, visible
-from skillsv.report.words import execution, where
+from skillsv.report.escape import clip, clip_lines, escape_text
+from skillsv.report.format import execution, where
 
 _CONTEXT = 1
 _SHOWN_LINES = 60
@@ -49,12 +49,14 @@ def verdict_hunks(valuation: Valuation, compiled: CompiledSkill) -> list[Hunk]:
 def file_texts(compiled: CompiledSkill) -> dict[str, str]:
     """The text files of the skill, control characters made visible. Binary files are left out."""
     held = ((file.path, file.data) for file in compiled.skill.files if file.data is not None)
-    return {path: visible(data.decode("utf-8", errors="replace")) for path, data in held if b"\0" not in data[:8192]}
+    return {
+        path: escape_text(data.decode("utf-8", errors="replace")) for path, data in held if b"\0" not in data[:8192]
+    }
 
 
 def _unit_hunk(unit: UnitReport, mark: str, lines: Sequence[str]) -> Hunk:
     first, last = unit.lines.first - 1, unit.lines.last
-    changed = lines[first:last] or visible(unit.text).split("\n")
+    changed = lines[first:last] or escape_text(unit.text).split("\n")
     body = clip_lines("\n".join(changed), width=_SHOWN_WIDTH, lines=_SHOWN_LINES).split("\n")
     context = [line for line in lines[max(0, first - _CONTEXT) : first] if line.strip()]
     before = [DiffLine(mark=" ", text=clip(line, 200)) for line in context]
@@ -70,7 +72,7 @@ def _unit_hunk(unit: UnitReport, mark: str, lines: Sequence[str]) -> Hunk:
 def revision_hunks(valuation: Valuation, compiled: CompiledSkill, revised: Mapping[str, bytes]) -> list[Hunk]:
     """An editor's new version against the old one; each hunk carries the verdicts of the units it touches."""
     old = file_texts(compiled)
-    new = {path: visible(data.decode("utf-8", errors="replace")) for path, data in revised.items()}
+    new = {path: escape_text(data.decode("utf-8", errors="replace")) for path, data in revised.items()}
     return [
         hunk
         for path in sorted({*old, *new})
@@ -105,7 +107,7 @@ def _group_hunk(
     ]
     reasons = tuple(f"{unit.verdict.action}: {unit.verdict.reason}" for unit in touched)
     return Hunk(
-        place=f"{visible(path)}:{group[0][1] + 1}",
+        place=f"{escape_text(path)}:{group[0][1] + 1}",
         action="revised",
         reasons=reasons or ("New text: no unit of the old skill lies here.",),
         lines=tuple(lines),
@@ -115,3 +117,30 @@ def _group_hunk(
 
 def _meet(one: Lines, other: Lines) -> bool:
     return one.first <= other.last and other.first <= one.last
+
+
+# The difference between two versions of a skill, as a patch that `patch -p1` and `git apply` take.
+
+NO_NEWLINE = "\\ No newline at end of file\n"
+
+
+def patch_lines(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> Iterator[str]:
+    """Lines of a unified diff over all files, each with its line end; undecodable bytes as surrogates."""
+    for path in sorted(old.keys() | new.keys()):
+        before, after = old.get(path), new.get(path)
+        if before == after:
+            continue
+        names = (f"a/{path}" if before is not None else "/dev/null", f"b/{path}" if after is not None else "/dev/null")
+        if b"\0" in (before or b"") + (after or b""):
+            yield f"Binary files {names[0]} and {names[1]} differ\n"
+            continue
+        for line in difflib.unified_diff(_lines(before), _lines(after), *names):
+            yield from (line,) if line.endswith("\n") else (line + "\n", NO_NEWLINE)
+
+
+def _lines(data: bytes | None) -> list[str]:
+    # Only \n ends a line for patch programs; str.splitlines would cut in more places.
+    text = (data or b"").decode("utf-8", errors="surrogateescape")
+    lines = [f"{line}\n" for line in text.split("\n")]
+    lines[-1] = lines[-1].removesuffix("\n")
+    return lines if lines[-1] else lines[:-1]

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from html import escape
 
 from skillsv.model.skill import CompiledSkill, Edge, SkillFile, Unit, UnitKind
-from skillsv.report.excerpt import files_by_path, first_words, place, printable, shortened
+from skillsv.report.escape import escape_line, files_by_path, first_words, place, shortened
+from skillsv.report.format import plural
 from skillsv.report.graph_layout import BOX_HEIGHT, BOX_WIDTH, MARGIN, Box, Drawing, Lane, Trunk, lay_out
-from skillsv.report.words import plural
 
 _TOP = 78
 _NOTES_SHOWN = 8
@@ -61,7 +61,7 @@ def graph_svg(compiled: CompiledSkill) -> str:
     width = max(drawing.width, _LEAST_WIDTH)
     legend, below_legend = _legend(compiled, drawing.height + 18, width)
     notes, bottom = _notes(compiled, below_legend)
-    name = escape(printable(compiled.skill.name))
+    name = escape(escape_line(compiled.skill.name))
     size = f'width="{width:g}" height="{bottom + MARGIN:g}"'
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {width:g} {bottom + MARGIN:g}" role="img">',
@@ -90,19 +90,19 @@ def rule_label(rule: str) -> str:
 
 def unit_tooltip(unit: Unit, files: Mapping[str, SkillFile]) -> str:
     """What a reader learns about a unit by pointing at it."""
-    lines = [printable(unit.id), f"{unit.kind} ({unit.form})" if unit.form else str(unit.kind)]
+    lines = [escape_line(unit.id), f"{unit.kind} ({unit.form})" if unit.form else str(unit.kind)]
     lines += [place(extent) for extent in unit.extents]
-    lines += [" > ".join(printable(title) for title in unit.section)] if unit.section else []
+    lines += [" > ".join(escape_line(title) for title in unit.section)] if unit.section else []
     words = first_words(unit, files, 300)
     return "\n".join([*lines, words] if words else lines)
 
 
 def edge_tooltip(edge: Edge) -> str:
     """What a reader learns about an edge by pointing at it."""
-    lines = [rule_label(edge.rule), f"{printable(edge.source)} needs {printable(edge.target)}"]
-    lines += [shortened(printable(edge.evidence), 300)] if edge.evidence else []
+    lines = [rule_label(edge.rule), f"{escape_line(edge.source)} needs {escape_line(edge.target)}"]
+    lines += [shortened(escape_line(edge.evidence), 300)] if edge.evidence else []
     places = [str(at) for at in (edge.at, edge.target_at) if at is not None]
-    lines += [printable(" -> ".join(places))] if places else []
+    lines += [escape_line(" -> ".join(places))] if places else []
     return "\n".join(lines)
 
 
@@ -124,7 +124,7 @@ def _body(compiled: CompiledSkill, drawing: Drawing) -> Iterator[str]:
 
 
 def _lane(lane: Lane) -> str:
-    title = escape(shortened(printable(lane.name), 90))
+    title = escape(shortened(escape_line(lane.name), 90))
     return (
         f'<rect x="{lane.x:g}" y="{lane.y:g}" width="{lane.width:g}" height="{lane.height:g}" rx="6" '
         f'fill="#64748b" fill-opacity="0.05" stroke="#cbd5e1"/>'
@@ -136,7 +136,7 @@ def _trunk(trunk: Trunk) -> Iterator[str]:
     style = rule_style(trunk.rule)
     yield f'<g fill="none" stroke="{style.colour}">'
     heights = [branch.height for branch in trunk.branches]
-    needs = f"{rule_label(trunk.rule)}\n{printable(trunk.target)} is needed by {plural(len(heights), 'unit')}"
+    needs = f"{rule_label(trunk.rule)}\n{escape_line(trunk.target)} is needed by {plural(len(heights), 'unit')}"
     ends = [end for end in (min(heights), max(heights)) if end != trunk.end]
     sides = dict.fromkeys(end > trunk.end for end in ends)
     stems = [_stem(trunk, max(heights) if below else min(heights)) for below in sides]
@@ -191,11 +191,11 @@ def _label(unit: Unit, files: Mapping[str, SkillFile], main: str) -> tuple[str, 
     else:
         number = "" if unit.kind is UnitKind.RESOURCE else str(unit.lines.first)
     if unit.kind is UnitKind.RESOURCE:
-        words = printable(unit.file)
+        words = escape_line(unit.file)
     elif unit.file == main:
         words = _MARKUP.sub("", first_words(unit, files))
     else:
-        words = ", ".join(printable(extent.file.rpartition("/")[2]) for extent in unit.extents)
+        words = ", ".join(escape_line(extent.file.rpartition("/")[2]) for extent in unit.extents)
     return number, _fitted(words, BOX_WIDTH - 20 - _wide(number))
 
 
@@ -250,7 +250,7 @@ def _dashed(style: RuleStyle) -> str:
 def _notes(compiled: CompiledSkill, top: float) -> tuple[list[str], float]:
     """The repairs in words, and the height at which they end."""
     notes = [
-        f"Opened: {printable(repair.expanded)} in {printable(repair.node)} ({' '.join(repair.rules)})"
+        f"Opened: {escape_line(repair.expanded)} in {escape_line(repair.node)} ({' '.join(repair.rules)})"
         for repair in compiled.repairs[:_NOTES_SHOWN]
     ]
     if len(compiled.repairs) > _NOTES_SHOWN:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skillsv.model.skill import Block, CompiledSkill, Leaf, Unit, UnitKind
-from skillsv.report.excerpt import files_by_path, first_words, printable
+from skillsv.report.escape import escape_line, files_by_path, first_words
 from skillsv.report.graph import KIND_FILLS, edge_tooltip, rule_label, rule_style, unit_tooltip
 
 
@@ -15,7 +15,7 @@ def graph_dot(compiled: CompiledSkill) -> str:
 
 
 def _lines(compiled: CompiledSkill) -> Iterator[str]:
-    yield f"digraph {_quoted(printable(compiled.skill.name))} {{"
+    yield f"digraph {_quoted(escape_line(compiled.skill.name))} {{"
     yield "  rankdir=RL; compound=true; newrank=true;"
     yield '  graph [fontname="Helvetica", fontsize=11, color="#cbd5e1", style=rounded];'
     yield '  node [shape=box, style="rounded,filled", fontname="Helvetica", fontsize=10, color="#64748b"];'
@@ -47,17 +47,17 @@ def _clusters(compiled: CompiledSkill) -> Iterator[str]:
             yield f"{indent}}}"
         else:
             number += 1
-            yield f"{indent}subgraph cluster_{number} {{ label={_quoted(printable(node.name))};"
+            yield f"{indent}subgraph cluster_{number} {{ label={_quoted(escape_line(node.name))};"
             stack.append((None, depth))
             stack.extend((child, depth + 1) for child in reversed(node.children))
 
 
 def _label(unit: Unit, words: str) -> str:
-    head = printable(unit.file) if unit.kind is UnitKind.RESOURCE else f"{printable(unit.file)}:{unit.lines.first}"
+    head = escape_line(unit.file) if unit.kind is UnitKind.RESOURCE else f"{escape_line(unit.file)}:{unit.lines.first}"
     return _quoted(f"{head}\n{words}")
 
 
 def _quoted(text: str) -> str:
     r"""A DOT string: quotes and backslashes escaped (Graphviz reads `\N`, `\l` and friends), line ends as `\n`."""
-    safe = "\n".join(printable(line) for line in text.split("\n"))
+    safe = "\n".join(escape_line(line) for line in text.split("\n"))
     return '"' + safe.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from skillsv.model.chain import ChainRecord, ChainStep, Scores
-from skillsv.model.coalition import Operator
+from skillsv.model.coalition import ChainRecord, ChainStep, Operator, Scores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,9 +21,9 @@ from skillsv.model.skill import (
     Unit,
     UnitKind,
 )
-from skillsv.report.compiled import resolution_lost
-from skillsv.report.excerpt import files_by_path, first_words, place, printable, shortened
-from skillsv.report.words import plural
+from skillsv.report.compiled_json import resolution_lost
+from skillsv.report.escape import escape_line, files_by_path, first_words, place, shortened
+from skillsv.report.format import plural
 
 Fragment = tuple[str, str]
 Line = tuple[Fragment, ...]
@@ -57,7 +57,7 @@ def _titled(title: str, lines: Iterable[Line]) -> Iterator[Line]:
 
 def _summary(compiled: CompiledSkill) -> Iterator[Line]:
     content = sum(edge.rule != "R6" for edge in compiled.edges)
-    yield ((printable(compiled.skill.name), "bold"), (f"  {printable(compiled.skill.main)}", "dim"))
+    yield ((escape_line(compiled.skill.name), "bold"), (f"  {escape_line(compiled.skill.main)}", "dim"))
     yield (
         (plural(len(compiled.execution), "execution unit"), "bold"),
         (f", n = {len(compiled.units)} with the trigger", ""),
@@ -77,10 +77,10 @@ def _summary(compiled: CompiledSkill) -> Iterator[Line]:
 
 def _setting(value: object) -> str:
     if isinstance(value, str):
-        return printable(value)
+        return escape_line(value)
     if isinstance(value, Iterable):
         return " ".join(_setting(part) for part in value)
-    return printable(str(value))
+    return escape_line(str(value))
 
 
 def _tree(compiled: CompiledSkill) -> Iterator[Line]:
@@ -93,7 +93,7 @@ def _tree(compiled: CompiledSkill) -> Iterator[Line]:
         if isinstance(node, Leaf):
             yield from _unit_lines(units[node.unit], files, branch, below)
         else:
-            yield ((branch, "dim"), (printable(node.name), "bold blue"))
+            yield ((branch, "dim"), (escape_line(node.name), "bold blue"))
             stack.extend((child, *marks) for child, marks in _marked(node, below))
 
 
@@ -109,10 +109,10 @@ def _marked(block: Block, below: str) -> list[tuple[Block | Leaf, tuple[str, str
 
 def _unit_lines(unit: Unit, files: Mapping[str, SkillFile], branch: str, below: str) -> Iterator[Line]:
     kind = unit.kind if unit.form in {"", unit.kind} else f"{unit.kind}:{unit.form}"
-    flags = "".join(f" [{printable(flag)}]" for flag in unit.flags)
+    flags = "".join(f" [{escape_line(flag)}]" for flag in unit.flags)
     yield (
         (branch, "dim"),
-        (printable(unit.id), "cyan"),
+        (escape_line(unit.id), "cyan"),
         (f"  {kind}", "green"),
         (f"  {place(unit.extents[0])}", "dim"),
         (f"  {first_words(unit, files)}".rstrip(), ""),
@@ -130,7 +130,7 @@ def _edges(compiled: CompiledSkill) -> Iterator[Line]:
     for rule in sorted(by_rule):
         edges = by_rule[rule]
         if rule == "R6":
-            yield (("  R6", "magenta"), (f"  {plural(len(edges), 'unit')} -> {printable(compiled.trigger)}", ""))
+            yield (("  R6", "magenta"), (f"  {plural(len(edges), 'unit')} -> {escape_line(compiled.trigger)}", ""))
         else:
             yield from (_edge_line(edge) for edge in edges)
 
@@ -138,32 +138,32 @@ def _edges(compiled: CompiledSkill) -> Iterator[Line]:
 def _edge_line(edge: Edge) -> Line:
     return (
         (f"  {edge.rule}", "magenta"),
-        (f"  {printable(edge.source)} -> {printable(edge.target)}", ""),
-        (f"  {shortened(printable(edge.evidence), 120)}".rstrip(), "italic"),
+        (f"  {escape_line(edge.source)} -> {escape_line(edge.target)}", ""),
+        (f"  {shortened(escape_line(edge.evidence), 120)}".rstrip(), "italic"),
         (_whereabouts(edge), "dim"),
     )
 
 
 def _whereabouts(edge: Edge) -> str:
-    places = [printable(str(at)) for at in (edge.at, edge.target_at) if at is not None]
+    places = [escape_line(str(at)) for at in (edge.at, edge.target_at) if at is not None]
     return f"  ({' -> '.join(places)})" if places else ""
 
 
 def _contraction(contraction: Contraction) -> Iterator[Line]:
     rules = " ".join(contraction.rules)
     yield (
-        (f"  {printable(contraction.unit)}", "cyan"),
+        (f"  {escape_line(contraction.unit)}", "cyan"),
         (f"  {plural(len(contraction.members), 'unit')} kept or removed together, because of {rules}", ""),
     )
-    yield from (((f"    {printable(member)}", ""),) for member in contraction.members)
+    yield from (((f"    {escape_line(member)}", ""),) for member in contraction.members)
     yield from ((("    because", "dim"), *_edge_line(edge)) for edge in contraction.edges)
 
 
 def _repair(repair: Repair) -> Iterator[Line]:
-    cycle = " -> ".join(printable(name) for name in (*repair.cycle, *repair.cycle[:1]))
+    cycle = " -> ".join(escape_line(name) for name in (*repair.cycle, *repair.cycle[:1]))
     yield (
-        (f"  {printable(repair.expanded)}", "blue"),
-        (f"  opened in {printable(repair.node)}", ""),
+        (f"  {escape_line(repair.expanded)}", "blue"),
+        (f"  opened in {escape_line(repair.node)}", ""),
         (f"  ({' '.join(repair.rules)})" if repair.rules else "", "magenta"),
     )
     yield ((f"    witness: {cycle}", "dim"),)
@@ -180,8 +180,8 @@ def finding_lines(findings: Iterable[Finding], folder: str = "") -> Iterator[Lin
     """One line a finding, as editors and terminals recognise it: place, severity, code, message."""
     for finding in findings:
         yield (
-            (f"{printable(folder + finding.file)}:{finding.line}: ", "dim"),
+            (f"{escape_line(folder + finding.file)}:{finding.line}: ", "dim"),
             (finding.severity, _SEVERITY_STYLE[finding.severity]),
             (f" {finding.code}", "magenta"),
-            (f" {printable(finding.message)}", ""),
+            (f" {escape_line(finding.message)}", ""),
         )

@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from skillsv.model.value import Action, Interval, UnitReport, Valuation
-from skillsv.report.visible import visible
-from skillsv.report.words import (
+from skillsv.report.escape import escape_text
+from skillsv.report.format import (
     MARK,
     bounds,
     carry_sentence,
@@ -74,7 +74,7 @@ def _closing_lines(valuation: Valuation) -> list[str]:
         f"{carry_sentence(valuation)} {saving_sentence(valuation)}",
         closure_sentence(valuation),
         spending_sentence(valuation),
-        *(f"Note: {visible(note)}" for note in notes(valuation)),
+        *(f"Note: {escape_text(note)}" for note in notes(valuation)),
     ]
 
 
@@ -95,7 +95,7 @@ def text_bar(interval: Interval, reach: float, width: int) -> str:
 
 def markdown_summary(valuation: Valuation) -> str:
     """The answer for a pull request: sentences, what to do, and the whole table folded."""
-    name = visible(str(valuation.skill.get("name", "skill")))
+    name = escape_text(str(valuation.skill.get("name", "skill")))
     lines = [f"### What each part of `{name.replace('`', '')}` is worth", ""]
     lines += ["> Provisional: the run is not finished.", ""] if valuation.provisional else []
     lines += [f"**{lift_sentence(valuation)}** {carry_sentence(valuation)} {saving_sentence(valuation)}", ""]
@@ -125,14 +125,14 @@ _ESCAPES = str.maketrans({symbol: f"\\{symbol}" for symbol in "\\`*_[]|#~"} | {"
 
 def _cell(text: str) -> str:
     """One line that Markdown shows as it is; a zero-width space keeps `@name` from calling anyone."""
-    return " ".join(visible(text).split()).translate(_ESCAPES).replace("@", "@\u200b")
+    return " ".join(escape_text(text).split()).translate(_ESCAPES).replace("@", "@\u200b")
 
 
 def junit_xml(valuation: Valuation) -> str:
     """One test case per unit: a harmful unit fails, an unresolved one is skipped, the rest pass."""
     units = execution(valuation)
     count = {action: sum(unit.verdict.action is action for unit in units) for action in Action}
-    name = visible(str(valuation.skill.get("name", "skill")))
+    name = escape_text(str(valuation.skill.get("name", "skill")))
     suite = ET.Element("testsuite", name=f"skillsv.{name}", tests=str(len(units)), errors="0")
     suite.set("failures", str(count[Action.HARMFUL]))
     suite.set("skipped", str(count[Action.UNRESOLVED]))
@@ -146,10 +146,10 @@ def junit_xml(valuation: Valuation) -> str:
 
 
 def _case(unit: UnitReport) -> ET.Element:
-    case = ET.Element("testcase", name=f"{where(unit)} {label(unit)}", classname=visible(unit.id))
-    case.set("file", visible(unit.file))
+    case = ET.Element("testcase", name=f"{where(unit)} {label(unit)}", classname=escape_text(unit.id))
+    case.set("file", escape_text(unit.file))
     case.set("line", str(unit.lines.first))
-    message = visible(unit.verdict.reason)
+    message = escape_text(unit.verdict.reason)
     if unit.verdict.action is Action.HARMFUL:
         ET.SubElement(case, "failure", type="harmful", message=message)
     elif unit.verdict.action is Action.UNRESOLVED:

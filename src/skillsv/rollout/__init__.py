@@ -1,15 +1,14 @@
 """The only room that spends: which rollouts come next, running them within limits, and never losing one."""
 
-from skillsv.rollout.budget import budget
+from skillsv.rollout.chain_policy import Policy, chain_policy
 from skillsv.rollout.checks import Activation, anchor, check_activation, check_noise, with_replicates
 from skillsv.rollout.engine import Engine, Job, LocalEngine
 from skillsv.rollout.forecast import Forecast, PerRollout, forecast
 from skillsv.rollout.ledger import Ledger
-from skillsv.rollout.options import RunnerOptions, Timing
+from skillsv.rollout.run_control import RunnerOptions, Stop, Timing, stop_on_signals
 from skillsv.rollout.run_folder import RunFolder, Status, run_id
 from skillsv.rollout.runner import Runner
-from skillsv.rollout.stop import Stop, stop_on_signals
-from skillsv.rollout.walk import Policy, chain_walk
+from skillsv.rollout.stop_rules import budget
 
 __all__ = [
     "Activation",
@@ -28,7 +27,7 @@ __all__ = [
     "Timing",
     "anchor",
     "budget",
-    "chain_walk",
+    "chain_policy",
     "check_activation",
     "check_noise",
     "forecast",

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from skillsv.model.chain import ChainPlan, Scores
-from skillsv.model.coalition import Coalition, Operator
+from skillsv.model.coalition import ChainPlan, Coalition, Operator, Scores
 from skillsv.model.rollout import Answers, Request
-from skillsv.rollout.walk import Policy
+from skillsv.rollout.chain_policy import Policy
 
 FURTHER_BATCH = 8
 """Further tasks scored at a time while the skill has changed no score."""

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from skillsv.errors import RecordsError
-from skillsv.model.chain import ChainRecord, Observation
+from skillsv.model.coalition import ChainRecord, Observation
 
 Record = ChainRecord | Observation
 

@@ -22,10 +22,10 @@ from typing import Any
 import msgspec
 
 from skillsv.errors import OutputError, RecordsError
-from skillsv.model.chain import ChainRecord, Observation
+from skillsv.model.coalition import ChainRecord, Observation
 from skillsv.model.rollout import FailureKind, Usage
 from skillsv.model.skill import Skill
-from skillsv.rollout.durable import append_lines, clear_output_errors, sync_folder, write_whole
+from skillsv.rollout.durable_files import append_lines, clear_output_errors, sync_folder, write_whole
 from skillsv.rollout.ledger import Ledger
 from skillsv.rollout.ledger_file import is_held, take_lock
 from skillsv.rollout.records import Record, encode_record, read_records

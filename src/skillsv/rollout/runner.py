@@ -11,19 +11,17 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from skillsv.errors import BudgetReached, Interrupted, SkillSVError, TaskError
-from skillsv.model.chain import ChainRecord
-from skillsv.model.coalition import Coalition, Operator, Rendering
+from skillsv.model.coalition import ChainRecord, Coalition, Operator, Rendering
 from skillsv.model.events import ChainFinished
 from skillsv.model.protocols import Listener
 from skillsv.model.rollout import Answers, Ending, FailureKind, Request, Rollout, RolloutFailure, RolloutKey, Usage
 from skillsv.model.task import Task
 from skillsv.model.value import Spending
-from skillsv.rollout.dispatch import Dispatcher, Flight, finished_event
+from skillsv.rollout.chain_policy import Policy
 from skillsv.rollout.engine import CUT, Engine, Job
 from skillsv.rollout.ledger import Detail, Ledger
-from skillsv.rollout.options import RunnerOptions, Timing
-from skillsv.rollout.stop import Stop
-from skillsv.rollout.walk import Policy
+from skillsv.rollout.run_control import RunnerOptions, Stop, Timing
+from skillsv.rollout.scheduler import PendingRollout, Scheduler, finished_event
 
 T = TypeVar("T")
 Render = Callable[[Coalition, Operator], Rendering]
@@ -56,7 +54,7 @@ class Runner:
         self._listener = listener
         self._stop = stop or Stop()
         self._render: Render = lru_cache(maxsize=options.renderings)(render)
-        self._dispatcher = Dispatcher(
+        self._dispatcher = Scheduler(
             engine=engine,
             ledger=ledger,
             job_of=self._job,
@@ -171,8 +169,8 @@ class Runner:
         keys = {request: self._key(request) for request in requests}
         flights, given_up = self._dispatcher.in_flight, self._dispatcher.given_up
         found = self._stored(key for key in dict.fromkeys(keys.values()) if key not in flights and key not in given_up)
-        own: list[Flight] = []
-        waiting: dict[Request, Flight] = {}
+        own: list[PendingRollout] = []
+        waiting: dict[Request, PendingRollout] = {}
         answers: dict[Request, float | None] = {}
         for request, key in keys.items():
             if key in found:
@@ -202,7 +200,7 @@ class Runner:
             self._dispatcher.tally.withhold(replace(found.pop(key), score=None, failure=failure))
         return found
 
-    async def _landed(self, request: Request, flight: Flight) -> float | None:
+    async def _landed(self, request: Request, flight: PendingRollout) -> float | None:
         if not flight.done.is_set():
             await flight.done.wait()
         if flight.abandoned or flight.rollout is None:
@@ -216,9 +214,9 @@ class Runner:
         self._listener(finished_event(request, rollout, reused=True))
         return rollout.score
 
-    def _flight(self, index: int, request: Request, key: RolloutKey) -> Flight:
+    def _flight(self, index: int, request: Request, key: RolloutKey) -> PendingRollout:
         self._sequence += 1
-        return Flight(request=request, key=key, rank=(index, self._sequence))
+        return PendingRollout(request=request, key=key, rank=(index, self._sequence))
 
     def _key(self, request: Request) -> RolloutKey:
         tree = self._render(request.coalition, request.operator).digest
@@ -230,7 +228,7 @@ class Runner:
             raise TaskError(f"there is no task {request.task!r} in the panel.")
         return task
 
-    def _job(self, flight: Flight) -> Job:
+    def _job(self, flight: PendingRollout) -> Job:
         request = flight.request
         return Job(
             key=flight.key,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from skillsv.errors import SettingsError
-from skillsv.sandbox.callables import UserFunction, describe, line_of, load_function
+from skillsv.sandbox.user_function import UserFunction, describe, line_of, load_function
 
 if TYPE_CHECKING:
     from inspect_ai import Task as InspectTask

@@ -17,7 +17,8 @@ from pathlib import Path
 import anyio
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 
-from skillsv.sandbox.ending import MARK, end_everything, new_mark
+from skillsv.sandbox.termination import MARK, end_everything, new_mark
+from skillsv.sandbox.workspace import disk_trouble
 
 _CHUNK = 65536
 _ERROR_TAIL = 65536
@@ -194,3 +195,21 @@ async def _feed(stream: ByteSendStream, data: bytes) -> None:
         await stream.aclose()
     except (anyio.BrokenResourceError, anyio.ClosedResourceError, BrokenPipeError, ConnectionResetError):
         return
+
+
+# The environment a program of a rollout sees: declared names and private folders, nothing else of the user's.
+
+_ALWAYS = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
+
+
+def private_environment(workspace: Path, forward: Sequence[str] = ()) -> dict[str, str]:
+    """PATH, the language, the `forward`ed names, and a HOME and TMPDIR inside the workspace (hidden folders there).
+
+    Whoever forwards HOME (a coding agent that keeps its login there) gets the real one, with the skills in it.
+    """
+    private = {"HOME": workspace / ".home", "TMPDIR": workspace / ".tmp"}
+    with disk_trouble(workspace):
+        for folder in private.values():
+            folder.mkdir(exist_ok=True)
+    kept = {name: os.environ[name] for name in (*_ALWAYS, *forward) if name in os.environ}
+    return {"PATH": os.defpath, **{name: str(folder) for name, folder in private.items()}, **kept}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
 import functools
+import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -17,7 +20,48 @@ from skillsv.errors import RolloutError
 from skillsv.model.coalition import RenderedFile, Rendering
 from skillsv.model.rollout import FailureKind
 from skillsv.model.task import Task
-from skillsv.sandbox.spares import keep_spare, take_spare
+
+# Empty folders kept for the next rollout: on a busy disk, making and removing one costs milliseconds each.
+
+_SPARES: dict[tuple[int, Path], list[Path]] = {}
+"""By process (a forked child must not share its parent's folders) and by the folder they lie in."""
+
+
+def take_spare(parent: Path) -> Path | None:
+    """A folder that an earlier rollout left empty, if there is one and it is empty still."""
+    spares = _SPARES.get((os.getpid(), parent), [])
+    while spares:
+        folder = spares.pop()
+        if is_untouched(folder):
+            return folder
+    return None
+
+
+def keep_spare(folder: Path) -> bool:
+    """Keep the folder for a later rollout if this one left nothing in it; says whether it did."""
+    if not is_untouched(folder):
+        return False
+    _SPARES.setdefault((os.getpid(), folder.parent), []).append(folder)
+    return True
+
+
+def is_untouched(folder: Path) -> bool:
+    """Whether the folder is as it was made: private and empty."""
+    try:
+        with os.scandir(folder) as entries:
+            return next(entries, None) is None and folder.stat().st_mode & 0o7777 == 0o700
+    except OSError:
+        return False
+
+
+@atexit.register
+def remove_spares() -> None:
+    """Remove the spare folders of this process."""
+    for (process, _), spares in _SPARES.items():
+        while process == os.getpid() and spares:
+            with contextlib.suppress(OSError):
+                spares.pop().rmdir()
+
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
 
@@ -155,3 +199,22 @@ def _make_removable(_function: object, path: str, _error: object) -> None:
         Path(path).parent.chmod(0o700)
         Path(path).chmod(0o700)
         shutil.rmtree(path) if Path(path).is_dir() else Path(path).unlink()
+
+
+# Where a rendered skill lies in a rollout's working folder.
+
+DEFAULT_SKILL_DIR = ".skillsv/skills"
+"""Where the skill lies unless a setting (`--skill-dir .claude/skills`) puts it where a coding agent looks."""
+
+
+def place_skill(rendering: Rendering, workspace: Path, skill_dir: str | None) -> Path:
+    """Write the skill to `workspace/SKILL_DIR/NAME` and return that folder. Never called for the bare agent."""
+    folder = workspace / inside(skill_dir or DEFAULT_SKILL_DIR) / folder_name(rendering.skill_name)
+    write_tree(rendering, folder)
+    return folder
+
+
+def folder_name(skill_name: str) -> str:
+    """The skill's name as one safe folder name; the name comes from a file nobody vouches for."""
+    safe = re.sub(r"[^\w.-]+", "-", skill_name).strip(".-")[:64]
+    return safe or "skill"

@@ -9,7 +9,7 @@ from typing import Any
 
 from skillsv.errors import TaskError
 from skillsv.model.task import Task
-from skillsv.tasks.digest import Digester
+from skillsv.tasks.files import Digester
 from skillsv.tasks.jsonl import Source, decode, kind, read_record
 
 _USED = {"id", "prompt", "input", "expected_output", "files", "expectations", "assertions", "verifier", "target"}

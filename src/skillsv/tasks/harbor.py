@@ -10,7 +10,7 @@ import msgspec
 
 from skillsv.errors import TaskError
 from skillsv.model.task import Task
-from skillsv.tasks.digest import Digester
+from skillsv.tasks.files import Digester
 
 _BUILD_FILES = {"Dockerfile", "docker-compose.yaml", "docker-compose.yml", ".dockerignore"}
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from skillsv.errors import TaskError
 from skillsv.model.task import Task
 from skillsv.sandbox.inspect_file import load_inspect_task
-from skillsv.tasks.digest import Digester
+from skillsv.tasks.files import Digester
 
 if TYPE_CHECKING:
     from inspect_ai.dataset import Sample

@@ -12,8 +12,7 @@ import msgspec
 
 from skillsv.errors import TaskError
 from skillsv.model.task import Task
-from skillsv.tasks.digest import Digester
-from skillsv.tasks.files import task_files
+from skillsv.tasks.files import Digester, task_files
 
 KEYS = ("id", "input", "target", "stratum", "files", "verifier", "metadata")
 _BOM = b"\xef\xbb\xbf"

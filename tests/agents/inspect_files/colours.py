@@ -11,7 +11,7 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import Score, accuracy, choice, includes, scorer
 from inspect_ai.solver import generate, multiple_choice, solver, system_message
 
-from skillsv.agents.inspect_task import skill_from_sample, skill_tools
+from skillsv.agents.inspect import skill_from_sample, skill_tools
 
 FACTS = {"sky": "blue", "grass": "green"}
 

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillsv.compile import compile_files
-from skillsv.compile.lines import cut_lines
 from skillsv.compile.lint import lint_compiled
+from skillsv.compile.markdown import cut_lines
 from skillsv.model.skill import FileRole, Skill, SkillFile
-from skillsv.report.compiled import compiled_json
+from skillsv.report.compiled_json import compiled_json
 from skillsv.report.graph import graph_svg
 from skillsv.report.graph_dot import graph_dot
 from skillsv.report.outline import outline_text

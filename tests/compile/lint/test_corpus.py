@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from skillsv.compile import compile_skill
-from skillsv.compile.lines import cut_lines
 from skillsv.compile.lint import CHECKS, finding_titles, lint_compiled
+from skillsv.compile.markdown import cut_lines
 from skillsv.model.skill import Severity
 
 CORPUS = Path(__file__).resolve().parents[4] / "shared/corpus"

@@ -3,14 +3,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from skillsv.benchmarks.estimators import Player, play_adaptive, problem_of
-from skillsv.benchmarks.planted import Noise, planted_skill
 from skillsv.errors import RecordsError
 from skillsv.estimate import EstimateOptions
 from skillsv.estimate.adaptive import estimate_adaptive, value_all
 from skillsv.model.coalition import Operator
 from skillsv.model.value import Evidence
-from skillsv.rollout.adaptive import AdaptiveOptions, Budget, adaptive_walk
+from skillsv.rollout.adaptive import AdaptiveOptions, Budget, adaptive_policy
+from skillsv_bench.estimators import Player, play_adaptive, problem_of
+from skillsv_bench.planted import Noise, planted_skill
 
 BOTH = (Operator.DELETE, Operator.PAD)
 
@@ -135,7 +135,7 @@ def held_in_a_game_of_many_needs(seed, budget=4800, lessons=10):
 
 
 def play_with(answer, problem, budget, seed):
-    walk = adaptive_walk(problem, AdaptiveOptions(stop=Budget(budget)), seed)
+    walk = adaptive_policy(problem, AdaptiveOptions(stop=Budget(budget)), seed)
     try:
         wanted = next(walk)
         while True:

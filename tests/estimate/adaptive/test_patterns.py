@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillsv.estimate.adaptive.observed import Scored
+from skillsv.estimate.adaptive.observations import Scored
 from skillsv.estimate.adaptive.patterns import pattern_effects, task_table
 
 UNITS = 4

@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from skillsv.estimate.adaptive.curve import OrderLadder
-from skillsv.estimate.adaptive.observed import Scored
-from skillsv.estimate.adaptive.surrogate import fit_surrogate
+from skillsv.estimate.adaptive.observations import Scored
+from skillsv.estimate.adaptive.surrogate import OrderLadder, fit_surrogate
 
 TASKS, UNITS = 30, 6
 TRUE = np.array([2.0, -2.0, 0.0, 0.0, 0.0, 1.0])

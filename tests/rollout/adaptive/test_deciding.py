@@ -4,10 +4,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillsv.benchmarks.planted import planted_skill
 from skillsv.order import Sampler
-from skillsv.rollout.adaptive.closed_sets import draw_closed, needed_masks
-from skillsv.rollout.adaptive.deciding import TaskTable, path_between
+from skillsv.rollout.adaptive.problem import draw_closed, needed_masks
+from skillsv.rollout.adaptive.task_table import TaskTable, path_between
+from skillsv_bench.planted import planted_skill
 
 GAME = planted_skill("livemath", 0)
 UNITS = GAME.compiled.execution

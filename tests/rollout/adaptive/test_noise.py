@@ -1,6 +1,6 @@
 import pytest
 
-from skillsv.rollout.adaptive.noise import WINDOW, Monitor
+from skillsv.rollout.adaptive.allocation import WINDOW, Monitor
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillsv.errors import SettingsError
-from skillsv.rollout.adaptive import Budget, Never, Standing, UntilResolved, UntilWidth
+from skillsv.rollout.adaptive import Budget, EstimateStatus, Never, UntilResolved, UntilWidth
 
-STANDINGS = st.builds(Standing, width=st.floats(0, 2), resolved=st.floats(0, 1))
+STANDINGS = st.builds(EstimateStatus, width=st.floats(0, 2), resolved=st.floats(0, 1))
 RULES = st.recursive(
     st.one_of(
         st.just(Never()),
@@ -39,7 +39,7 @@ def test_a_rule_with_itself_is_itself_and_never_is_neutral(rule, spent, standing
 
 
 def test_reasons_name_the_rule_that_stopped():
-    done = Standing(width=0.02, resolved=1.0)
+    done = EstimateStatus(width=0.02, resolved=1.0)
     assert (Budget(500) | UntilWidth(0.03)).reason(100, done) == "every interval at most 3 points wide"
     assert (Budget(500) | UntilWidth(0.01)).reason(500, done) == "500 rollouts"
     assert (UntilResolved(0.9) & Budget(50)).reason(50, done) == "a verdict on 90% of the units and 50 rollouts"

@@ -3,19 +3,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillsv.benchmarks.estimators import Player, play_adaptive, problem_of
-from skillsv.benchmarks.planted import Noise, planted_skill
 from skillsv.errors import SettingsError
 from skillsv.model.coalition import Operator
 from skillsv.rollout.adaptive import (
     AdaptiveOptions,
     AdaptiveProblem,
     Budget,
-    Standing,
+    EstimateStatus,
     UntilResolved,
     UntilWidth,
-    adaptive_walk,
+    adaptive_policy,
 )
+from skillsv_bench.estimators import Player, play_adaptive, problem_of
+from skillsv_bench.planted import Noise, planted_skill
 
 GAME = planted_skill("mechanism", 3)
 PROBLEM = problem_of(GAME)
@@ -48,7 +48,7 @@ def replay(record, opts, problem=PROBLEM, *, backwards=False):
         requests = reversed(wanted) if backwards else wanted
         return {each: memory[each.coalition, each.operator, each.task, each.replicate] for each in requests}
 
-    return drive(adaptive_walk(problem, opts, 5), answer)
+    return drive(adaptive_policy(problem, opts, 5), answer)
 
 
 @pytest.mark.parametrize("noise", [Noise(), Noise(temperature=0.5)], ids=["steady", "noisy"])
@@ -88,7 +88,7 @@ def test_missing_answers_are_left_out_and_the_run_goes_on(seed, share, noisy):
     def answer(wanted):
         return {request: None if rng.random() < share else score for request, score in player.answer(wanted).items()}
 
-    record = drive(adaptive_walk(PROBLEM, options(300), seed), answer)
+    record = drive(adaptive_policy(PROBLEM, options(300), seed), answer)
     missing = sum(each.score is None for each in record.observations)
     assert missing > 0
     assert len(record.observations) <= 300
@@ -163,7 +163,7 @@ def test_an_agent_that_repeats_itself_but_is_thrown_off_by_any_change_is_called_
         luck = (np.random.default_rng([ord(letter) for word in words for letter in word]).random() for words in seeds)
         return {request: float(number < 0.5) for request, number in zip(wanted, luck, strict=True)}
 
-    assert drive(adaptive_walk(problem_of(game), options(600), 1), chaotic).noisy
+    assert drive(adaptive_policy(problem_of(game), options(600), 1), chaotic).noisy
 
 
 def test_a_run_ends_by_itself_when_nothing_is_left_to_ask():
@@ -173,7 +173,7 @@ def test_a_run_ends_by_itself_when_nothing_is_left_to_ask():
 
 def test_a_skill_without_units_is_only_anchored():
     problem = AdaptiveProblem(units=(), trigger="m", needs={}, tasks=("a", "b"), sample_order=lambda _: ("m",))
-    record = drive(adaptive_walk(problem, options(100), 0), lambda wanted: dict.fromkeys(wanted, 1.0))
+    record = drive(adaptive_policy(problem, options(100), 0), lambda wanted: dict.fromkeys(wanted, 1.0))
     assert record.ended == "there are no units to value"
     assert {each.why for each in record.observations} == {"anchor:trigger", "anchor:full", "anchor:empty"}
 
@@ -185,7 +185,7 @@ def test_rules_of_precision_and_decision_stop_the_run_and_weights_of_the_judge_s
     def judge(observations):
         looks.append(len(observations))
         done = len(observations) > 350
-        return Standing(width=0.02 if done else 1.0, resolved=0.95 if done else 0.1, tasks={favourite: 1.0})
+        return EstimateStatus(width=0.02 if done else 1.0, resolved=0.95 if done else 0.1, tasks={favourite: 1.0})
 
     rule = (UntilWidth(0.03) & UntilResolved(0.9)) | Budget(2000)
     record = drive_judged(rule, judge)
@@ -202,7 +202,7 @@ def drive_judged(rule, judge):
 
 def test_observations_are_told_round_by_round():
     told = []
-    walk = adaptive_walk(PROBLEM, options(200), 3, on_observed=told.extend)
+    walk = adaptive_policy(PROBLEM, options(200), 3, on_observed=told.extend)
     player = Player(GAME, Noise(), 3)
     record = drive(walk, player.answer)
     assert tuple(told) == record.observations

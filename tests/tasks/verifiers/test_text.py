@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from skillsv.tasks.verifiers.numeric import numeric
-from skillsv.tasks.verifiers.structured import json_equal
-from skillsv.tasks.verifiers.text import choice, contains, exact
+from skillsv.tasks.verifiers.target import choice, contains, exact, json_equal, numeric
 
 
 @pytest.mark.parametrize(

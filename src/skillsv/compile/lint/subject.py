@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 import yaml
 
-from skillsv.compile.blocks import TopBlock, top_blocks
 from skillsv.compile.draft import Draft
 from skillsv.compile.frontmatter import Manifest, frontmatter_end, read_manifest
-from skillsv.compile.lines import LineTable, cut_lines
+from skillsv.compile.markdown import LineTable, TopBlock, cut_lines, top_blocks
 from skillsv.compile.options import CompileOptions
 from skillsv.compile.units import unitize
 from skillsv.model.skill import CompiledSkill, FileRole, SkillFile

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 
 from skillsv.compile.lint.subject import Document, Remark, Subject
-from skillsv.compile.modules import module_resource
+from skillsv.compile.references import module_resource
 from skillsv.compile.symbols.definitions import CONSTANT
 from skillsv.compile.symbols.python import parse_python, use_python
 from skillsv.model.skill import FileRole, Skill

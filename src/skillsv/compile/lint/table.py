@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from skillsv.compile.lint import (
-    encoding,
-    evals,
-    fences,
-    frontmatter,
-    headings,
-    references,
-    structure,
-    symbols,
-    templates,
-)
+from skillsv.compile.lint import files, frontmatter, markdown, references, symbols
 from skillsv.compile.lint.subject import Remark, Subject
 from skillsv.model.skill import Severity
 
@@ -53,23 +43,23 @@ CHECKS: tuple[Check, ...] = (
     Check("unreached-file", _NOTE, "A file that nothing leads to", references.unreached),
     Check("missing-import", _WARNING, "An import of a name that the module does not define", symbols.missing_import),
     Check("undefined-symbol", _NOTE, "A symbol that nothing in the skill defines", symbols.undefined),
-    Check("cycle", _NOTE, "Parts that need each other in a circle", structure.cycle),
-    Check("empty-heading", _WARNING, "A heading with nothing below", headings.empty),
-    Check("duplicate-heading", _WARNING, "The same heading twice", headings.duplicate),
-    Check("glued-heading", _WARNING, "A heading glued to a line", headings.glued),
-    Check("heading-space", _WARNING, "A heading without a space", headings.no_space),
-    Check("accidental-heading", _WARNING, "A paragraph underlined by a rule", headings.by_accident),
-    Check("unclosed-fence", _WARNING, "A code fence that is never closed", fences.unclosed),
-    Check("swallowed-fence", _WARNING, "A code fence that does not act as one", fences.swallowed),
-    Check("broken-table", _WARNING, "Table rows without their header", structure.broken_table),
-    Check("long-body", _WARNING, "A very long body", structure.long_body),
-    Check("byte-order-mark", _WARNING, "A byte order mark", encoding.byte_order_mark),
-    Check("mixed-line-ends", _WARNING, "Mixed line ends", encoding.mixed_line_ends),
-    Check("placeholder-arguments", _NOTE, "A placeholder for arguments", templates.arguments),
-    Check("placeholder-command", _NOTE, "A placeholder for a command's output", templates.commands),
-    Check("evals-leak", _WARNING, "Tasks and answers inside the skill", evals.leak, "evals"),
-    Check("evals-lookalike", _WARNING, "A folder that sounds like tasks and answers", evals.lookalike),
-    Check("evals-named", _WARNING, "The skill sends the agent to the answers", evals.named),
+    Check("cycle", _NOTE, "Parts that need each other in a circle", files.cycle),
+    Check("empty-heading", _WARNING, "A heading with nothing below", markdown.empty),
+    Check("duplicate-heading", _WARNING, "The same heading twice", markdown.duplicate),
+    Check("glued-heading", _WARNING, "A heading glued to a line", markdown.glued),
+    Check("heading-space", _WARNING, "A heading without a space", markdown.no_space),
+    Check("accidental-heading", _WARNING, "A paragraph underlined by a rule", markdown.by_accident),
+    Check("unclosed-fence", _WARNING, "A code fence that is never closed", markdown.unclosed),
+    Check("swallowed-fence", _WARNING, "A code fence that does not act as one", markdown.swallowed),
+    Check("broken-table", _WARNING, "Table rows without their header", files.broken_table),
+    Check("long-body", _WARNING, "A very long body", files.long_body),
+    Check("byte-order-mark", _WARNING, "A byte order mark", files.byte_order_mark),
+    Check("mixed-line-ends", _WARNING, "Mixed line ends", files.mixed_line_ends),
+    Check("placeholder-arguments", _NOTE, "A placeholder for arguments", files.arguments),
+    Check("placeholder-command", _NOTE, "A placeholder for a command's output", files.commands),
+    Check("evals-leak", _WARNING, "Tasks and answers inside the skill", files.leak, "evals"),
+    Check("evals-lookalike", _WARNING, "A folder that sounds like tasks and answers", files.lookalike),
+    Check("evals-named", _WARNING, "The skill sends the agent to the answers", files.named),
 )
 
 COMPILER_TITLES: Mapping[str, str] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from skillsv.compile.draft import Draft, DraftUnit, edge, empty_section
-from skillsv.compile.links import Link, anchors_of, definitions_of, is_local, links_of, local_path
+from skillsv.compile.references import Link, anchors_of, definitions_of, is_local, links_of, local_path
 from skillsv.model.skill import Edge, Finding, Severity, UnitKind
 
 

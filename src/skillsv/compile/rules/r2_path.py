@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skillsv.compile.draft import Draft, edge
-from skillsv.compile.paths import PathIndex
+from skillsv.compile.references import PathIndex
 from skillsv.model.skill import Edge
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from skillsv.compile.draft import Draft, DraftUnit, edge
-from skillsv.compile.modules import module_resource
+from skillsv.compile.references import module_resource
 from skillsv.compile.symbols import Definitions, Language, language_of, language_of_file
 from skillsv.compile.symbols.definitions import first_lines
 from skillsv.model.skill import Edge, UnitKind

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from skillsv.compile.draft import Draft, edge
-from skillsv.compile.paths import PathIndex
+from skillsv.compile.references import PathIndex
 from skillsv.model.skill import Edge
 
 _SPAN = re.compile(r"`([^`\n]+)`")

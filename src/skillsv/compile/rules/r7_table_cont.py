@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from skillsv.compile.draft import Draft, DraftUnit, edge
-from skillsv.compile.links import without_code_spans
+from skillsv.compile.references import without_code_spans
 from skillsv.model.skill import Edge
 
 _DELIMITER = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?")

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from skillsv.compile.symbols.definitions import Definitions
-from skillsv.compile.symbols.language import Language, language_of, language_of_file
+from skillsv.compile.symbols.languages import Language, language_of, language_of_file
 
 __all__ = ["Definitions", "Language", "language_of", "language_of_file"]

@@ -44,7 +44,7 @@ def _define(grammar: tuple[str, str], code: str) -> Definitions:
     """Top-level functions, classes, types and constants; plain variables apart; relative imports as written."""
     if not _MAY_DEFINE.search(code):
         return Definitions()
-    from skillsv.compile.symbols.grammar import parse, text_of
+    from skillsv.compile.symbols.definitions import parse, text_of
 
     names: dict[str, int] = {}
     variables: dict[str, int] = {}
@@ -61,7 +61,7 @@ def _define(grammar: tuple[str, str], code: str) -> Definitions:
 
 
 def _declared(declaration: Node, names: dict[str, int], variables: dict[str, int]) -> None:
-    from skillsv.compile.symbols.grammar import text_of
+    from skillsv.compile.symbols.definitions import text_of
 
     for part in declaration.named_children:
         name, value = part.child_by_field_name("name"), part.child_by_field_name("value")
@@ -75,7 +75,7 @@ def _declared(declaration: Node, names: dict[str, int], variables: dict[str, int
 
 def _use(grammar: tuple[str, str], code: str) -> set[str]:
     """Identifiers that the code reads and binds nowhere itself."""
-    from skillsv.compile.symbols.grammar import parse, text_of, walk
+    from skillsv.compile.symbols.definitions import parse, text_of, walk
 
     used: set[str] = set()
     bound: set[str] = set()

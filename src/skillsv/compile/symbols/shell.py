@@ -40,7 +40,7 @@ def define_shell(code: str) -> Definitions:
     """Functions and upper-case variables; lower-case variables apart; `export KEY="<your key>"` defines nothing."""
     if not _MAY_DEFINE.search(code):
         return Definitions()
-    from skillsv.compile.symbols.grammar import parse, text_of, walk
+    from skillsv.compile.symbols.definitions import parse, text_of, walk
 
     names: dict[str, int] = {}
     variables: dict[str, int] = {}
@@ -62,7 +62,7 @@ def use_shell(code: str) -> set[str]:
     """Variables that are expanded and commands that are called, unless the code defines them itself."""
     if not _MAY_USE.search(code):
         return set()
-    from skillsv.compile.symbols.grammar import parse, text_of, walk
+    from skillsv.compile.symbols.definitions import parse, text_of, walk
 
     used: set[str] = set()
     bound: set[str] = set()
@@ -99,7 +99,7 @@ def is_placeholder(value: str) -> bool:
 
 def _asks_for_a_value(node: Node) -> bool:
     """`export KEY="<your key>"`: a wish to the reader's environment, not a definition that others could use."""
-    from skillsv.compile.symbols.grammar import text_of
+    from skillsv.compile.symbols.definitions import text_of
 
     around = node.parent
     is_export = around is not None and around.type == "declaration_command" and text_of(around).startswith("export")

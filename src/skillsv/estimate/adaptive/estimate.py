@@ -8,14 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from skillsv.errors import RecordsError
-from skillsv.estimate.adaptive.anchors import anchors_of
-from skillsv.estimate.adaptive.observed import Bools, Numbers, Observed, Scored, read_observations
+from skillsv.estimate.adaptive.observations import Bools, Numbers, Observed, Scored, anchors_of, read_observations
 from skillsv.estimate.adaptive.values import Drawn, noisy_values, steady_values
-from skillsv.estimate.chains import DEFAULT, EstimateOptions
-from skillsv.estimate.evidence import FINEST, evidence_of, reporting_resolution
+from skillsv.estimate.chain import DEFAULT, EstimateOptions
+from skillsv.estimate.intervals import FINEST, evidence_of, reporting_resolution
 from skillsv.estimate.totals import closure_of, units_below
-from skillsv.model.chain import Observation
-from skillsv.model.coalition import Order
+from skillsv.model.coalition import Observation, Order
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import Estimate, Evidence, Interval, SectionValue, UnitValue
 

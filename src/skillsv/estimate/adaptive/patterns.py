@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skillsv.estimate.adaptive.observed import Bools, Floats, Numbers, Scored
+from skillsv.estimate.adaptive.observations import Bools, Floats, Numbers, Scored
 
 MOST_DECIDING = 14
 """Tables have two to this many entries at most; what more units decide is left to the noise of the estimate."""

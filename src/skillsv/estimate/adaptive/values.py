@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skillsv.estimate.adaptive.curve import OrderLadder
-from skillsv.estimate.adaptive.observed import Floats, Numbers, Scored
+from skillsv.estimate.adaptive.observations import Floats, Numbers, Scored
 from skillsv.estimate.adaptive.patterns import Effects, pattern_effects
-from skillsv.estimate.adaptive.surrogate import COIN_LIKE, fit_surrogate
+from skillsv.estimate.adaptive.surrogate import COIN_LIKE, OrderLadder, fit_surrogate
 
 DRAWS = 60
 SURROGATE_ORDERS = 100

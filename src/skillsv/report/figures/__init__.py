@@ -1,12 +1,11 @@
 """Figures drawn as SVG, one function each: the page, a notebook and a dashboard show the same drawing."""
 
-from skillsv.report.figures.areas import area_chart
 from skillsv.report.figures.bars import anchor_chart, margin_bar, value_chart
 from skillsv.report.figures.chains import chain_grid, marginal_dots
 from skillsv.report.figures.coalitions import coalition_chart
 from skillsv.report.figures.decision import decision_map
-from skillsv.report.figures.figure import Figure
-from skillsv.report.figures.pruning import pruning_chart, pruning_path
+from skillsv.report.figures.pruning import area_chart, pruning_chart, pruning_path
+from skillsv.report.figures.svg import Figure
 from skillsv.report.figures.tree import value_tree
 
 __all__ = [

@@ -7,11 +7,9 @@ from collections.abc import Callable, Sequence
 from markupsafe import Markup
 
 from skillsv.model.value import Action, Interval, UnitReport, Valuation
-from skillsv.report.figures.axis import Scale, horizontal_axis, padded
-from skillsv.report.figures.figure import Figure
-from skillsv.report.figures.palette import MUTED, VERDICT, arms, marker
-from skillsv.report.figures.svg import drawing, element, link
-from skillsv.report.words import drawn, execution, label, points
+from skillsv.report.figures.axis import MUTED, VERDICT, Scale, arms, horizontal_axis, marker, padded
+from skillsv.report.figures.svg import Figure, drawing, element, link
+from skillsv.report.format import drawn, execution, label, points
 
 Target = Callable[[str], str | None]
 """From a unit id to where a click on it leads; None: nowhere."""

@@ -8,14 +8,11 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from skillsv.model.chain import ChainRecord, Scores
-from skillsv.model.coalition import Operator
-from skillsv.report.figures.axis import Scale
-from skillsv.report.figures.figure import Cell, Figure
-from skillsv.report.figures.palette import FAINT, MUTED, POSITIVE
-from skillsv.report.figures.svg import Number, drawing, element
+from skillsv.model.coalition import ChainRecord, Operator, Scores
+from skillsv.report.figures.axis import FAINT, MUTED, POSITIVE, Scale
+from skillsv.report.figures.svg import Cell, Figure, Number, drawing, element
+from skillsv.report.format import plural, points
 from skillsv.report.marginals import Marginal, mean, steps_of
-from skillsv.report.words import plural, points
 
 _LEFT, _RIGHT, _TOP, _ROW = 72.0, 1096.0, 22.0, 17.0
 _SMALL: dict[str, Number | str | None] = {"font_size": 10, "fill": MUTED}

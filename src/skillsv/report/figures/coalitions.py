@@ -9,13 +9,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from skillsv.model.chain import Observation
-from skillsv.model.coalition import Coalition, Operator
-from skillsv.report.figures.axis import Scale, vertical_axis
-from skillsv.report.figures.figure import Figure
-from skillsv.report.figures.palette import FAINT, METHODS, MUTED
-from skillsv.report.figures.svg import drawing, element
-from skillsv.report.words import plural
+from skillsv.model.coalition import Coalition, Observation, Operator
+from skillsv.report.figures.axis import FAINT, METHODS, MUTED, Scale, vertical_axis
+from skillsv.report.figures.svg import Figure, drawing, element
+from skillsv.report.format import plural
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64.0, 884.0, 16.0, 320.0
 

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from skillsv.model.value import Action, Interval, UnitReport, Valuation
-from skillsv.report.figures.axis import Scale, horizontal_axis, padded, vertical_axis
+from skillsv.report.figures.axis import FAINT, MUTED, Scale, arms, horizontal_axis, marker, padded, vertical_axis
 from skillsv.report.figures.bars import Target, nowhere
-from skillsv.report.figures.figure import Figure
-from skillsv.report.figures.palette import FAINT, MUTED, arms, marker
-from skillsv.report.figures.svg import drawing, element, link, path
-from skillsv.report.words import drawn, execution, label, with_bounds
+from skillsv.report.figures.svg import Figure, drawing, element, link, path
+from skillsv.report.format import drawn, execution, label, with_bounds
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 884, 16, 432
 

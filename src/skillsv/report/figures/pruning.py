@@ -8,11 +8,9 @@ from markupsafe import Markup
 
 from skillsv.model.edit import PruneStep, PruningCurve
 from skillsv.model.value import Interval
-from skillsv.report.figures.axis import Scale, padded, vertical_axis
-from skillsv.report.figures.figure import Figure
-from skillsv.report.figures.palette import DASHES, FAINT, METHODS, MUTED
-from skillsv.report.figures.svg import drawing, element, path
-from skillsv.report.words import points, with_bounds
+from skillsv.report.figures.axis import DASHES, FAINT, METHODS, MUTED, Scale, horizontal_axis, padded, vertical_axis
+from skillsv.report.figures.svg import Figure, drawing, element, path
+from skillsv.report.format import points, with_bounds
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64.0, 560.0, 16.0, 320.0
 
@@ -94,3 +92,36 @@ def _curve(index: int, curve: PruningCurve, across: Scale, up: Scale) -> Markup:
     name = element("text", curve.method, x=710, y=y + 4)
     area = element("text", f"AUC {with_bounds(curve.auc, signed=False)}", x=710, y=y + 18, fill=MUTED, class_="soft")
     return element("g", band, line, sample, name, area)
+
+
+# Areas under pruning curves, and their differences: a point and an interval per line.
+
+_AREAS_LEFT, _AREAS_RIGHT, _AREAS_TOP, _STEP = 260.0, 640.0, 12.0, 26.0
+
+
+def area_chart(
+    rows: Sequence[tuple[str, Interval]], *, name: str = "areas", title: str, note: str, signed: bool = False
+) -> Figure:
+    """One line per row; `signed` shows differences, around zero."""
+    ends = [end for _, each in rows for end in (each.low, each.high)]
+    low, high = padded(ends, include=(0.0,) if signed else ())
+    scale = Scale(low, high, _AREAS_LEFT, _AREAS_RIGHT)
+    bottom = _AREAS_TOP + _STEP * len(rows)
+    parts = [horizontal_axis(scale, _AREAS_TOP, bottom, signed=signed)]
+    for place, (label, each) in enumerate(rows):
+        y, colour = _AREAS_TOP + _STEP * (place + 0.5), METHODS[place % len(METHODS)]
+        parts.append(element("text", label, x=_AREAS_LEFT - 12, y=y + 4, text_anchor="end"))
+        parts.append(
+            element("line", x1=scale(each.low), x2=scale(each.high), y1=y, y2=y, stroke=colour, stroke_width=2)
+        )
+        parts.append(element("circle", cx=scale(each.value), cy=y, r=4, fill=colour))
+        parts.append(element("text", with_bounds(each, signed=signed), x=_AREAS_RIGHT + 14, y=y + 4))
+    spoken = "; ".join(f"{label}: {with_bounds(each, signed=signed)}" for label, each in rows)
+    return Figure(
+        name=name,
+        title=title,
+        svg=drawing(860, bottom + 30, title, spoken, *parts, class_="areas"),
+        columns=("line", "value", "low", "high"),
+        rows=[(label, each.value, each.low, each.high) for label, each in rows],
+        note=note,
+    )

@@ -9,13 +9,11 @@ from markupsafe import Markup
 
 from skillsv.model.skill import UnitKind
 from skillsv.model.value import Action, UnitReport, Valuation
-from skillsv.report.excerpt import shortened
+from skillsv.report.escape import escape_text, shortened
+from skillsv.report.figures.axis import MUTED, NEGATIVE, POSITIVE
 from skillsv.report.figures.bars import Target, nowhere
-from skillsv.report.figures.figure import Figure
-from skillsv.report.figures.palette import MUTED, NEGATIVE, POSITIVE
-from skillsv.report.figures.svg import drawing, element, link
-from skillsv.report.visible import visible
-from skillsv.report.words import execution, label, plural, points
+from skillsv.report.figures.svg import Figure, drawing, element, link
+from skillsv.report.format import execution, label, plural, points
 
 _WIDTH, _ROW, _CHARACTER = 1100.0, 36.0, 6.3
 
@@ -73,12 +71,12 @@ def value_tree(valuation: Valuation, *, target: Target = nowhere) -> Figure:
 
 
 def _tree(valuation: Valuation) -> _Node:
-    name = visible(str(valuation.skill.get("name", "skill")))
+    name = escape_text(str(valuation.skill.get("name", "skill")))
     root = _Node(name, (name,))
     for unit in execution(valuation):
         node = root
         for step in _above(unit):
-            title = visible(step)
+            title = escape_text(step)
             node = node.children.setdefault(f"/{step}", _Node(title, (*node.path, title)))
         node.children[unit.id] = _Node(label(unit), (*node.path, label(unit)), unit)
     return root

@@ -1,9 +1,9 @@
 """Adaptive policies: rollouts go where they say most about units whose value is still open."""
 
-from skillsv.rollout.adaptive.forecast import Advice, advise, forecast_adaptive, least_budget
+from skillsv.rollout.adaptive.policy import adaptive_policy
 from skillsv.rollout.adaptive.problem import FINISHED, AdaptiveOptions, AdaptiveProblem, AdaptiveRecord
-from skillsv.rollout.adaptive.stop import Budget, Never, Standing, StopRule, UntilResolved, UntilWidth
-from skillsv.rollout.adaptive.walk import adaptive_walk
+from skillsv.rollout.adaptive.stop import Budget, EstimateStatus, Never, StopRule, UntilResolved, UntilWidth
+from skillsv.rollout.forecast import Advice, advise, forecast_adaptive, least_budget
 
 __all__ = [
     "FINISHED",
@@ -12,12 +12,12 @@ __all__ = [
     "AdaptiveRecord",
     "Advice",
     "Budget",
+    "EstimateStatus",
     "Never",
-    "Standing",
     "StopRule",
     "UntilResolved",
     "UntilWidth",
-    "adaptive_walk",
+    "adaptive_policy",
     "advise",
     "forecast_adaptive",
     "least_budget",

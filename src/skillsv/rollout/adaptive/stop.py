@@ -15,7 +15,7 @@ from skillsv.errors import SettingsError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class EstimateStatus:
     """How the values stand: the widest interval of a net effect, the share of units with a verdict, and where to look.
 
     `tasks` says by task id how much more rollouts would help the units whose verdict is open.
@@ -29,10 +29,10 @@ class Standing:
 class StopRule(Protocol):
     """Says how many rollouts may still be asked for (0: stop), and why it stopped."""
 
-    def room(self, spent: int, standing: Standing) -> float:
+    def room(self, spent: int, standing: EstimateStatus) -> float:
         """Rollouts that may still be asked for; infinite where the rule is not about rollouts."""
 
-    def reason(self, spent: int, standing: Standing) -> str:
+    def reason(self, spent: int, standing: EstimateStatus) -> str:
         """A few words on what was reached."""
 
 
@@ -55,11 +55,11 @@ class Either(Combining):
     left: StopRule
     right: StopRule
 
-    def room(self, spent: int, standing: Standing) -> float:
+    def room(self, spent: int, standing: EstimateStatus) -> float:
         """The smaller room."""
         return min(self.left.room(spent, standing), self.right.room(spent, standing))
 
-    def reason(self, spent: int, standing: Standing) -> str:
+    def reason(self, spent: int, standing: EstimateStatus) -> str:
         """The reason of the rule that stopped."""
         first = self.left if self.left.room(spent, standing) <= 0 else self.right
         return first.reason(spent, standing)
@@ -72,11 +72,11 @@ class Both(Combining):
     left: StopRule
     right: StopRule
 
-    def room(self, spent: int, standing: Standing) -> float:
+    def room(self, spent: int, standing: EstimateStatus) -> float:
         """The larger room."""
         return max(self.left.room(spent, standing), self.right.room(spent, standing))
 
-    def reason(self, spent: int, standing: Standing) -> str:
+    def reason(self, spent: int, standing: EstimateStatus) -> str:
         """Both reasons."""
         return f"{self.left.reason(spent, standing)} and {self.right.reason(spent, standing)}"
 
@@ -85,11 +85,11 @@ class Both(Combining):
 class Never(Combining):
     """Never stops by itself: another limit must."""
 
-    def room(self, spent: int, standing: Standing) -> float:  # noqa: ARG002
+    def room(self, spent: int, standing: EstimateStatus) -> float:  # noqa: ARG002
         """No end."""
         return math.inf
 
-    def reason(self, spent: int, standing: Standing) -> str:  # noqa: ARG002
+    def reason(self, spent: int, standing: EstimateStatus) -> str:  # noqa: ARG002
         """It never stops."""
         return "nothing"
 
@@ -104,11 +104,11 @@ class Budget(Combining):
         if self.most < 1:
             raise SettingsError(f"a budget of {self.most} rollouts buys nothing.")
 
-    def room(self, spent: int, standing: Standing) -> float:  # noqa: ARG002
+    def room(self, spent: int, standing: EstimateStatus) -> float:  # noqa: ARG002
         """What is left."""
         return max(self.most - spent, 0)
 
-    def reason(self, spent: int, standing: Standing) -> str:  # noqa: ARG002
+    def reason(self, spent: int, standing: EstimateStatus) -> str:  # noqa: ARG002
         """The budget."""
         return f"{self.most:,} rollouts"
 
@@ -123,11 +123,11 @@ class UntilWidth(Combining):
         if not 0.0 < self.most <= 2.0:
             raise SettingsError(f"an interval {100 * self.most:g} points wide cannot be aimed at.", hint="3 is usual.")
 
-    def room(self, spent: int, standing: Standing) -> float:  # noqa: ARG002
+    def room(self, spent: int, standing: EstimateStatus) -> float:  # noqa: ARG002
         """All or nothing."""
         return 0 if standing.width <= self.most else math.inf
 
-    def reason(self, spent: int, standing: Standing) -> str:  # noqa: ARG002
+    def reason(self, spent: int, standing: EstimateStatus) -> str:  # noqa: ARG002
         """The width."""
         return f"every interval at most {100 * self.most:g} points wide"
 
@@ -142,10 +142,10 @@ class UntilResolved(Combining):
         if not 0.0 < self.share <= 1.0:
             raise SettingsError(f"a share of {self.share:g} is not between 0 and 1.", hint="0.9 is usual.")
 
-    def room(self, spent: int, standing: Standing) -> float:  # noqa: ARG002
+    def room(self, spent: int, standing: EstimateStatus) -> float:  # noqa: ARG002
         """All or nothing."""
         return 0 if standing.resolved >= self.share else math.inf
 
-    def reason(self, spent: int, standing: Standing) -> str:  # noqa: ARG002
+    def reason(self, spent: int, standing: EstimateStatus) -> str:  # noqa: ARG002
         """The share."""
         return f"a verdict on {self.share:.0%} of the units"

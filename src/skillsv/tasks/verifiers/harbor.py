@@ -14,8 +14,7 @@ import msgspec
 from skillsv.errors import VerifierFailure
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
-from skillsv.sandbox.environment import private_environment
-from skillsv.sandbox.process import Completed, Limits, run_program
+from skillsv.sandbox.process import Completed, Limits, private_environment, run_program
 from skillsv.sandbox.workspace import disk_trouble
 from skillsv.tasks.verifiers.scoring import Scorer
 

@@ -10,16 +10,13 @@ from skillsv.errors import RolloutError, SettingsError, TaskError, VerifierFailu
 from skillsv.model.protocols import Agent, Verifier
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
-from skillsv.sandbox.callables import describe, load_code
-from skillsv.tasks.verifiers.evaluator import own_score
+from skillsv.sandbox.user_function import describe, load_code
 from skillsv.tasks.verifiers.harbor import harbor
 from skillsv.tasks.verifiers.judge import judge as judge_verifier
-from skillsv.tasks.verifiers.numeric import numeric
 from skillsv.tasks.verifiers.pattern import regex
-from skillsv.tasks.verifiers.scoring import Scorer, checked_score, scorer_of
+from skillsv.tasks.verifiers.scoring import Scorer, checked_score, own_score, scorer_of
 from skillsv.tasks.verifiers.specs import default_spec, split_spec
-from skillsv.tasks.verifiers.structured import json_equal
-from skillsv.tasks.verifiers.text import choice, contains, exact
+from skillsv.tasks.verifiers.target import choice, contains, exact, json_equal, numeric
 from skillsv.tasks.verifiers.user import PythonVerifier, command_verifier
 
 JudgeMaker = Callable[[str], Agent]

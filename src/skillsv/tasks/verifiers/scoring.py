@@ -48,3 +48,23 @@ def as_text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
+
+
+# The verifier `inspect`: the score that an agent with a scorer of its own was given, a task of Inspect.
+
+
+def own_score(name: str) -> Scorer:
+    """Reads the score called `name` (`inspect:match`, or `inspect:match.part`), the first one if there is no name."""
+
+    async def score(_task: Task, outcome: Outcome, _workspace: Path) -> float:
+        if not outcome.scores:
+            raise VerifierFailure(
+                "The agent brought no score of its own; the verifier `inspect` needs --agent inspect:FILE.py@task, "
+                "and a scorer that gives numbers."
+            )
+        chosen = name or next(iter(outcome.scores))
+        if chosen not in outcome.scores:
+            raise VerifierFailure(f"There is no score `{chosen}`; there are: {', '.join(outcome.scores)}.")
+        return outcome.scores[chosen]
+
+    return score

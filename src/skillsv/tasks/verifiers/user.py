@@ -12,11 +12,10 @@ import msgspec
 from skillsv.errors import RolloutError, VerifierFailure
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
-from skillsv.sandbox.callables import OutOfTime, call_function, describe, find_function, line_of
-from skillsv.sandbox.environment import private_environment
-from skillsv.sandbox.process import Completed, Limits, run_program
+from skillsv.sandbox.process import Completed, Limits, private_environment, run_program
 from skillsv.sandbox.sources import command_line
-from skillsv.sandbox.views import TaskView, task_fields
+from skillsv.sandbox.user_function import OutOfTime, call_function, describe, find_function, line_of
+from skillsv.sandbox.user_views import TaskView, task_fields
 from skillsv.tasks.verifiers.scoring import Scorer
 from skillsv.tasks.verifiers.specs import base_folder, command_folder
 

@@ -1,1 +1,0 @@
-"""Speed, measured as ratios within one run. `make bench` runs all of it; `python -m bench startup` one part."""

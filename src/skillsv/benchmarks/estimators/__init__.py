@@ -1,5 +1,0 @@
-"""How well estimators recover known values, rollout for rollout: Algorithm 1, the adaptive one, simple baselines."""
-
-from skillsv.benchmarks.estimators.play import Player, play_adaptive, problem_of
-
-__all__ = ["Player", "play_adaptive", "problem_of"]

@@ -1,0 +1,168 @@
+"""What `value` and `demo` have in common: forecast, consent, rollouts with progress, the answer."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TextIO
+
+import anyio
+
+from skillsv.cli.flags import RunFlags
+from skillsv.cli.printing import json_text
+from skillsv.cli.progress import progress
+from skillsv.compile import compile_skill
+from skillsv.errors import SettingsError
+from skillsv.model.value import Valuation
+from skillsv.pipeline import (
+    PreparedRun,
+    RolloutResult,
+    Run,
+    ValuationJob,
+    build_valuation,
+    measured_cost,
+    prepare,
+    publish,
+    require_measurable_budget,
+    roll_out,
+    with_measured_cost,
+)
+from skillsv.report.escape import escape_text
+from skillsv.report.text import terminal_table
+from skillsv.report.valuation_json import valuation_dict
+from skillsv.rollout import Forecast, PerRollout, RunFolder, Stop
+from skillsv.rollout.adaptive import advise
+from skillsv.settings import Settings, compile_options
+
+PIPE_WIDTH = 120
+
+
+def run_valuation(job: ValuationJob, flags: RunFlags, *, json: bool, out: TextIO) -> int:
+    """The main job from forecast to report; the exit code says whether it came to its end."""
+    prepared = prepare(job)
+    folder = RunFolder(flags.run_dir or default_folder(prepared.compiled.skill.name))
+    folder.check_place(job.skill, prepared.compiled.skill.name)
+    measured = PerRollout() if flags.fresh else measured_cost(folder, prepared.agent.fingerprint)
+    require_measurable_budget(job, measured)
+    prepared = with_measured_cost(prepared, measured)
+    ask_consent(prepared, yes=flags.yes)
+    rolled = anyio.run(_rolled, prepared, folder, flags)
+    if rolled.trouble is not None:
+        if rolled.nothing:
+            raise rolled.trouble
+        print(escape_text(f"skillsv: {rolled.trouble}"), file=sys.stderr)
+    valuation = build_valuation(prepared.compiled, job.settings, job.agent, rolled)
+    run = Run(
+        compiled=prepared.compiled,
+        settings=job.settings,
+        records=rolled.records,
+        observations=rolled.observations,
+        valuation=valuation,
+        manifest=folder.manifest() or {},
+    )
+    page = publish(folder, run)
+    show(valuation, page, json=json, out=out)
+    return rolled.trouble.exit_code if rolled.trouble else 0
+
+
+async def _rolled(prepared: PreparedRun, folder: RunFolder, flags: RunFlags) -> RolloutResult:
+    with progress(sys.stderr, quiet=flags.quiet) as listener:
+        return await roll_out(prepared, folder, listener, Stop(), fresh=flags.fresh, keep_going=flags.keep_going)
+
+
+def default_folder(name: str) -> Path:
+    """Where runs of a skill are kept unless told otherwise."""
+    safe = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name)
+    return Path(".skillsv") / (safe.strip(".") or "skill")
+
+
+def ask_consent(prepared: PreparedRun, *, yes: bool) -> None:
+    """Say what it will cost, on stderr, and go on only with a yes or a limit."""
+    lines = (*forecast_lines(prepared.forecast), *advice_lines(prepared))
+    agree(lines, yes=yes or has_limit(prepared.job.settings))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """What a question says where nobody can answer it (and what helps), and where the answer is no."""
+
+    unasked: str = "nobody is there to agree to this cost."
+    hint: str = "Add --yes, or a limit such as --max-rollouts 500."
+    declined: str = "nothing was spent."
+
+
+def agree(lines: Iterable[str], *, yes: bool, refusal: Refusal | None = None) -> None:
+    """Print what is about to be spent or done, on stderr; without a yes, ask the person there."""
+    refusal = refusal or Refusal()
+    for line in lines:
+        print(line, file=sys.stderr)
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise SettingsError(refusal.unasked, hint=refusal.hint)
+    print("Go on? [y/N] ", end="", file=sys.stderr, flush=True)
+    if input().strip().lower() not in {"y", "yes"}:
+        raise SettingsError(refusal.declined, hint="Answer y to go on, or give --yes.")
+
+
+def advice_lines(prepared: PreparedRun) -> list[str]:
+    """What to know before agreeing: judges, a budget that is too small to say much, amounts that look like shares."""
+    return [*_judge_line(prepared), *_budget_line(prepared)]
+
+
+def _judge_line(prepared: PreparedRun) -> list[str]:
+    graded = sum(task.verifier.startswith("judge") for task in prepared.panel_a.tasks)
+    if not graded:
+        return []
+    return [
+        f"{graded} of {len(prepared.panel_a.tasks)} tasks are graded by a judge model: one more call for each rollout."
+    ]
+
+
+def _budget_line(prepared: PreparedRun) -> list[str]:
+    settings = prepared.job.settings
+    least_needed = prepared.forecast.expected.rollouts
+    if settings.method != "auto" or settings.max_rollouts is None or least_needed < settings.max_rollouts:
+        return []
+    coarse = compile_skill(prepared.job.skill, replace(compile_options(settings), granularity="section"))
+    advice = advise(
+        settings.max_rollouts,
+        tasks=len(prepared.panel_a.tasks),
+        units=len(prepared.compiled.execution),
+        sections=len(coarse.execution),
+        operators=len(settings.operators),
+    )
+    return [] if advice is None else [f"{advice.message} {advice.hint}"]
+
+
+def has_limit(settings: Settings) -> bool:
+    """Whether spending ends by itself."""
+    return settings.max_rollouts is not None or settings.budget_usd is not None
+
+
+def forecast_lines(forecast: Forecast) -> list[str]:
+    """The forecast in words: rollouts, tokens, money, time."""
+    low, expected, high = forecast.low, forecast.expected, forecast.high
+    rollouts = f"{low.rollouts:,} to {high.rollouts:,} rollouts, about {expected.rollouts:,}"
+    tokens = "unknown" if expected.tokens is None else f"about {expected.tokens:,}"
+    money = "unknown" if expected.usd is None else f"about {expected.usd:,.2f} USD"
+    time = "unknown" if expected.seconds is None else f"about {expected.seconds:,.0f} s"
+    return [
+        f"Forecast: {rollouts} (fewer where earlier ones are reused).",
+        f"Tokens {tokens}; cost {money}; time {time}.",
+    ]
+
+
+def show(valuation: Valuation, page: Path, *, json: bool, out: TextIO) -> None:
+    """The answer on stdout."""
+    if json:
+        out.write(json_text(valuation_dict(valuation)))
+        return
+    from rich.console import Console
+
+    # A log or a pipe has no width of its own: give the words room.
+    console = Console(file=out, highlight=False, width=None if out.isatty() else PIPE_WIDTH)
+    console.print(terminal_table(valuation, width=console.width, colour=console.is_terminal))
+    console.print(f"Report: {page}", soft_wrap=True)

@@ -1,0 +1,80 @@
+"""What commands that spend on a finished run have in common: where things are, limits, consent, progress."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+from cyclopts import Group, Parameter
+
+from skillsv.errors import SettingsError
+from skillsv.model.protocols import Listener
+
+if TYPE_CHECKING:
+    from skillsv.pipeline import RunOverrides
+    from skillsv.rollout import Forecast, Stop
+
+T = TypeVar("T")
+SPENDING = Group("Spending")
+
+
+@Parameter(name="*", group=SPENDING)
+@dataclass(frozen=True, kw_only=True)
+class SpendFlags:
+    """Where tasks and agent are, if not where the run recorded them, and what may be spent."""
+
+    tasks: Annotated[Path | None, Parameter(help="Where the tasks are now, or new tasks to confirm on.")] = None
+    agent: Annotated[str | None, Parameter(help="Another agent than the one the run recorded.")] = None
+    judge: Annotated[str | None, Parameter(help="Agent that grades prose and ranks units.")] = None
+    jobs: Annotated[int | None, Parameter(name=["--jobs", "-j"], help="Rollouts at once.")] = None
+    engine: Annotated[
+        str | None, Parameter(help="Where rollouts run: local, ray, or ray:HOST:PORT [as the run recorded].")
+    ] = None
+    max_rollouts: Annotated[int | None, Parameter(help="Stop after this many new rollouts.")] = None
+    budget_usd: Annotated[float | None, Parameter(help="Stop after spending this much, if it is known.")] = None
+    yes: Annotated[bool, Parameter(name=["--yes", "-y"], negative=(), help="Spend without asking.")] = False
+    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), help="No progress on stderr.")] = False
+
+    def again(self) -> RunOverrides:
+        """The pipeline's part of these flags."""
+        from skillsv.pipeline import RunOverrides
+        from skillsv.settings import check_engine
+
+        for name in ("jobs", "max_rollouts", "budget_usd"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise SettingsError(f"--{name.replace('_', '-')} {value} leaves nothing to run.", hint="Give more.")
+        if self.engine is not None:
+            check_engine(self.engine)
+        return RunOverrides(
+            tasks=self.tasks,
+            agent=self.agent,
+            judge=self.judge,
+            jobs=self.jobs,
+            engine=self.engine,
+            max_rollouts=self.max_rollouts,
+            budget_usd=self.budget_usd,
+        )
+
+    def consent(self, forecast: Forecast, advice: Iterable[str] = ()) -> None:
+        """Say what it will cost, and go on only with a yes or a limit."""
+        from skillsv.cli.run_valuation import agree, forecast_lines
+
+        limited = self.max_rollouts is not None or self.budget_usd is not None
+        agree((*forecast_lines(forecast), *advice), yes=self.yes or limited)
+
+    def spend(self, work: Callable[[Listener, Stop], Awaitable[T]]) -> T:
+        """Run what spends, with progress on stderr; Ctrl-C stops it and keeps what finished."""
+        import anyio
+
+        from skillsv.cli.progress import progress
+        from skillsv.rollout import Stop
+
+        async def session() -> T:
+            with progress(sys.stderr, quiet=self.quiet) as listener:
+                return await work(listener, Stop())
+
+        return anyio.run(session)

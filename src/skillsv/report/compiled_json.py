@@ -1,0 +1,212 @@
+"""The compiled skill for programs: the JSON of `skillsv.compiled/1`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from skillsv.model.skill import (
+    Block,
+    CompiledSkill,
+    Contraction,
+    Edge,
+    Extent,
+    Finding,
+    Leaf,
+    Location,
+    Repair,
+    Unit,
+)
+
+SCHEMA = "skillsv.compiled/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleLoss:
+    """What the edges of one rule cost in resolution: units merged into composites, blocks opened."""
+
+    merged: int
+    expanded: int
+
+
+def resolution_lost(compiled: CompiledSkill) -> dict[str, RuleLoss]:
+    """For every rule on a contracted cycle or a witnessing cycle: how many units and blocks it had a part in losing.
+
+    A cycle of several rules counts for each of them, so the rows need not add up to the whole.
+    """
+    merged: Counter[str] = Counter()
+    expanded: Counter[str] = Counter()
+    for contraction in compiled.contractions:
+        for rule in set(contraction.rules):
+            merged[rule] += len(contraction.members)
+    for repair in compiled.repairs:
+        expanded.update(set(repair.rules))
+    return {rule: RuleLoss(merged=merged[rule], expanded=expanded[rule]) for rule in sorted(merged | expanded)}
+
+
+def compiled_json(compiled: CompiledSkill) -> dict[str, Any]:
+    """The compiled skill as plain JSON values: `skillsv.compiled/1`."""
+    return {name: list(part) if isinstance(part, Iterator) else part for name, part in compiled_parts(compiled)}
+
+
+def compiled_parts(compiled: CompiledSkill) -> Iterator[tuple[str, Any]]:
+    """The same, part by part; the long lists are iterators, so that a huge skill never stands there as dicts."""
+    yield "schema", SCHEMA
+    yield "skill", {"name": compiled.skill.name, "main": compiled.skill.main}
+    yield "trigger", compiled.trigger
+    yield "n", len(compiled.units)
+    yield "execution_units", len(compiled.execution)
+    yield "options", {name: _plain(value) for name, value in compiled.options.items()}
+    yield "units", map(_unit_json, compiled.units)
+    yield "edges", map(_edge_json, compiled.edges)
+    yield "hierarchy", _hierarchy_json(compiled.hierarchy)
+    yield "contractions", map(_contraction_json, compiled.contractions)
+    yield "repairs", map(_repair_json, compiled.repairs)
+    lost = resolution_lost(compiled).items()
+    yield "resolution_lost", {rule: {"merged": loss.merged, "expanded": loss.expanded} for rule, loss in lost}
+    yield "findings", map(finding_json, compiled.findings)
+    yield "digest", compiled.digest
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _plain(part) for name, part in value.items()}
+    if isinstance(value, set | frozenset):
+        return sorted(_plain(part) for part in value)
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def _unit_json(unit: Unit) -> dict[str, Any]:
+    return {
+        "id": unit.id,
+        "kind": str(unit.kind),
+        "form": unit.form,
+        **_extent_json(unit.extents[0]),
+        "section": list(unit.section),
+        "members": list(unit.members),
+        "flags": list(unit.flags),
+        "extents": [_extent_json(extent) for extent in unit.extents],
+    }
+
+
+def _extent_json(extent: Extent) -> dict[str, Any]:
+    return {
+        "file": extent.file,
+        "span": [extent.span.start, extent.span.end],
+        "lines": [extent.lines.first, extent.lines.last],
+    }
+
+
+def _edge_json(edge: Edge) -> dict[str, Any]:
+    """An edge as JSON values: `source` needs `target`."""
+    return {
+        "rule": edge.rule,
+        "source": edge.source,
+        "target": edge.target,
+        "evidence": edge.evidence,
+        "at": _location_json(edge.at),
+        "target_at": _location_json(edge.target_at),
+    }
+
+
+def _location_json(location: Location | None) -> dict[str, Any] | None:
+    return None if location is None else {"file": location.file, "line": location.line}
+
+
+def _hierarchy_json(root: Block) -> dict[str, Any]:
+    top: dict[str, Any] = {"name": root.name, "children": []}
+    todo = [(root, top)]
+    while todo:
+        block, made = todo.pop()
+        for child in block.children:
+            if isinstance(child, Leaf):
+                made["children"].append({"unit": child.unit})
+            else:
+                below: dict[str, Any] = {"name": child.name, "children": []}
+                made["children"].append(below)
+                todo.append((child, below))
+    return top
+
+
+def _contraction_json(contraction: Contraction) -> dict[str, Any]:
+    return {
+        "unit": contraction.unit,
+        "members": list(contraction.members),
+        "rules": list(contraction.rules),
+        "edges": [_edge_json(edge) for edge in contraction.edges],
+    }
+
+
+def _repair_json(repair: Repair) -> dict[str, Any]:
+    return {
+        "node": repair.node,
+        "expanded": repair.expanded,
+        "cycle": list(repair.cycle),
+        "rules": list(repair.rules),
+    }
+
+
+def finding_json(finding: Finding) -> dict[str, Any]:
+    """A finding as JSON values."""
+    return {
+        "code": finding.code,
+        "severity": str(finding.severity),
+        "message": finding.message,
+        "file": finding.file,
+        "line": finding.line,
+    }
+
+
+# Findings in SARIF 2.1.0, the format that code hosts show beside the lines of a change.
+
+SARIF_VERSION = "2.1.0"
+SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def sarif(findings: Iterable[tuple[str, Finding]], titles: Mapping[str, str], *, version: str) -> dict[str, Any]:
+    """One SARIF log of all findings, each given with the folder of its skill as seen from where the program runs.
+
+    `titles` says for each code what it stands for; only codes that occur are listed. Severities carry over as they
+    are: SARIF has the same three levels.
+    """
+    found = list(findings)
+    codes = sorted({finding.code for _, finding in found})
+    driver = {
+        "name": "skillsv",
+        "semanticVersion": version,
+        "rules": [{"id": code, "shortDescription": {"text": titles.get(code, code)}} for code in codes],
+    }
+    results = [_result(folder, finding, codes) for folder, finding in found]
+    return {
+        "$schema": SARIF_SCHEMA,
+        "version": SARIF_VERSION,
+        "runs": [{"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}],
+    }
+
+
+def _result(folder: str, finding: Finding, codes: Sequence[str]) -> dict[str, Any]:
+    return {
+        "ruleId": finding.code,
+        "ruleIndex": codes.index(finding.code),
+        "level": str(finding.severity),
+        "message": {"text": finding.message},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": _uri(folder, finding.file)},
+                    "region": {"startLine": max(1, finding.line)},
+                }
+            }
+        ],
+    }
+
+
+def _uri(folder: str, file: str) -> str:
+    """A relative reference (or a file URI for an absolute folder); bytes that are no UTF-8 are percent-encoded."""
+    path = quote((folder + file).replace("\\", "/").encode("utf-8", "surrogateescape"))
+    return f"file://{path}" if path.startswith("/") else path.removeprefix("./")

@@ -1,0 +1,141 @@
+"""What user code sees of a task and a skill: plain attributes, files where they really lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, NoReturn
+
+from skillsv.model.coalition import Rendering
+from skillsv.model.task import Task
+from skillsv.sandbox.workspace import place_skill
+
+GRADING = frozenset({"target", "verifier"})
+"""Fields of a task that grade its answer."""
+
+
+def asked_fields(task: Task) -> dict[str, Any]:
+    """A task as an agent's program reads it: nothing that grades it, `files` as paths in the working folder."""
+    return {"id": task.id, "input": task.input, "files": list(task.files), "metadata": dict(task.metadata)}
+
+
+def task_fields(task: Task) -> dict[str, Any]:
+    """A task as a verifier's program reads it: all fields of its line, `files` as paths in the working folder."""
+    return {
+        "id": task.id,
+        "input": task.input,
+        "target": task.target,
+        "stratum": task.stratum,
+        "files": list(task.files),
+        "verifier": task.verifier,
+        "metadata": task.all_metadata,
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedTask:
+    """A task as an agent's function gets it: `task.id` or `task["id"]`, and nothing that grades the answer.
+
+    `files` lie in `folder`, the working folder.
+    """
+
+    id: str
+    input: str
+    stratum: str
+    files: Mapping[str, Path]
+    metadata: Mapping[str, Any]
+    folder: Path
+
+    @classmethod
+    def of(cls, task: Task, workspace: Path) -> AskedTask:
+        """The view of a task whose files lie in `workspace`."""
+        return AskedTask(
+            id=task.id,
+            input=task.input,
+            stratum=task.stratum,
+            files={name: workspace / name for name in task.files},
+            metadata=task.metadata,
+            folder=workspace,
+        )
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in GRADING:
+            raise AttributeError(f"the task's {name} is not shown to the agent without --show-target")
+        raise AttributeError(f"a task has no field `{name}`")
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.keys():
+            raise KeyError(name)
+        return getattr(self, name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The field of this name, or the default."""
+        return getattr(self, name) if name in self.keys() else default
+
+    def keys(self) -> tuple[str, ...]:
+        """The names of the fields, so that `dict(task)` works."""
+        return tuple(field.name for field in fields(self))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskView(AskedTask):
+    """A task as a verifier's function gets it: also the answer, the check, and all keys of its line."""
+
+    target: Any
+    verifier: str
+
+    @classmethod
+    def of(cls, task: Task, workspace: Path) -> TaskView:
+        """The view of a task whose files lie in `workspace`."""
+        return TaskView(
+            id=task.id,
+            input=task.input,
+            target=task.target,
+            stratum=task.stratum,
+            files={name: workspace / name for name in task.files},
+            verifier=task.verifier,
+            metadata=task.all_metadata,
+            folder=workspace,
+        )
+
+
+class SkillView:
+    """A rendered skill as the user's function gets it; `folder` is written to disk only when it is asked for."""
+
+    def __init__(self, rendering: Rendering, workspace: Path, skill_dir: str | None = None) -> None:
+        self._rendering = rendering
+        self._workspace = workspace
+        self._skill_dir = skill_dir
+        self._folder: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """The skill's name."""
+        return self._rendering.skill_name
+
+    @property
+    def text(self) -> str:
+        """SKILL.md (or the one Markdown file) as rendered."""
+        return self._rendering.text
+
+    @property
+    def files(self) -> Mapping[str, bytes]:
+        """Relative path to bytes, SKILL.md included."""
+        return {file.path: _bytes(file.data, file.origin) for file in self._rendering.files}
+
+    @property
+    def folder(self) -> Path:
+        """Where the rendered skill lies on disk."""
+        if self._folder is None:
+            self._folder = place_skill(self._rendering, self._workspace, self._skill_dir)
+        return self._folder
+
+
+def _bytes(data: bytes | None, origin: Path | None) -> bytes:
+    if data is not None:
+        return data
+    return origin.read_bytes() if origin is not None else b""

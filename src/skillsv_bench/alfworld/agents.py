@@ -1,0 +1,207 @@
+"""The protocol of one episode: a speaker is asked for an action, turn by turn, until the game is won or 50 are used."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from skillsv.agents import AgentOptions
+from skillsv.errors import RolloutError
+from skillsv.model.coalition import Rendering
+from skillsv.model.protocols import Agent
+from skillsv.model.rollout import Ending, Outcome, Usage
+from skillsv.model.task import Task
+from skillsv_bench.alfworld.games import Episode, Games, open_games, scripted_games
+from skillsv_bench.alfworld.process import NOTHING, Scene
+from skillsv_bench.alfworld.tasks import Result, read_game
+from skillsv_bench.chat_clients import ChatClient, Message, Situation, make_chat_client, transcript
+
+# Agents that need no model: the walkthrough, one who only looks, one who does anything.
+
+Choose = Callable[[Scene], str]
+"""What a scripted player does in a scene."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptedPlayer:
+    """Plays real games by a rule: `player(text of the skill, task, replicate)` makes the chooser of one episode.
+
+    `fingerprint` is its name and version: raise the version when the rule changes. `reads` says whether it looks at
+    the skill.
+    """
+
+    fingerprint: str
+    player: Callable[[str, Task, int], Choose]
+    reads: bool = False
+    games: Games = field(default_factory=scripted_games)
+
+    async def run(self, skill: Rendering | None, task: Task, replicate: int, workspace: Path) -> Outcome:
+        """Play one episode."""
+        del workspace
+        text = skill.text if skill is not None else ""
+        result = await play(self.games, Path(task.target), self.player(text, task, replicate))
+        usage = Usage(input_tokens=0, output_tokens=0, usd=0.0)
+        return Outcome(answer=result.as_answer(), usage=usage, opened=self.reads and bool(text))
+
+
+async def play(games: Games, file: Path, choose: Choose) -> Result:
+    """One episode to its end."""
+    async with games.episode(file) as episode:
+        while not episode.over:
+            await episode.act(choose(episode.scene))
+        return episode.result
+
+
+def reference() -> ScriptedPlayer:
+    """Follows the walkthrough that stands in the game file."""
+    return ScriptedPlayer(fingerprint="alfworld-reference/1", player=_walkthrough)
+
+
+def noop() -> ScriptedPlayer:
+    """Only looks."""
+    return ScriptedPlayer(fingerprint="alfworld-noop/1", player=lambda *_: lambda _: NOTHING)
+
+
+def at_random() -> ScriptedPlayer:
+    """Does anything that is admissible; the same for the same task and replicate."""
+    return ScriptedPlayer(fingerprint="alfworld-random/1", player=_anything)
+
+
+def _walkthrough(text: str, task: Task, replicate: int) -> Choose:
+    del text, replicate
+    steps = iter(read_game(Path(task.target)).walkthrough)
+    return lambda _: next(steps, NOTHING)
+
+
+def _anything(text: str, task: Task, replicate: int) -> Choose:
+    del text
+    chance = Random(int(sha256(f"{task.id}:{replicate}".encode()).hexdigest()[:16], 16))
+    return lambda scene: chance.choice(scene.actions or (NOTHING,))
+
+
+# What is said to the player each turn, in one message: the skill first, then the task and where the game stands.
+
+REMEMBERED = 2
+"""How many (observation, action) pairs of the past are shown."""
+
+_ROLE = "You act in a household that is described in words. Each turn you choose one action."
+
+_FORMAT = """\
+Think about the next step between <think> and </think>. Then give exactly one of the admissible actions, word for word,
+between <action> and </action>."""
+
+_THOUGHT = re.compile(r"<think>.*?</think>", re.IGNORECASE | re.DOTALL)
+_ACTION = re.compile(r"<action>(.*?)</action>", re.IGNORECASE | re.DOTALL)
+
+Past = Sequence[tuple[str, str]]
+"""Pairs of what was observed and what was done then, oldest first."""
+
+
+def user_message(skill: Rendering | None, goal: str, past: Past, scene: Scene) -> str:
+    """All that the player is told in one turn; without a skill its section is absent."""
+    text = skill.text.strip() if skill is not None else ""
+    parts = [
+        *([f"## Skill\n{text}"] if text else []),
+        f"{_ROLE}\n\n## Task\n{goal}",
+        *_recalled(past[-REMEMBERED:]),
+        f"## Observation\n{scene.observation.strip()}",
+        "## Admissible actions\n" + "\n".join(f"- {action}" for action in scene.actions),
+        _FORMAT,
+    ]
+    return "\n\n".join(parts)
+
+
+def _recalled(past: Past) -> list[str]:
+    if not past:
+        return []
+    pairs = [f"Observation: {observation.strip()}\nAction: {action}" for observation, action in past]
+    return ["\n\n".join(["## Before this", *pairs])]
+
+
+def read_action(reply: str) -> str:
+    """The action that a reply gives, the first one after its thoughts; `look` where it gives none."""
+    found = _ACTION.search(_THOUGHT.sub("", reply)) or _ACTION.search(reply)
+    action = " ".join(found[1].split()).lower() if found else ""
+    return action or NOTHING
+
+
+class EpisodeAgent:
+    """Plays a game with a speaker's words. Every turn is one message of its own: a speaker remembers nothing.
+
+    The speaker never learns where the game file lies, since that holds the walkthrough. What it says of the game's end
+    counts for nothing: the answer is the environment's.
+    """
+
+    def __init__(self, speaker: ChatClient, games: Games | None = None) -> None:
+        self._speaker = speaker
+        self._games = games or open_games()
+
+    @property
+    def fingerprint(self) -> str:
+        """The protocol's version and the speaker's own."""
+        return f"alfworld/1:{self._speaker.fingerprint}"
+
+    async def run(self, skill: Rendering | None, task: Task, replicate: int, workspace: Path) -> Outcome:
+        """Play one episode."""
+        situation = Situation(skill=skill, task=replace(task, target=None), replicate=replicate, workspace=workspace)
+        talk = _Talk()
+        try:
+            async with self._games.episode(Path(task.target)) as episode:
+                while not episode.over:
+                    await episode.act(await self._asked(situation, episode, talk))
+        except RolloutError as error:
+            paid = error.usage if isinstance(error.usage, Usage) else Usage()
+            error.usage = talk.usage + paid
+            raise
+        said = [*talk.said, Message(role="user", text=episode.scene.observation.strip())]
+        return Outcome(
+            answer=episode.result.as_answer(),
+            usage=talk.usage,
+            transcript=transcript(said),
+            opened=skill is not None and not skill.empty,
+            ending=talk.ending,
+        )
+
+    async def _asked(self, situation: Situation, episode: Episode, talk: _Talk) -> str:
+        """The action of this turn."""
+        scene = episode.scene
+        question = user_message(situation.skill, situation.task.input, talk.past, scene)
+        now = replace(situation, more=_more(episode, talk.past))
+        reply = await self._speaker.reply([Message(role="user", text=question)], now)
+        action = read_action(reply.text)
+        talk.usage += reply.usage
+        if reply.cut:
+            talk.ending = Ending.CUT  # every turn is a question of its own, and one of its answers is not whole
+        talk.said += [Message(role="user", text=scene.observation.strip()), reply.message]
+        talk.past.append((scene.observation, action))
+        return action
+
+
+@dataclass(slots=True)
+class _Talk:
+    """What was said in an episode so far, and what it cost. The transcript leaves out what every message repeats."""
+
+    past: list[tuple[str, str]] = field(default_factory=list)
+    said: list[Message] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    ending: Ending = Ending.ANSWERED
+
+
+def _more(episode: Episode, past: Past) -> Mapping[str, Any]:
+    """What a program may want beside the message, so that it need not read it apart."""
+    return {
+        "step": len(episode.actions),
+        "observation": episode.scene.observation,
+        "actions": list(episode.scene.actions),
+        "past": [list(pair) for pair in past],
+    }
+
+
+def around(spec: str, options: AgentOptions) -> Agent:
+    """The agent that the user names, inside this protocol."""
+    return EpisodeAgent(make_chat_client(spec, options))

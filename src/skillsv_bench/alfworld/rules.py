@@ -1,0 +1,64 @@
+"""An agent whose competence is what the skill tells it: rules found in the text switch on what the housekeeper can do.
+
+Nothing is decided here: the real games do. What a task needs is found by playing it with one competence left out.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from skillsv.model.task import Task
+from skillsv_bench.alfworld.agents import Choose, ScriptedPlayer, play, read_action
+from skillsv_bench.alfworld.games import Games
+from skillsv_bench.alfworld.policy import COMPETENCES, Housekeeper, read_goal
+from skillsv_bench.benchmark import learned, lessons
+
+LESSONS = lessons(
+    {
+        "format": r"<action>",
+        "search": r"\bsearch (each|every)\b",
+        "open": r"\bopen closed\b",
+        "likely": r"\blikely locations first\b",
+        "ledger": r"\bpersistent\W+searched set\b",
+        "exact": r"\bonly the exact\b",
+        "appliances": r"\bgo to (the )?(sink|microwave|fridge)",
+        "transform": r"\bstate change at the\b",
+        "lamp": r"\bfind (the )?desklamp\b",
+        "count": r"\bcount of how many objects\b",
+        "admissible": r"\bdo not invent actions\b",
+    }
+)
+"""What the agent can learn, and the words by which it recognises the lesson."""
+
+
+def competences(text: str) -> frozenset[str]:
+    """What a rendered skill teaches."""
+    return learned(LESSONS, text)
+
+
+async def needs(task: Task, games: Games) -> frozenset[str]:
+    """The competences without any one of which this game is lost. Empty for a game that is lost even with all."""
+    everything = frozenset(COMPETENCES)
+    if not await wins(task, games, everything):
+        return frozenset()
+    return frozenset([name for name in COMPETENCES if not await wins(task, games, everything - {name})])
+
+
+async def wins(task: Task, games: Games, can: frozenset[str]) -> bool:
+    """Whether the housekeeper wins this game with these competences."""
+    return (await play(games, Path(task.target), _chooser(task, can))).won
+
+
+def _chooser(task: Task, can: frozenset[str]) -> Choose:
+    keeper = Housekeeper(goal=read_goal(task.input), can=can)
+    return lambda scene: read_action(keeper.reply(scene))
+
+
+def _follows_rules(text: str, task: Task, replicate: int) -> Choose:
+    del replicate
+    return _chooser(task, competences(text))
+
+
+def rules() -> ScriptedPlayer:
+    """The agent that follows the rules it finds."""
+    return ScriptedPlayer(fingerprint="alfworld-rules/1", player=_follows_rules, reads=True)

@@ -1,0 +1,1 @@
+"""`skillsv bench`: one module a subcommand."""

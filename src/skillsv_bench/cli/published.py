@@ -1,0 +1,217 @@
+"""`skillsv bench NAME`: the paper's protocol on one of its benchmarks, or a check of the benchmark without a model."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from skillsv.cli.flags import AgentFlags, BudgetFlags, CompileFlags, EstimatorFlags, Json, RunFlags, given
+from skillsv.cli.printing import deliver, json_text
+from skillsv.errors import OutputError, SettingsError
+
+if TYPE_CHECKING:
+    from skillsv.pipeline import PreparedRun
+    from skillsv.rollout import RunFolder
+    from skillsv_bench.benchmark import Benchmark, Loaded, Source
+    from skillsv_bench.protocol import BenchmarkResult, BenchmarkRun
+
+Split = Literal["train", "val", "test", "all"]
+CHECKS_AT_ONCE = 4
+
+
+def published(
+    name: Annotated[str, Parameter(help="livemath, officeqa, spreadsheetbench or alfworld.")],
+    /,
+    *,
+    data: Annotated[Path, Parameter(help="The benchmark's data, in upstream's layout.")],
+    skill: Annotated[Path | None, Parameter(help="A skill folder, or one Markdown file.")] = None,
+    agent: Annotated[
+        str | None,
+        Parameter(help="model:PROVIDER:NAME, python:FILE.py:name, command:..., or reference, noop, rules."),
+    ] = None,
+    check: Annotated[
+        bool, Parameter(negative=(), help="Score every task with the reference and the no-op agent; needs no model.")
+    ] = False,
+    plan: Annotated[bool, Parameter(negative=(), help="Say what the protocol would cost, and stop.")] = False,
+    split: Annotated[Split | None, Parameter(help="train, val, test, or all [test; all with --check].")] = None,
+    splits: Annotated[Path | None, Parameter(help="Folder of the released manifests [beside the data].")] = None,
+    editor: Annotated[str | None, Parameter(help="Editor that refines the skill: model:..., command:...")] = None,
+    checkpoints: Annotated[int, Parameter(help="Checkpoints of each pruning curve between its ends.")] = 10,
+    output: Annotated[
+        Path | None, Parameter(name=["--output", "-o"], help="Folder for tables and figures [RUN/results].")
+    ] = None,
+    json: Json = False,
+    run: RunFlags | None = None,
+    estimator: EstimatorFlags | None = None,
+    budget: BudgetFlags | None = None,
+    how: AgentFlags | None = None,
+    compiler: CompileFlags | None = None,
+) -> int:
+    """skillsv bench livemath --data DIR --skill my-skill --agent model:openai:NAME --max-rollouts 5000
+
+    Run the paper's whole protocol: estimate on panel A (K=12, b=8, tau=0.05), baselines, closure, pruning curves on
+    panel B, refinement where an editor is given. Writes tables and figures as Markdown, CSV, SVG and one JSON. The same
+    command again resumes. With --check nothing is asked of a model: it says whether the benchmark is sound here.
+    """
+    from skillsv_bench.benchmark import Source
+    from skillsv_bench.protocol import BenchmarkRun
+    from skillsv_bench.registry import benchmark
+
+    bench = benchmark(name)
+    source = Source(data=data, split=split or ("all" if check else "test"), splits=splits)
+    flags = run or RunFlags()
+    loaded = bench.load(source)
+    settings = given(estimator, budget, how, compiler)
+    if check:
+        return _check(bench, source, loaded, jobs=settings.get("jobs"), quiet=flags.quiet, json=json)
+    if skill is None or agent is None:
+        raise SettingsError("the protocol needs a skill and an agent.", hint="Give --skill and --agent, or --check.")
+    if checkpoints < 1:
+        raise SettingsError("a curve needs a checkpoint.", hint="Give --checkpoints at least 1.")
+    asked = BenchmarkRun(
+        benchmark=bench,
+        source=source,
+        loaded=loaded,
+        skill=skill,
+        agent=agent,
+        checkpoints=checkpoints,
+        editor=editor,
+    )
+    trial, notes = _trial(asked, settings)
+    return _run(trial, notes, flags, output, plan=plan, json=json)
+
+
+def _check(bench: Benchmark, source: Source, loaded: Loaded, *, jobs: int | None, quiet: bool, json: bool) -> int:
+    import anyio
+
+    from skillsv.cli.printing import deliver, json_text
+    from skillsv.cli.progress import progress
+    from skillsv_bench.check import CheckResult, check
+
+    async def session() -> Any:
+        with progress(sys.stderr, quiet=quiet) as listener:
+            return await check(bench, loaded, jobs=jobs or CHECKS_AT_ONCE, listener=listener)
+
+    found: dict[str, CheckResult] = anyio.run(session)
+    table = {
+        "schema": "skillsv.bench.check/1",
+        "benchmark": bench.name,
+        "split": source.split,
+        **{name: tally.table() for name, tally in found.items()},
+        "rejected": [asdict(each) for each in loaded.rejected],
+        "notes": list(loaded.notes),
+    }
+    deliver(json_text(table) if json else _check_text(table), None)
+    return 0
+
+
+def _check_text(table: dict[str, Any]) -> str:
+    lines = [f"{table['benchmark']}, {table['split']}:"]
+    for name in ("reference", "noop"):
+        found = table[name]
+        lines.append(f"  the {name} agent passes {found['passed']} of {found['of']} tasks.")
+    wrong = [f"  the reference agent fails {each}." for each in table["reference"]["failed"]]
+    odd = [f"  the no-op agent passes {each}." for each in table["noop"]["passed_ids"]]
+    rejected = [f"  {each['id']} cannot be scored: {each['why']}" for each in table["rejected"]]
+    return "\n".join([*lines, *wrong, *odd, *rejected, *(f"Note: {note}" for note in table["notes"])]) + "\n"
+
+
+def _trial(trial: BenchmarkRun, given_settings: dict[str, Any]) -> tuple[BenchmarkRun, tuple[str, ...]]:
+    """The trial with its settings, and what a reader should know about tasks and panels."""
+    from skillsv_bench.protocol import paper_settings
+
+    loaded = trial.loaded
+    settings, notes = paper_settings(trial.benchmark, len(loaded.tasks), given_settings)
+    rejected = [f"{len(loaded.rejected)} tasks cannot be scored and are left out."] if loaded.rejected else []
+    return replace(trial, settings=settings), (*loaded.notes, *rejected, *notes)
+
+
+def _run(
+    trial: BenchmarkRun, notes: tuple[str, ...], flags: RunFlags, output: Path | None, *, plan: bool, json: bool
+) -> int:
+    from skillsv.cli.printing import deliver, json_text, refuse_inside
+    from skillsv.cli.run_valuation import agree, default_folder, forecast_lines, has_limit
+    from skillsv.pipeline import measured_cost, prepare, require_measurable_budget, with_measured_cost
+    from skillsv.rollout import PerRollout, RunFolder
+    from skillsv.settings import small_settings
+    from skillsv_bench.protocol import forecast_benchmark
+
+    prepared = prepare(trial.job)
+    name = f"{trial.benchmark.name}-{prepared.compiled.skill.name}"
+    folder = RunFolder(flags.run_dir or default_folder(name))
+    measured = PerRollout() if flags.fresh else measured_cost(folder, prepared.agent.fingerprint)
+    prepared = with_measured_cost(prepared, measured)
+    forecast = forecast_benchmark(trial, prepared)
+    panels = f"{len(prepared.panel_a.tasks)} tasks in panel A, {len(prepared.panel_b.tasks)} in panel B"
+    lines = [f"{trial.benchmark.title}: {panels}, {len(prepared.compiled.units)} units.", *notes]
+    lines += [*forecast_lines(forecast), *small_settings(trial.settings)]
+    if plan:
+        table = {"schema": "skillsv.plan/1", "units": len(prepared.compiled.units), **asdict(forecast)}
+        deliver(json_text(table) if json else "\n".join(lines) + "\n", None)
+        return 0
+    folder.check_place(trial.skill, prepared.compiled.skill.name)
+    refuse_inside(output, trial.skill)
+    # A limit of time holds for the valuation alone, not for the whole protocol.
+    lasting = replace(trial.job, settings=replace(trial.settings, max_seconds=None))
+    require_measurable_budget(lasting, measured)
+    agree(lines, yes=flags.yes or has_limit(trial.settings))
+    if flags.fresh:
+        folder.start_fresh()
+    tried = _tried(trial, prepared, folder, flags)
+    return _deliver(trial, tried, notes, output or folder.path / "results", json=json)
+
+
+def _tried(trial: BenchmarkRun, prepared: PreparedRun, folder: RunFolder, flags: RunFlags) -> BenchmarkResult:
+    import anyio
+
+    from skillsv.cli.progress import progress
+    from skillsv.rollout import Stop
+    from skillsv_bench.protocol import run_benchmark
+
+    async def session() -> BenchmarkResult:
+        with progress(sys.stderr, quiet=flags.quiet) as listener:
+            return await run_benchmark(trial, prepared, folder, listener, Stop(), keep_going=flags.keep_going)
+
+    return anyio.run(session)
+
+
+def _deliver(trial: BenchmarkRun, tried: BenchmarkResult, notes: tuple[str, ...], output: Path, *, json: bool) -> int:
+    """Tables and figures into their folder, the tables or the JSON on stdout."""
+    from skillsv.cli.printing import deliver, json_text
+    from skillsv_bench.results import FILE, results_of
+    from skillsv_bench.tables import figures, tables, units
+
+    results = results_of(trial, tried, notes)
+    made = (*tables([results]), units(results))
+    write_all(output, FILE, results, made, figures(tried))
+    heading = f"# {trial.benchmark.title}: {results['skill']['name']}\n\n"
+    said = "".join(f"Note: {note}\n" for note in results["notes"])
+    deliver(json_text(results) if json else heading + "\n".join(each.markdown() for each in made[:-1]) + said, None)
+    print(f"Results: {output}", file=sys.stderr)
+    return 0
+
+
+# The results of benchmarks on disk: one JSON, tables as Markdown and CSV, figures as SVG.
+
+if TYPE_CHECKING:
+    from skillsv.report.figures import Figure
+    from skillsv_bench.tables import Table
+
+
+def write_all(folder: Path, name: str, results: Any, tables: Sequence[Table], figures: Sequence[Figure]) -> None:
+    """Write everything; the same results give the same bytes."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as trouble:
+        raise OutputError(f"{trouble.strerror}.", where=str(folder), hint="Choose another folder with -o.") from trouble
+    deliver(json_text(results), folder / name)
+    deliver("\n".join(table.markdown() for table in tables), folder / "tables.md")
+    for table in tables:
+        deliver(table.csv(), folder / f"{table.name}.csv")
+    for figure in figures:
+        deliver(str(figure.svg) + "\n", folder / f"{figure.name}.svg")

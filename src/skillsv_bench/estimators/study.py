@@ -1,0 +1,237 @@
+"""The comparison: games of four shapes, five kinds of noise, every method, with standard errors over games."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from skillsv.model.coalition import Operator
+from skillsv.model.value import Estimate, Evidence, UnitValue
+from skillsv.rollout.adaptive import AdaptiveOptions, Budget
+from skillsv_bench.estimators import arms
+from skillsv_bench.estimators.arms import Answer, Player, play_adaptive, problem_of
+from skillsv_bench.planted import Noise, planted_skill
+from skillsv_bench.planted.game import Floats
+
+# How good an answer is: error, rank correlation, coverage, decisions.
+
+SLACK = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quality:
+    """One answer against the truth. Coverage and decisions are None for methods that give no intervals.
+
+    `decided` counts units with a verdict on the sign or on being about zero, `false` those verdicts that are wrong.
+    """
+
+    arm: str
+    rollouts: int
+    error: float
+    spearman: float
+    covered: float | None = None
+    plain: float | None = None
+    decided: int = 0
+    false: int = 0
+    units: int = 0
+
+
+def judge(answer: Answer, truth: Floats) -> Quality:
+    """Everything about one answer."""
+    estimate = answer.estimate
+    covered = plain = None
+    decided = false = 0
+    if estimate is not None:
+        covered = _covered(estimate.units, truth)
+        if estimate.units and estimate.units[0].plain is not None:
+            plain = _covered(estimate.units, truth, plain=True)
+        decided, false = _decisions(estimate, truth)
+    return Quality(
+        arm=answer.arm,
+        rollouts=answer.rollouts,
+        error=error_over_spread(answer.values, truth),
+        spearman=rank_correlation(answer.values, truth),
+        covered=covered,
+        plain=plain,
+        decided=decided,
+        false=false,
+        units=len(truth),
+    )
+
+
+def error_over_spread(values: Floats, truth: Floats) -> float:
+    """RMSE over the spread of the true values: 1 is what the constant scores that knows the lift."""
+    return float(np.sqrt(np.mean((values - truth) ** 2)) / truth.std())
+
+
+def rank_correlation(values: Floats, truth: Floats) -> float:
+    """Spearman's rho; zero where a method calls all units alike."""
+    from scipy.stats import spearmanr  # type: ignore[import-untyped]
+
+    return float(spearmanr(values, truth).statistic) if np.ptp(values) > 0 else 0.0
+
+
+def _covered(units: Sequence[UnitValue], truth: Floats, *, plain: bool = False) -> float:
+    held = [
+        interval.low - SLACK <= value <= interval.high + SLACK
+        for interval, value in zip(
+            ((unit.plain if plain else unit.net) or unit.net for unit in units), truth, strict=True
+        )
+    ]
+    return float(np.mean(held))
+
+
+def _decisions(estimate: Estimate, truth: Floats) -> tuple[int, int]:
+    decided = false = 0
+    for unit, value in zip(estimate.units, truth.tolist(), strict=True):
+        wrong = {
+            Evidence.POSITIVE: value <= SLACK,
+            Evidence.NEGATIVE: value >= -SLACK,
+            Evidence.NEGLIGIBLE: abs(value) > estimate.resolution,
+        }
+        if unit.evidence in wrong:
+            decided += 1
+            false += wrong[unit.evidence]
+    return decided, false
+
+
+def rollouts_to_reach(target: float, budgets: Sequence[int], errors: Sequence[float]) -> float | None:
+    """The rollouts at which a falling error curve first meets the target, between two budgets on the log scale."""
+    for place, error in enumerate(errors):
+        if error <= target:
+            if place == 0:
+                return float(budgets[0])
+            share = (errors[place - 1] - target) / (errors[place - 1] - error)
+            return float(budgets[place - 1] * (budgets[place] / budgets[place - 1]) ** share)
+    return None
+
+
+TUNING_SEEDS = range(1000)
+"""Games that constants were chosen on. Nothing reported comes from them."""
+
+TEST_SEEDS = range(2_000_000, 2_001_000)
+"""Games that figures are reported on. When a figure leads to a change of a constant, take a fresh range here."""
+
+SHAPES = ("livemath", "officeqa", "spreadsheet", "alfworld")
+NOISES = {
+    "T=0": Noise(),
+    "T=.25": Noise(temperature=0.25),
+    "T=.5": Noise(temperature=0.5),
+    "T=1.5": Noise(temperature=1.5),
+    "lapse": Noise(lapse=0.08),
+}
+BUDGETS = (600, 1200, 2400, 4800)
+CURVE = tuple(round(120 * 1.12**step) for step in range(33))
+"""Budgets at which the error of a steady agent's values is followed, for rollouts at equal error."""
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GameComparison:
+    """All methods on one game with one kind of noise. `noisy_after` is when the policy called the agent noisy.
+
+    `saved` is how many times fewer rollouts the adaptive run needed for the error of Algorithm 1 at K=12 (T=0 only).
+    """
+
+    shape: str
+    noise: str
+    seed: int
+    qualities: tuple[Quality, ...]
+    noisy_after: int | None
+    saved: float | None = None
+
+    def of(self, arm: str) -> Quality | None:
+        """One method's quality."""
+        return next((quality for quality in self.qualities if quality.arm == arm), None)
+
+
+def compare_on_game(shape: str, noise: str, seed: int, budgets: Sequence[int] = BUDGETS) -> GameComparison:
+    """Play every method on one game."""
+    game, kind = planted_skill(shape, seed), NOISES[noise]
+    truth, rng = game.truth(kind), np.random.default_rng([seed, 7])
+    answers = [*arms.chain_answers(game, kind, rng), *arms.simple_answers(game, kind, rng)]
+    run = arms.run_adaptive(game, kind, seed, max(budgets))
+    answers += [run.at(budget) for budget in budgets]
+    for arm, same in SAME_ROLLOUTS.items():
+        spent = next(answer.rollouts for answer in answers if answer.arm == arm)
+        answers.append(run.at(min(spent, max(budgets)), same))
+    saved = None
+    if noise == "T=0":
+        paper = next(answer for answer in answers if answer.arm == arms.PAPER)
+        grid = [budget for budget in CURVE if budget <= max(budgets)]
+        errors = [error_over_spread(run.values(budget), truth) for budget in grid]
+        reached = rollouts_to_reach(error_over_spread(paper.values, truth), grid, errors)
+        saved = None if reached is None else paper.rollouts / reached
+    return GameComparison(
+        shape=shape,
+        noise=noise,
+        seed=seed,
+        qualities=tuple(judge(answer, truth) for answer in answers),
+        noisy_after=run.noisy_after(),
+        saved=saved,
+    )
+
+
+SAME_ROLLOUTS = {arms.PAPER: "auto, as K=12", arms.MOST: "auto, as K=48"}
+"""The adaptive run cut at what Algorithm 1 spent (or at the largest budget, if that is less)."""
+
+
+def compare(
+    games: int,
+    *,
+    noises: Sequence[str] = tuple(NOISES),
+    shapes: Sequence[str] = SHAPES,
+    budgets: Sequence[int] = BUDGETS,
+    tell: Tell = lambda _: None,
+) -> list[GameComparison]:
+    """Every shape and noise on the first test seeds."""
+    trials = []
+    for noise in noises:
+        for shape in shapes:
+            for seed in TEST_SEEDS[:games]:
+                trials.append(compare_on_game(shape, noise, seed, budgets))
+                tell(f"{noise} {shape} game {seed - TEST_SEEDS[0] + 1} of {games}")
+    return trials
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LateNoise:
+    """Noise that begins in the middle of a run: how many runs noticed it, and how many rollouts later."""
+
+    noticed: int
+    runs: int
+    delay: float
+
+
+def late_noise(games: int, *, begins: int = 1000, budget: int = 4800) -> LateNoise:
+    """An agent that is deterministic for `begins` rollouts and then answers at temperature 0.5."""
+    delays = []
+    for shape in SHAPES:
+        for seed in TEST_SEEDS[:games]:
+            run = arms.run_adaptive(planted_skill(shape, seed), NOISES["T=.5"], seed, budget, noise_from=begins)
+            after = run.noisy_after()
+            delays.append(None if after is None else after - begins)
+    seen = [delay for delay in delays if delay is not None]
+    return LateNoise(noticed=len(seen), runs=len(delays), delay=float(np.median(seen)) if seen else float("nan"))
+
+
+def operator_ratio(games: int, *, budget: int = 1200, crowding: float = 0.3) -> float | None:
+    """Rollouts for both operators over rollouts for deletion alone, at equal mean error of the net effects (T=0)."""
+    grid = [each for each in CURVE if budget <= each <= 4 * budget]
+    targets, curves = [], []
+    for shape in SHAPES:
+        for seed in TEST_SEEDS[:games]:
+            game = planted_skill(shape, seed)
+            truth = game.truth(Noise())
+            alone = arms.run_adaptive(game, Noise(), seed, budget)
+            targets.append(error_over_spread(alone.values(budget), truth))
+            player = Player(game, Noise(), seed, crowding=crowding)
+            options = AdaptiveOptions(stop=Budget(max(grid)))
+            record = play_adaptive(problem_of(game, (Operator.DELETE, Operator.PAD)), player, options, seed)
+            both = arms.AdaptiveRun(game=game, record=record, orders=alone.orders)
+            curves.append([error_over_spread(both.values(each), truth) for each in grid])
+    reached = rollouts_to_reach(float(np.mean(targets)), grid, np.mean(curves, axis=0).tolist())
+    return None if reached is None else reached / budget

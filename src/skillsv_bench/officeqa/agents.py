@@ -1,0 +1,90 @@
+"""The protocol of one question: search, read, and answer within 24 turns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from skillsv.agents import AgentOptions
+from skillsv.errors import AgentFailure
+from skillsv.model.coalition import Rendering
+from skillsv.model.protocols import Agent
+from skillsv.model.rollout import Ending, FailureKind, Outcome, Usage
+from skillsv.model.task import Task
+from skillsv_bench.benchmark import Scripted
+from skillsv_bench.chat_clients import Call, ChatClient, Message, Reply, Situation, make_chat_client, transcript
+from skillsv_bench.officeqa.prompt import system_message
+from skillsv_bench.officeqa.tasks import PAPER
+from skillsv_bench.officeqa.tools import TOOLS, Library
+
+
+class Researcher:
+    """Lets a speaker use the tools until it answers. Running out of turns, or saying neither, is a wrong answer.
+
+    `timeout` is the time for all turns together, in seconds: running out of it is a failure of the infrastructure.
+    """
+
+    def __init__(self, speaker: ChatClient, timeout: float | None = None) -> None:
+        self._speaker = speaker
+        self._timeout = timeout
+
+    @property
+    def fingerprint(self) -> str:
+        """The protocol's version and the speaker's own."""
+        return f"officeqa/1:{self._speaker.fingerprint}"
+
+    async def run(self, skill: Rendering | None, task: Task, replicate: int, workspace: Path) -> Outcome:
+        """Answer one question."""
+        situation = Situation(skill=skill, task=task, replicate=replicate, workspace=workspace)
+        with anyio.move_on_after(self._timeout):
+            return await self._talk(situation)
+        raise AgentFailure(f"no answer within {self._timeout:g} s.", kind=FailureKind.TIMEOUT)
+
+    async def _talk(self, situation: Situation) -> Outcome:
+        messages = [
+            Message(role="system", text=system_message(situation.skill)),
+            Message(role="user", text=situation.task.input),
+        ]
+        library = Library({name: situation.workspace / name for name in situation.task.files})
+        usage = Usage()
+        reply = Reply(text="")
+        for _ in range(PAPER.turns):
+            reply = await self._speaker.reply(messages, situation, TOOLS)
+            usage += reply.usage
+            messages.append(reply.message)
+            if not reply.calls:
+                break
+            messages += await anyio.to_thread.run_sync(_answers, library, reply.calls)
+        skill = situation.skill
+        return Outcome(
+            answer="" if reply.calls else reply.text,  # words beside a tool call are no answer yet
+            usage=usage,
+            transcript=transcript(messages),
+            opened=skill is not None and not skill.empty,
+            ending=Ending.TURN_LIMIT if reply.calls else reply.ending,
+        )
+
+
+def _answers(library: Library, calls: Sequence[Call]) -> list[Message]:
+    return [Message(role="tool", text=library.call(call), call=call) for call in calls]
+
+
+def around(spec: str, options: AgentOptions) -> Agent:
+    """The agent that the user names, asked by this protocol."""
+    return Researcher(make_chat_client(spec, options), options.timeout)
+
+
+# Agents that need no model: the answer itself, and nothing at all.
+
+
+def reference() -> Scripted:
+    """Knows the answer."""
+    return Scripted(fingerprint="officeqa-reference/1", answer=lambda _, task: f"<answer>{task.target}</answer>")
+
+
+def noop() -> Scripted:
+    """Answers with nothing."""
+    return Scripted(fingerprint="officeqa-noop/1", answer=lambda _, __: "<answer></answer>")

@@ -1,0 +1,171 @@
+"""The three tools of the protocol, over the documents of one question and nothing else."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from skillsv_bench.chat_clients import Call, Tool
+
+MOST_HITS = 50
+MOST_CHARACTERS = 4_000
+MOST_LINES = 20
+
+
+class Glob(msgspec.Struct):
+    """Find documents by a pattern of their names, such as `*1954*`."""
+
+    pattern: str
+
+
+class Read(msgspec.Struct):
+    """Read some lines of a document: `limit` lines from line `start` on."""
+
+    path: str
+    start: Annotated[int, Meta(ge=1)] = 1
+    limit: Annotated[int, Meta(ge=1)] = 80
+
+
+class Grep(msgspec.Struct):
+    """Find the lines of a document that hold a literal text. Upper and lower case are the same."""
+
+    literal: Annotated[str, Meta(min_length=1)]
+    path: str
+
+
+class ToolError(Exception):
+    """A tool cannot do what was asked; the speaker is told why and goes on."""
+
+
+class Library:
+    """The documents of one question by name. A name that is not among them leads nowhere, however it is written."""
+
+    def __init__(self, files: Mapping[str, Path]) -> None:
+        self._files = files
+
+    def call(self, call: Call) -> str:
+        """Do what is asked and answer in words; trouble is answered, too."""
+        if call.trouble:
+            return f"error: {call.trouble}"
+        if call.tool not in _TABLE:
+            return f"error: there is no tool {call.tool}. There are: {', '.join(_TABLE)}."
+        arguments, action = _TABLE[call.tool]
+        try:
+            wanted = msgspec.convert(dict(call.arguments), type=arguments, strict=False)
+            return action(self, wanted)
+        except msgspec.ValidationError as error:
+            return f"error: the arguments of {call.tool} cannot be used: {error}."
+        except ToolError as trouble:
+            return f"error: {trouble}"
+
+    def glob(self, wanted: Glob) -> str:
+        """The names that fit, at most 50."""
+        found = [name for name in self._files if fnmatchcase(name.casefold(), wanted.pattern.casefold())]
+        return "\n".join(found[:MOST_HITS]) or "no document has such a name"
+
+    def read(self, wanted: Read) -> str:
+        """A window of lines, at most 4,000 characters."""
+        lines = self._text(wanted.path).splitlines(keepends=True)
+        shown = "".join(lines[wanted.start - 1 : wanted.start - 1 + wanted.limit])
+        return shown[:MOST_CHARACTERS] or f"nothing: the document has {len(lines)} lines"
+
+    def grep(self, wanted: Grep) -> str:
+        """The lines that hold the text, with their numbers, at most 20."""
+        literal = wanted.literal.casefold()
+        lines = enumerate(self._text(wanted.path).splitlines(), start=1)
+        found = [f"{number}: {line.rstrip()[:MOST_CHARACTERS]}" for number, line in lines if literal in line.casefold()]
+        return "\n".join(found[:MOST_LINES]) or "no line holds this text"
+
+    def _text(self, name: str) -> str:
+        path = self._files.get(name)
+        if path is None:
+            raise ToolError(f"there is no document {name!r}; glob lists them.")
+        try:
+            # A document is a plain file: no link that appeared since is followed, no pipe is waited for.
+            number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except OSError as error:
+            raise ToolError(f"{name} cannot be read: {error.strerror}.") from None
+        with os.fdopen(number, "rb") as stream:
+            if not stat.S_ISREG(os.fstat(number).st_mode):
+                raise ToolError(f"{name} is not a file.")
+            return stream.read().decode("utf-8", errors="replace")
+
+
+_TABLE: Mapping[str, tuple[type[msgspec.Struct], Callable[[Library, Any], str]]] = {
+    "glob": (Glob, Library.glob),
+    "read": (Read, Library.read),
+    "grep": (Grep, Library.grep),
+}
+
+
+def _offered(name: str, arguments: type[msgspec.Struct]) -> Tool:
+    _, parts = msgspec.json.schema_components([arguments])
+    schema = {key: value for key, value in parts[arguments.__name__].items() if key not in {"title", "description"}}
+    return Tool(name=name, description=arguments.__doc__ or "", parameters=schema)
+
+
+TOOLS = tuple(_offered(name, arguments) for name, (arguments, _) in _TABLE.items())
+"""The tools as a model is told of them."""
+
+
+# Tables in the text of a bulletin: the title above, what it says of basis and unit, and one row's figures by year.
+
+_SCALE = {"thousands": Decimal(1_000), "millions": Decimal(1_000_000), "billions": Decimal(1_000_000_000)}
+_UNIT = re.compile(r"\bin (thousands|millions|billions)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """One row of a table: its figures in the order of the columns, and by the year that a column is headed with."""
+
+    row: str
+    fiscal: bool
+    scale: Decimal
+    values: tuple[Decimal, ...]
+    by_year: Mapping[str, Decimal]
+
+
+def scale_of(text: str) -> Decimal:
+    """What a figure counts: `in millions of ...` is a million, no such words are one."""
+    found = _UNIT.search(text)
+    return _SCALE[found.group(1).lower()] if found else Decimal(1)
+
+
+def figures_above(lines: Sequence[str]) -> Figures | None:
+    """The row on the last line, with the header and the title that stand above it; None where it is no row."""
+    row = _cells(lines[-1]) if lines else []
+    top = len(lines) - 1
+    while top > 0 and lines[top - 1].startswith("|"):
+        top -= 1
+    if not row or top == len(lines) - 1:
+        return None
+    title = next((line for line in reversed(lines[:top]) if line.strip()), "")
+    cells = list(zip(_cells(lines[top])[1:], map(_figure, row[1:]), strict=False))  # a short row ends early
+    return Figures(
+        row=row[0],
+        fiscal="fiscal year" in title.lower(),
+        scale=scale_of(title),
+        values=tuple(value for _, value in cells if value is not None),
+        by_year={year: value for year, value in cells if value is not None},
+    )
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip().strip("|").split("|")] if line.startswith("|") else []
+
+
+def _figure(cell: str) -> Decimal | None:
+    try:
+        return Decimal(cell.replace(",", ""))
+    except InvalidOperation:
+        return None

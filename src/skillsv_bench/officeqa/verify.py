@@ -1,0 +1,71 @@
+"""Whether an answer is right: exact match as in the paper, the overlap of words, or upstream's own rules."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from string import punctuation
+from typing import Literal
+
+from skillsv.model.rollout import Outcome
+from skillsv.model.task import Task
+from skillsv_bench.officeqa.upstream import final_answer, upstream_score
+
+__all__ = ["METRICS", "AnswerVerifier", "exact_match", "normalized", "said", "token_f1", "upstream_score"]
+
+Metric = Literal["em", "f1", "upstream"]
+
+_ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE)
+_DROPPED = str.maketrans("", "", "".join(sign for sign in punctuation if sign not in ".-%"))
+_WORDS = re.compile(r"\b(millions?|billions?|dollars?|nominal)\b")
+
+
+def said(text: str) -> str | None:
+    """What stands in the first answer tags; None where there are none."""
+    found = _ANSWER.search(text)
+    return found.group(1).strip() if found else None
+
+
+def normalized(text: str) -> str:
+    """A text without what the paper's verifier does not look at: case, most punctuation, words for units, spaces."""
+    return " ".join(_WORDS.sub(" ", text.lower().translate(_DROPPED)).split())
+
+
+def exact_match(answer: str, gold: str) -> float:
+    """EM, the primary metric: equal once normalized."""
+    return float(normalized(answer) == normalized(gold))
+
+
+def token_f1(answer: str, gold: str) -> float:
+    """F1, the second metric: the overlap of the normalized words."""
+    ours, theirs = Counter(normalized(answer).split()), Counter(normalized(gold).split())
+    if not ours or not theirs:
+        return float(ours == theirs)
+    return 2 * (ours & theirs).total() / (ours.total() + theirs.total())
+
+
+METRICS: Mapping[Metric, Callable[[str, str], float]] = {
+    "em": exact_match,
+    "f1": token_f1,
+    "upstream": lambda answer, gold: upstream_score(gold, answer),
+}
+"""Functions of the extracted answer and the gold."""
+
+
+class AnswerVerifier:
+    """Scores what stands in the answer tags by one of the metrics; an answer without tags is wrong.
+
+    The metric `upstream` also takes upstream's own tags, FINAL_ANSWER, and these go first.
+    """
+
+    def __init__(self, metric: Metric = "em") -> None:
+        self._metric = metric
+
+    async def score(self, task: Task, outcome: Outcome, workspace: Path) -> float:
+        """The score of this outcome."""
+        del workspace
+        tagged = final_answer(outcome.answer) if self._metric == "upstream" else None
+        answer = tagged if tagged is not None else said(outcome.answer)
+        return METRICS[self._metric](answer, task.target) if answer else 0.0

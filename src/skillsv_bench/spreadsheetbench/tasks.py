@@ -1,0 +1,160 @@
+"""Tasks in upstream's layout: `dataset.json`, and two workbooks for each task in `spreadsheet/ID/`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from skillsv.errors import TaskError
+from skillsv.model.task import Task
+from skillsv_bench.benchmark import Loaded, Paper, Rejected, Source, finished
+from skillsv_bench.manifests import manifest_notes, read_items
+from skillsv_bench.spreadsheetbench.package import WorkbookTrouble
+from skillsv_bench.spreadsheetbench.positions import Unscoreable, read_position
+from skillsv_bench.spreadsheetbench.prompt import INPUT, preview, user_message
+from skillsv_bench.spreadsheetbench.workbook import Workbook
+
+# The paper's setting for this benchmark.
+
+PAPER = Paper(tasks={"train": 80, "val": 40, "test": 280}, panel_a=80, panel_b=140, turns=30)
+
+
+MANIFESTS = "spreadsheetbench_id_split"
+RULES = "spreadsheetbench/1"
+DATASET = "dataset.json"
+
+COMES_FROM = (
+    "The tasks are data/spreadsheetbench_912_v0.1.tar.gz or data/spreadsheetbench_verified_400.tar.gz of "
+    "github.com/RUCKBReasoning/SpreadsheetBench, unpacked; the manifests are data/spreadsheetbench_id_split of "
+    "github.com/microsoft/SkillOpt."
+)
+
+_NAMES = (
+    ("1_{id}_input.xlsx", "1_{id}_answer.xlsx"),
+    ("1_{id}_init.xlsx", "1_{id}_golden.xlsx"),
+    ("initial.xlsx", "golden.xlsx"),
+)
+"""What the two workbooks of a task are called, in one release or another."""
+
+_ID = re.compile(r"\w[\w.-]*")
+
+
+class Item(msgspec.Struct):
+    """A task as upstream writes it."""
+
+    id: int | str
+    instruction: Annotated[str, Meta(pattern=r"\S")]
+    instruction_type: str
+    answer_position: Annotated[str, Meta(pattern=r"\S")]
+    answer_sheet: str | None = None
+
+
+def load(source: Source) -> Loaded:
+    """The tasks of a split in the manifest's order, or all there are; those that cannot be scored are named."""
+    dataset = _read(source.data)
+    items = read_items(source, MANIFESTS)
+    wanted = list(dataset) if items is None else [str(item.get("id")) for item in items]
+    _refuse_missing([name for name in wanted if name not in dataset], len(wanted), f"{DATASET} has no", source.data)
+    pairs = {name: _workbooks(source.data, name) for name in wanted}
+    missing = [name for name, pair in pairs.items() if pair is None]
+    _refuse_missing(missing, len(wanted), "there are no workbooks of", source.data)
+    found = [_task_or_why(dataset[name], *pair) for name, pair in pairs.items() if pair is not None]
+    return Loaded(
+        tasks=tuple(task for task in found if isinstance(task, Task)),
+        rejected=tuple(task for task in found if isinstance(task, Rejected)),
+        notes=manifest_notes(source, items, PAPER),
+    )
+
+
+def _read(data: Path) -> Mapping[str, msgspec.Raw]:
+    """The items of the dataset by their id, not yet looked at."""
+    if not data.is_dir():
+        raise TaskError("there is no such folder.", where=str(data), hint=COMES_FROM)
+    file = data / DATASET
+    if not file.is_file():
+        raise TaskError(f"there is no {DATASET} here.", where=str(data), hint=COMES_FROM)
+    try:
+        raw = msgspec.json.decode(file.read_bytes(), type=list[msgspec.Raw])
+    except (OSError, msgspec.MsgspecError) as trouble:
+        raise TaskError(f"the tasks cannot be read: {trouble}.", where=str(file), hint=COMES_FROM) from trouble
+    found: dict[str, msgspec.Raw] = {}
+    for number, item in enumerate(raw, start=1):
+        name = _id(msgspec.json.decode(item), f"{DATASET}#{number}")
+        if name in found:
+            raise TaskError(f"the task {name} is there twice.", where=str(file), hint="Remove one of them.")
+        found[name] = item
+    if not found:
+        raise TaskError("there are no tasks in it.", where=str(file), hint=COMES_FROM)
+    return found
+
+
+def _id(item: Any, place: str) -> str:
+    name = str(item.get("id")) if isinstance(item, Mapping) else ""
+    if not _ID.fullmatch(name) or ".." in name:
+        raise TaskError(f"the item has no id that could name a folder: {name!r}.", where=place, hint=COMES_FROM)
+    return name
+
+
+def _refuse_missing(missing: Sequence[str], wanted: int, what: str, data: Path) -> None:
+    if missing:
+        some = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
+        raise TaskError(f"{what} {len(missing)} of the {wanted} tasks ({some}).", where=str(data), hint=COMES_FROM)
+
+
+def _workbooks(data: Path, name: str) -> tuple[Path, Path] | None:
+    """The workbook of a task and its gold; links may not lead out of the data folder."""
+    root = data.resolve()
+    for names in _NAMES:
+        before, gold = (root / "spreadsheet" / name / pattern.format(id=name) for pattern in names)
+        if all(file.is_file() and file.resolve().is_relative_to(root) for file in (before, gold)):
+            return before, gold
+    return None
+
+
+def _task_or_why(raw: msgspec.Raw, before: Path, gold: Path) -> Task | Rejected:
+    """The task, or why its answer cannot be compared with anything."""
+    name = str(msgspec.json.decode(raw)["id"])
+    try:
+        return _task(msgspec.json.decode(raw, type=Item), before, gold)
+    except Unscoreable as trouble:
+        return Rejected(id=name, why=f"{trouble}.")
+    except msgspec.ValidationError as trouble:
+        return Rejected(id=name, why=f"the item cannot be used: {trouble}.")
+
+
+def _task(item: Item, before: Path, gold: Path) -> Task:
+    sheet = item.answer_sheet or ""
+    with _opened(gold) as workbook:
+        read_position(item.answer_position, sheet, workbook.sheets)  # says where it cannot be scored
+    with _opened(before) as workbook:
+        shown = preview(workbook)
+    position = item.answer_position if "!" in item.answer_position or not sheet else f"{sheet}!{item.answer_position}"
+    task = Task(
+        id=str(item.id),
+        input=user_message(item.instruction, item.instruction_type, position, shown),
+        target=str(gold),
+        stratum=item.instruction_type,
+        files={INPUT: before},
+        metadata={
+            "instruction": item.instruction,
+            "instruction_type": item.instruction_type,
+            "answer_position": item.answer_position,
+            "answer_sheet": sheet,
+        },
+    )
+    return finished(task, rules=RULES, gold=[gold])
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Workbook]:
+    try:
+        with path.open("rb") as file:
+            yield Workbook(file)
+    except (OSError, WorkbookTrouble) as trouble:
+        raise TaskError(f"the workbook cannot be read: {trouble}.", where=str(path), hint=COMES_FROM) from trouble

@@ -1,0 +1,121 @@
+"""Whether the cells that a task is about hold what the gold workbook holds. Styles are not compared."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping, Sequence
+from datetime import datetime, time
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import anyio.to_thread
+
+from skillsv.errors import VerifierFailure
+from skillsv.model.rollout import Outcome
+from skillsv.model.task import Task
+from skillsv_bench.spreadsheetbench.package import WorkbookTrouble
+from skillsv_bench.spreadsheetbench.positions import Area, Unscoreable, around_all, read_position
+from skillsv_bench.spreadsheetbench.workbook import Workbook
+
+OUTPUT = "output.xlsx"
+"""Where the answer lies in the working folder."""
+
+_DAY_ZERO = datetime(1899, 12, 30)  # noqa: DTZ001 - workbooks know no time zones
+_SECONDS = 86_400
+_KEPT = 512
+
+Compared = Mapping[tuple[str, int, int], Any]
+"""What is compared: the value by sheet, row and column; blank cells are left out."""
+
+
+def compared(value: Any) -> Any:
+    """A value as the rules see it.
+
+    Numbers, truth values and text that reads as a number are rounded to 2 digits; a time is HH:MM; a date with a time
+    is its serial number rounded to a day; everything else is itself.
+    """
+    if isinstance(value, time):
+        return value.strftime("%H:%M")
+    if isinstance(value, datetime):
+        passed = value - _DAY_ZERO
+        return round(passed.days + passed.seconds / _SECONDS, 0)
+    if isinstance(value, int | float | str):
+        try:
+            return round(float(value), 2)
+        except (ValueError, OverflowError):
+            return value
+    return value
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether two cells count as equal: an empty text is an empty cell, otherwise type and value must agree."""
+    left, right = compared(left), compared(right)
+    if left in (None, "") or right in (None, ""):
+        return left in (None, "") and right in (None, "")
+    return type(left) is type(right) and bool(left == right)
+
+
+def read_areas(workbook: Workbook, areas: Sequence[Area], *, computed: bool = True) -> Compared:
+    """The values of all areas, each sheet read once; `computed` False leaves out formulas."""
+    found = {}
+    for sheet in {area.sheet: None for area in areas}:
+        here = [area for area in areas if area.sheet == sheet]
+        for (row, column), value in workbook.values(around_all(here), computed=computed).items():
+            if value != "" and any((row, column) in area for area in here):
+                found[sheet, row, column] = value
+    return found
+
+
+@lru_cache(maxsize=_KEPT)
+def _gold(path: Path, changed: int, position: str, answer_sheet: str) -> tuple[tuple[Area, ...], Compared]:
+    """The areas of a task and the values that belong there; read once, since each task is scored many times."""
+    del changed  # names the version of the file
+    with path.open("rb") as file:
+        workbook = Workbook(file)
+        areas = read_position(position, answer_sheet, workbook.sheets)
+        return areas, read_areas(workbook, areas)
+
+
+def gold_of(task: Task) -> tuple[tuple[Area, ...], Compared]:
+    """What a task wants, and where. Raises VerifierFailure where the gold workbook does not say."""
+    path, about = Path(task.target), task.metadata
+    try:
+        return _gold(path, path.stat().st_mtime_ns, about["answer_position"], about.get("answer_sheet", ""))
+    except (OSError, WorkbookTrouble, Unscoreable) as trouble:
+        raise VerifierFailure(f"The gold workbook of task {task.id} cannot be used: {trouble}.") from trouble
+
+
+def open_plain(path: Path) -> BinaryIO:
+    """Open an ordinary file. A program may have left a link, even to the gold workbook, or a pipe: OSError."""
+    number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    file = os.fdopen(number, "rb")
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        file.close()
+        raise OSError(f"{path.name} is not a file")
+    return file
+
+
+def matches(output: Path, areas: Sequence[Area], gold: Compared) -> bool:
+    """Whether a workbook holds the gold's values in all areas; one that is missing or broken does not."""
+    try:
+        with open_plain(output) as file:
+            found = read_areas(Workbook(file), areas)
+    except (OSError, WorkbookTrouble):
+        return False
+    return all(same(gold.get(place), found.get(place)) for place in gold.keys() | found.keys())
+
+
+class CellVerifier:
+    """1 where every cell that is asked for is right, else 0."""
+
+    async def score(self, task: Task, outcome: Outcome, workspace: Path) -> float:
+        """The score of the workbook that the agent left."""
+        del outcome
+        return await anyio.to_thread.run_sync(_score, task, workspace / OUTPUT)
+
+
+def _score(task: Task, output: Path) -> float:
+    areas, gold = gold_of(task)
+    return float(matches(output, areas, gold))

@@ -1,0 +1,203 @@
+"""The paper's tables, from the results of one benchmark or of several: a row each, and the paper's columns."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from skillsv.confirm import Comparison
+from skillsv.report.figures import (
+    Figure,
+    anchor_chart,
+    area_chart,
+    decision_map,
+    pruning_chart,
+    value_chart,
+    value_tree,
+)
+from skillsv_bench.protocol import BenchmarkResult
+from skillsv_bench.results import Results
+
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Rows under named columns. `name` is the file name for saving.
+
+    `points` names the columns that hold amounts of score. The rows keep them as shares, as JSON does; Markdown and CSV
+    show them in points of a hundred and say so in the heading.
+    """
+
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    points: tuple[str, ...] = ()
+
+    def markdown(self) -> str:
+        """The table as Markdown, numbers rounded for reading."""
+        lines = [f"### {self.title}", "", _line(self._headings()), _line("---" for _ in self.columns)]
+        lines += [_line(self._shown(row)) for row in self.rows]
+        return "\n".join(lines) + "\n"
+
+    def csv(self) -> str:
+        """The table as CSV, numbers in full."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self._headings())
+        writer.writerows(["" if cell is None else cell for _, cell in self._scaled(row)] for row in self.rows)
+        return text.getvalue()
+
+    def _headings(self) -> list[str]:
+        return [f"{name} (points)" if name in self.points else name for name in self.columns]
+
+    def _scaled(self, row: Sequence[Cell]) -> Iterator[tuple[str, Cell]]:
+        """The cells with the names of their columns, amounts of score in points."""
+        for name, cell in zip(self.columns, row, strict=True):
+            yield name, round(100.0 * cell, 10) if name in self.points and isinstance(cell, int | float) else cell
+
+    def _shown(self, row: Sequence[Cell]) -> Iterator[str]:
+        for name, cell in self._scaled(row):
+            if isinstance(cell, float):
+                yield f"{cell:.{1 if name in self.points else 3}f}"
+            else:
+                yield "–" if cell is None else str(cell).replace("\n", " ")
+
+
+def _line(cells: Any) -> str:
+    return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
+
+
+def tables(several: Sequence[Results]) -> tuple[Table, ...]:
+    """All tables that these results can fill."""
+    made = (anchors(several), closure(several), pruning(several), refinement(several), agreement(several))
+    return tuple(table for table in made if table.rows)
+
+
+def anchors(several: Sequence[Results]) -> Table:
+    """Score anchors on panel A: no skill, trigger alone, whole skill, and both lifts."""
+    scores = ("V(none)", "V(m)", "V(N)", "total lift", "low", "high", "content lift")
+    columns = ("benchmark", "max turns", *scores)
+    rows = []
+    for each in several:
+        found = each["valuation"]["anchors"]
+        values = (found[name]["value"] for name in ("empty", "trigger", "full"))
+        lift = each["valuation"]["content_lift"]["value"]
+        rows.append((each["title"], each["turns"], *values, *_interval(each["total_lift"]), lift))
+    return Table(name="anchors", title="Score anchors on panel A", columns=columns, rows=tuple(rows), points=scores)
+
+
+def closure(several: Sequence[Results]) -> Table:
+    """Do the values add up to the lift? SkillSV's sum and Closure-LOO's, against Lambda."""
+    lift, own, loo = ("lift", "low", "high"), ("sum phi", "low", "high"), ("sum LOO", "low", "high")
+    columns = ("benchmark", "units", "tasks", *lift, *own, "ratio", "covers", *loo, "LOO ratio", "LOO covers")
+    rows = []
+    for each in several:
+        found, left = each["valuation"]["closure"], each["closure_loo"]
+        size = (each["skill"]["units"], each["panels"]["a"])
+        skillsv = (*_interval(found["lift"]), *_interval(found["sum"]), found["ratio"], _mark(covers=found["covered"]))
+        leave_out = (*_interval(left["sum"]), left["ratio"], _mark(covers=left["covered"]))
+        rows.append((each["title"], *size, *skillsv, *leave_out))
+    return Table(name="closure", title="Value closure", columns=columns, rows=tuple(rows), points=(*lift, *own, *loo))
+
+
+def pruning(several: Sequence[Results]) -> Table:
+    """The area under each method's pruning curve on panel B."""
+    rows = [
+        (each["title"], curve["method"], *_interval(curve["auc"]))
+        for each in several
+        for curve in each["held_out"]["curves"]
+    ]
+    area = ("AUC", "low", "high")
+    columns = ("benchmark", "method", *area)
+    return Table(name="pruning", title="Pruning on panel B", columns=columns, rows=tuple(rows), points=area)
+
+
+def refinement(several: Sequence[Results]) -> Table:
+    """Old against rewritten skill on panel B, and the mean over benchmarks where there are several."""
+    scores = ("V(old)", "V(new)", "change", "low", "high")
+    columns = ("benchmark", "tasks", "token share", *scores)
+    rows: list[tuple[Cell, ...]] = []
+    for each in several:
+        if each["refinement"] is None:
+            continue
+        found = each["refinement"]["confirmation"]
+        old, new = found["old"]["value"], found["new"]["value"]
+        rows.append((each["title"], found["tasks"], found["token_share"], old, new, *_interval(found["delta"])))
+    if len(rows) > 1:
+        shares, changes = ([float(str(row[place])) for row in rows] for place in (2, 5))
+        rows.append(("mean", None, sum(shares) / len(rows), None, None, sum(changes) / len(rows), None, None))
+    title = "Refinement, proved on panel B"
+    return Table(name="refinement", title=title, columns=columns, rows=tuple(rows), points=scores)
+
+
+def agreement(several: Sequence[Results]) -> Table:
+    """Kendall's tau-b between the rankings of the methods."""
+    rows = [
+        (each["title"], pair["first"], pair["second"], pair["tau"], pair["p_holm"])
+        for each in several
+        for pair in each["held_out"]["agreements"]
+    ]
+    columns = ("benchmark", "first", "second", "tau-b", "p (Holm)")
+    return Table(name="agreement", title="Agreement of rankings", columns=columns, rows=tuple(rows))
+
+
+def units(results: Results) -> Table:
+    """Every unit's value with its interval, split into content and cost where both operators ran."""
+    names = ("net", "content", "cost")
+    scores = tuple(f"{name}{end}" for name in names for end in ("", " low", " high"))
+    columns = ("unit", "file", "line", "tokens", *scores, "verdict")
+    rows = []
+    for unit in results["valuation"]["units"]:
+        values = [cell for name in names for cell in _interval(unit[name])]
+        rows.append((unit["id"], unit["file"], unit["lines"][0], unit["tokens"], *values, unit["verdict"]))
+    return Table(name="units", title="Values of units", columns=columns, rows=tuple(rows), points=scores)
+
+
+def differences(found: Sequence[Comparison], skills: int) -> Table:
+    """The areas of two methods compared, pooled over benchmarks."""
+    rows = tuple(
+        (each.first, each.second, each.difference.value, each.difference.low, each.difference.high) for each in found
+    )
+    change = ("AUC difference", "low", "high")
+    title = f"AUC differences over {skills} skills"
+    return Table(name="pooled", title=title, columns=("method", "against", *change), rows=rows, points=change)
+
+
+def _interval(found: Mapping[str, float] | None) -> tuple[float | None, float | None, float | None]:
+    return (None, None, None) if found is None else (found["value"], found["low"], found["high"])
+
+
+def _mark(*, covers: bool) -> str:
+    return "yes" if covers else "no"
+
+
+# The paper's figures of one benchmark, and of several pooled.
+
+_ON_B = "On tasks that no value has seen, with 95 % intervals."
+
+
+def figures(tried: BenchmarkResult) -> tuple[Figure, ...]:
+    """Anchors, values, value tree, decision map (both operators), pruning curves and the areas under them."""
+    valuation, proof = tried.run.valuation, tried.proof
+    split = decision_map(valuation)
+    curves = proof.confirmation.curves
+    return (
+        anchor_chart(valuation),
+        value_chart(valuation),
+        value_tree(valuation),
+        *((split,) if split is not None else ()),
+        pruning_chart(curves, full=proof.anchors.full, trigger=proof.anchors.trigger),
+        area_chart([(curve.method, curve.auc) for curve in curves], title="Area under the pruning curve", note=_ON_B),
+    )
+
+
+def pooled_figure(found: Sequence[Comparison], skills: int) -> Figure:
+    """The differences between methods, pooled."""
+    rows = [(f"{each.first} − {each.second}", each.difference) for each in found]
+    title = f"Differences of areas over {skills} skills"
+    return area_chart(rows, name="pooled", title=title, note=_ON_B, signed=True)
