@@ -1,24 +1,24 @@
-"""Everything that can go wrong and be said in one sentence.
+"""All errors that the product reports, with the exit code that the command line gives to each of them.
 
-    SkillSVError                      exit 1   something failed
-    ├── InputError                    exit 2   what was given cannot be used
-    │   ├── SkillError                         there is no skill there
-    │   ├── TaskError                          the tasks cannot be read
-    │   ├── CoalitionError                     not a coalition of this skill
-    │   ├── SettingsError                      a setting is out of range or unknown
-    │   ├── OutputError                        the result cannot be written there
-    │   ├── LedgerError                        the ledger is corrupt, newer, or in use
-    │   └── RecordsError                       the run holds too little to say anything
-    ├── GateNotMet                    exit 3   what was to be shown was not shown
-    ├── BudgetReached                 exit 4   the limit came first; the partial result is kept
-    ├── Unavailable                   exit 5   an agent or verifier does not answer
-    │   └── NoDifference                       the skill changes no score of the agent
-    ├── RolloutError                           one rollout failed; the runner retries or records it as missing
-    │   ├── AgentFailure                       the agent gave no answer (never a wrong answer)
-    │   └── VerifierFailure                    the verifier gave no score
-    └── Interrupted                   exit 130 the user stopped it; everything finished is kept
+    SkillSVError                exit 1    something failed
+    ├── InputError              exit 2    the input cannot be used
+    │   ├── SkillError          exit 2    there is no skill at this path
+    │   ├── TaskError           exit 2    the tasks cannot be read
+    │   ├── CoalitionError      exit 2    these units are not a coalition of the skill
+    │   ├── SettingsError       exit 2    a setting is unknown or out of range
+    │   ├── OutputError         exit 2    the result cannot be written to this path
+    │   ├── LedgerError         exit 2    the ledger is damaged, newer, or in use
+    │   └── RecordsError        exit 2    the run has too few records for this question
+    ├── GateNotMet              exit 3    a gate did not find the evidence that it requires
+    ├── BudgetReached           exit 4    a limit on spending was reached; the partial result is saved
+    ├── Unavailable             exit 5    an agent or verifier does not answer
+    │   └── NoDifference        exit 5    the skill changes no score of the agent
+    ├── RolloutError            exit 1    one rollout failed; the runner tries again or records a missing score
+    │   ├── AgentFailure        exit 1    the agent gave no answer
+    │   └── VerifierFailure     exit 1    the verifier gave no score
+    └── Interrupted             exit 130  the user stopped the run; finished rollouts are saved
 
-An error carries what happened, where, and what to do; how that looks is the command line's business.
+An error carries what happened, where, and what to do. The command line decides how to print it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from collections.abc import Mapping, Sequence
 
 
 class SkillSVError(Exception):
-    """Something failed: `what` happened, at `where`, and `hint` says what to do."""
+    """Something failed (exit code 1). `what` happened at `where`; `hint` says what to do."""
 
     exit_code = 1
 
@@ -44,61 +44,62 @@ class SkillSVError(Exception):
 
 
 class InputError(SkillSVError):
-    """What the user gave cannot be used as it is."""
+    """An input of the user cannot be used (exit code 2)."""
 
     exit_code = 2
 
 
 class SkillError(InputError):
-    """There is no skill at the given place."""
+    """There is no skill at the given path (exit code 2)."""
 
 
 class TaskError(InputError):
-    """The tasks cannot be read, or do not make a panel."""
+    """The tasks cannot be read, or there are too few for the panels (exit code 2)."""
 
 
 class CoalitionError(InputError):
-    """The named units are not a coalition that may be rendered."""
+    """The named units are unknown, or miss a unit on which they depend (exit code 2)."""
 
 
 class SettingsError(InputError):
-    """A setting is unknown, out of range, or contradicts another."""
+    """A setting is unknown, out of range, or contradicts another setting (exit code 2)."""
 
 
 class OutputError(InputError):
-    """The result cannot be written where it was asked for."""
+    """The result cannot be written to the given path (exit code 2)."""
 
 
 class LedgerError(InputError):
-    """The ledger is damaged, written by a newer version, or held by another run."""
+    """The ledger is damaged, was written by a newer version, or is in use by another run (exit code 2)."""
 
 
 class RecordsError(InputError):
-    """The records of a run do not support what was asked of them."""
+    """The records of a run are not enough to answer the question (exit code 2)."""
 
 
 class GateNotMet(SkillSVError):
-    """A gate asked for evidence that the data does not give."""
+    """A gate did not find the evidence that it requires (exit code 3)."""
 
     exit_code = 3
 
 
 class BudgetReached(SkillSVError):
-    """A limit on spending was reached; the partial result is kept."""
+    """A limit on spending was reached (exit code 4). The partial result is saved."""
 
     exit_code = 4
 
 
 class Unavailable(SkillSVError):
-    """An agent, verifier or service cannot be reached or keeps failing."""
+    """An agent, verifier or service cannot be reached, or fails every time (exit code 5)."""
 
     exit_code = 5
 
 
 class NoDifference(Unavailable):
-    """The skill changes no score. `examples` hold the labelled texts of one task each, neither cut nor escaped.
+    """The skill changes no score of the agent (exit code 5).
 
-    Whoever shows them has to cut and to escape them.
+    `examples` hold the labelled texts of one task each. They are neither shortened nor escaped: the code that shows
+    them must do both.
     """
 
     def __init__(self, what: str, *, hint: str, examples: Sequence[Mapping[str, str]]) -> None:
@@ -107,9 +108,10 @@ class NoDifference(Unavailable):
 
 
 class RolloutError(SkillSVError):
-    """One rollout has no score. `kind` is a value of `FailureKind`; `retry_after` the wait a service asked for.
+    """One rollout has no score (exit code 1 if it reaches the command line).
 
-    `usage` is the `Usage` that was paid before it failed, None where nobody knows.
+    `kind` is a value of `FailureKind`, `retry_after` the wait in seconds that a service asked for, `usage` the `Usage`
+    before the failure, None if unknown.
     """
 
     def __init__(
@@ -122,17 +124,17 @@ class RolloutError(SkillSVError):
 
 
 class AgentFailure(RolloutError):
-    """The agent gave no answer: a timeout, a crash, a rate limit. Never a wrong answer."""
+    """The agent gave no answer: a timeout, a crash, a rate limit (exit code 1). A wrong answer is not a failure."""
 
 
 class VerifierFailure(RolloutError):
-    """The verifier could not say whether the answer is right."""
+    """The verifier could not decide whether the answer is right (exit code 1)."""
 
     def __init__(self, what: str) -> None:
         super().__init__(what, kind="verifier")
 
 
 class Interrupted(SkillSVError):
-    """The user interrupted; what had finished is saved."""
+    """The user stopped the run (exit code 130). Finished rollouts are saved."""
 
     exit_code = 130

@@ -89,7 +89,7 @@ def test_provisional_values_are_marked(case, text):
 
 def test_pruning_prefers_the_proof_to_the_promise(case):
     step = PruneStep(unit="a", removed=("a",), kept=frozenset(), tokens_left=5, share_removed=0.9, lost_value=0.1)
-    plan = EditPlan(verdicts=(), path=(step,), tokens=50)
+    plan = EditPlan(path=(step,), tokens=50)
     promised = page(case.valuation, case.compiled, (), edits=plan)
     assert "a promise, not yet a proof" in promised
     points = tuple(

@@ -1,4 +1,4 @@
-"""Partial skills: which units are kept, in which order they enter, and what the agent is given."""
+"""Coalitions, their renderings, the orders in which units are added, and the scores measured along them."""
 
 from __future__ import annotations
 
@@ -10,22 +10,25 @@ from pathlib import Path
 from skillsv.model.task import TaskWindow
 
 Coalition = frozenset[str]
-"""S: the ids of the units that are kept."""
+"""S in the paper: the ids of the units that a partial skill contains."""
 
 Order = tuple[str, ...]
-"""pi: all unit ids, the trigger first; every prefix is dependency-closed and contiguous."""
+"""pi in the paper: all unit ids, the trigger first. Every prefix is closed under dependencies and contiguous."""
+
+Scores = tuple[float | None, ...]
+"""One score per task of a window, in the order of the window. None means missing, which is never zero."""
 
 
 class Operator(StrEnum):
-    """How absent units are handled: rho in the paper."""
+    """rho in the paper: how a rendering treats units that are not in the coalition."""
 
-    DELETE = "delete"
-    PAD = "pad"
+    DELETE = "delete"  # their bytes are left out
+    PAD = "pad"  # filler text of the same number of tokens takes their place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderedFile:
-    """One file the agent will see. `data` None: too large for memory, copied from `origin`."""
+    """One file that the agent receives. `data` is None for a file too large for memory: it is copied from `origin`."""
 
     path: str
     data: bytes | None
@@ -36,10 +39,11 @@ class RenderedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendering:
-    """rho(S): the tree of files that a coalition becomes.
+    """rho(S) in the paper: the files that the agent receives for a coalition S.
 
-    `digest` names the tree: coalitions that render the same bytes are one. An empty tree is the bare agent:
-    it gets no skill at all. `flags` name what an auditor should know (`changed-kind:ID`, `deleted-instead:ID`).
+    `digest` identifies the files: two coalitions with the same digest are measured once. A rendering without files
+    stands for the bare agent, which receives no skill. `flags` list side effects of rendering that a reader should know
+    (`changed-kind:ID`, `deleted-instead:ID`).
     """
 
     coalition: Coalition
@@ -53,7 +57,7 @@ class Rendering:
 
     @property
     def empty(self) -> bool:
-        """Whether this is the bare agent: no skill at all."""
+        """Whether there are no files: the bare agent, without a skill."""
         return not self.files
 
     @property
@@ -68,15 +72,12 @@ class Rendering:
         return {file.path: file.data for file in self.files if file.data is not None}
 
 
-# Chains: an order, a task window, and the scores along its prefixes. All that `estimate` ever reads.
-
-Scores = tuple[float | None, ...]
-"""One score per task of the window, in window order; None is missing, never zero."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainPlan:
-    """What one chain will do: fixed before anything is spent. `tolerance` None: never truncate."""
+    """The plan of one chain, fixed before its first rollout: an order, a window of tasks, and the operators.
+
+    `tolerance` None: the chain is never truncated.
+    """
 
     index: int
     order: Order
@@ -88,7 +89,10 @@ class ChainPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainStep:
-    """`unit` was added to the prefix before it; `scores` are those of the prefix that includes it."""
+    """One evaluated prefix of a chain: `scores` belong to the prefix that ends with `unit`.
+
+    `tree` is the digest of the rendering that was scored.
+    """
 
     operator: Operator
     position: int
@@ -99,11 +103,12 @@ class ChainStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainRecord:
-    """A finished chain: anchors on its window, then one step per evaluated prefix.
+    """A finished chain: the scores of its anchors, then one step per evaluated prefix.
 
-    `empty` is the bare agent, `trigger` {m} per operator (in the plan's order of operators), `full` the whole skill,
-    shared by all operators. `truncated_at` is the position after which every unit of the chain got zero, None if the
-    chain ran to its end. The last prefix is the full skill: its step reuses the anchor.
+    Anchors on the chain's window: `empty` is the bare agent, `trigger` the coalition {m} for each operator (in the
+    order of `plan.operators`), `full` the full skill (the same for all operators). `truncated_at` is the position after
+    which every unit received the value zero, None if the chain ran to its end. The last prefix is the full skill, so
+    its step repeats the scores of the anchor.
     """
 
     plan: ChainPlan
@@ -116,7 +121,7 @@ class ChainRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """One scored (coalition, task) of an adaptive run, with the reason it was run."""
+    """The score of one coalition on one task in an adaptive run; `why` is the reason for which it was run."""
 
     coalition: Coalition
     operator: Operator

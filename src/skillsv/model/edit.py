@@ -1,16 +1,20 @@
-"""From values to a shorter skill, and the proof on tasks it never saw."""
+"""A shorter skill: the pruning path that leads to it, and its confirmation on the tasks of panel B."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from skillsv.model.coalition import Coalition
-from skillsv.model.value import Interval, Verdict
+from skillsv.model.value import Interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruneStep:
-    """One removal: the unit chosen, all that had to go with it, and what is left."""
+    """One step of a pruning path: `unit` is removed together with the units that depend on it (`removed`).
+
+    `kept` is the remaining coalition, `share_removed` the share of the skill's tokens that are removed so far,
+    `lost_value` the sum of the values of all units removed so far, a share of the score.
+    """
 
     unit: str
     removed: tuple[str, ...]
@@ -22,16 +26,15 @@ class PruneStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditPlan:
-    """Verdicts, and the whole pruning path in ascending value."""
+    """The complete pruning path, from the least valuable unit on. `tokens` is the length of the full skill."""
 
-    verdicts: tuple[Verdict, ...]
     path: tuple[PruneStep, ...]
     tokens: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurvePoint:
-    """A checkpoint of a pruning curve on panel B."""
+    """The score on panel B of one partial skill on a pruning path."""
 
     share_removed: float
     tokens_left: int
@@ -40,7 +43,7 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruningCurve:
-    """Held-out score along a pruning path, and the area under it."""
+    """The scores on panel B along the pruning path of one method, and the area under that curve (`auc`)."""
 
     method: str
     points: tuple[CurvePoint, ...]
@@ -49,7 +52,7 @@ class PruningCurve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confirmation:
-    """Old against new on panel B, task by task."""
+    """The old skill compared with the new one, task by task, on panel B. `delta` is new minus old."""
 
     tasks: int
     old: Interval

@@ -1,4 +1,4 @@
-"""What happens during a run, as typed values that a progress line, a log or a dashboard can follow."""
+"""Events of a run, one type per kind, for listeners such as a progress line or a log."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from skillsv.model.rollout import FailureKind, Usage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted:
-    """The run begins: how many chains (0 where the method knows none) and rollouts are expected."""
+    """The run started. `chains` is 0 for a method without chains."""
 
     run: str
     chains: int
@@ -18,7 +18,11 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutFinished:
-    """One rollout has a score, or is missing for good. `reused`: it came from the ledger and cost nothing."""
+    """One rollout ended: with a score, or with a `failure` after the last attempt.
+
+    `reused`: the score came from the ledger and cost nothing. `tree` is the digest of the rendering, `why` the reason
+    for the request, `duration` in seconds.
+    """
 
     task: str
     tree: str
@@ -32,7 +36,7 @@ class RolloutFinished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutRetried:
-    """An attempt failed; another follows after `wait` seconds."""
+    """An attempt failed. The next one follows after `wait` seconds."""
 
     task: str
     attempt: int
@@ -43,7 +47,7 @@ class RolloutRetried:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainFinished:
-    """A chain is complete."""
+    """A chain is complete. `evaluated` counts its evaluated prefixes."""
 
     index: int
     evaluated: int
@@ -52,14 +56,14 @@ class ChainFinished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """Something a person should read: activation, noise, slowing down."""
+    """A message for the user, for example about activation, noise or rate limits."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFinished:
-    """The run ended: `reason` is done, budget, interrupted or unavailable."""
+    """The run ended. `reason` is `done`, or the message of the error that ended it."""
 
     reason: str
 

@@ -1,4 +1,4 @@
-"""What the outside world implements: agents, verifiers, editors, token counters, listeners."""
+"""Protocols that code outside this package may implement: agent, verifier, editor, token counter, listener."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from skillsv.model.task import Task
 
 @runtime_checkable
 class Agent(Protocol):
-    """A frozen agent, and what its implementer owes.
+    """An agent whose behaviour does not change during a run. An implementation has three duties.
 
     1. `fingerprint` changes whenever its answers may change (model, settings, program text).
-    2. `run` answers one task with the skill it is given (None: no skill at all), inside `workspace`, a fresh folder
-       that holds the task's files; it leaves nothing running behind.
-    3. Trouble of the infrastructure raises `AgentFailure`; a wrong answer is an ordinary `Outcome`.
+    2. `run` answers one task with the given skill (None: the bare agent) inside `workspace`, a fresh folder that holds
+       the task's files. When it returns, no process that it started is still running.
+    3. A failure of the infrastructure raises `AgentFailure`. A wrong answer is an ordinary `Outcome`.
 
-        class Parrot:
-            fingerprint = "parrot/1"
+        class EchoAgent:
+            fingerprint = "echo/1"
             async def run(self, skill, task, replicate, workspace):
                 return Outcome(answer=skill.text if skill else "")
     """
 
     @property
     def fingerprint(self) -> str:
-        """Names everything that may change an answer."""
+        """A text that identifies everything that may change an answer."""
 
     async def run(self, skill: Rendering | None, task: Task, replicate: int, workspace: Path) -> Outcome:
         """Answer one task."""
@@ -36,7 +36,7 @@ class Agent(Protocol):
 
 @runtime_checkable
 class Verifier(Protocol):
-    """Scores one answer in [0, 1]; raises `VerifierFailure` when it cannot tell."""
+    """Scores one answer in [0, 1]. Raises `VerifierFailure` when it cannot decide on a score."""
 
     async def score(self, task: Task, outcome: Outcome, workspace: Path) -> float:
         """The score of this outcome."""
@@ -44,10 +44,10 @@ class Verifier(Protocol):
 
 @runtime_checkable
 class Editor(Protocol):
-    """Rewrites a skill: gets the files and the report as text, returns the new files."""
+    """Rewrites a skill: receives its files and an instruction, returns the new files."""
 
     async def edit(self, files: dict[str, bytes], instruction: str) -> dict[str, bytes]:
-        """The whole new skill folder, by relative path."""
+        """All files of the new skill, by relative path."""
 
 
 @runtime_checkable
@@ -61,7 +61,7 @@ class TokenCounter(Protocol):
 
 
 class Listener(Protocol):
-    """Follows a run: progress display, log, dashboard."""
+    """Receives the events of a run, for example to show its progress or to write a log."""
 
     def __call__(self, event: Event) -> None:
-        """Take note of one event; must return at once and never raise."""
+        """Handle one event. It must return quickly and never raise."""

@@ -1,4 +1,4 @@
-"""One agent run on one task: what was asked, what came back, what it cost, or why it failed."""
+"""One run of the agent on one task: the request, the outcome, the usage, and the failure if there was one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Number = TypeVar("Number", int, float)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What a rollout used. None is unknown, which is not the same as nothing."""
+    """Tokens and money that a rollout used. None means unknown, which is not zero."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -35,7 +35,7 @@ def _sum(left: Number | None, right: Number | None) -> Number | None:
 
 
 class FailureKind(StrEnum):
-    """Why a rollout has no score. None of these is a wrong answer."""
+    """Why a rollout has no score. A wrong answer is not a failure: its score is 0."""
 
     TIMEOUT = "timeout"
     CRASH = "crash"
@@ -55,31 +55,33 @@ class FailureKind(StrEnum):
 
     @property
     def worth_retrying(self) -> bool:
-        """Whether running the agent again may help. A verifier was asked again already, about the same answer.
+        """Whether another attempt of the agent may succeed.
 
-        A cut answer is not asked for again: the limit stays the same, and to keep only the short answers is a bias.
+        `VERIFIER`: the engine has already asked the verifier again about the same answer. `CUT_ANSWER`: the token limit
+        stays the same, and keeping only the answers that happen to be short would bias the score.
         """
-        hopeless = {FailureKind.BAD_REQUEST, FailureKind.CONTEXT_OVERFLOW, FailureKind.CANCELLED, FailureKind.VERIFIER}
-        return self not in hopeless | {FailureKind.CUT_ANSWER}
+        return self not in {
+            FailureKind.BAD_REQUEST,
+            FailureKind.CONTEXT_OVERFLOW,
+            FailureKind.CANCELLED,
+            FailureKind.VERIFIER,
+            FailureKind.CUT_ANSWER,
+        }
 
 
 class Ending(StrEnum):
-    """How an agent came to its answer. A failure has no answer, and no ending.
-
-    `CUT`: the token limit ended the answer; the user chooses whether it is scored. `TURN_LIMIT`: the agent still called
-    tools in its last turn; that is its own behaviour, so the answer is what it said last, and it is scored.
-    """
+    """How the agent's answer ended. A failed rollout has no answer and no ending."""
 
     ANSWERED = "answered"
-    CUT = "cut"
-    TURN_LIMIT = "turn-limit"
+    CUT = "cut"  # by the token limit; a setting decides whether the answer is scored
+    TURN_LIMIT = "turn-limit"  # the agent still called tools in its last allowed turn; its last text is scored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutFailure:
     """A failure of the infrastructure. `retry_after` is the wait in seconds that a service asked for.
 
-    `lost`: the machine or process that ran it is gone, which says nothing about this rollout.
+    `lost`: the machine or process that ran the rollout disappeared, so the failure has nothing to do with the rollout.
     """
 
     kind: FailureKind
@@ -90,11 +92,10 @@ class RolloutFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What an agent gives back for one task.
+    """What an agent returns for one task.
 
-    `opened` says whether the agent really looked at the skill (None: it cannot tell). `scores` are those that the agent
-    was given by an evaluator of its own, by the scorer's name; the verifier `inspect` reads them. `ending` says whether
-    the answer is whole.
+    `opened` says whether the agent read the skill (None: unknown). `scores` are the scores of the agent's own evaluator
+    by scorer name, if it has one; the verifier `inspect` reads them. `ending` says whether the answer is complete.
     """
 
     answer: str
@@ -107,7 +108,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutKey:
-    """What makes two rollouts the same: tree digest, task digest, agent fingerprint, replicate."""
+    """Identifies a rollout: digest of the rendering (`tree`), digest of the task, agent fingerprint, replicate."""
 
     tree: str
     task: str
@@ -117,7 +118,7 @@ class RolloutKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rollout:
-    """A finished rollout: either a score in [0, 1] or a failure, never both."""
+    """A finished rollout: either a score in [0, 1] or a failure, never both. `duration` is in seconds."""
 
     key: RolloutKey
     task_id: str
@@ -134,7 +135,7 @@ class Rollout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A rollout that a policy wants: this coalition, this task. `why` is kept in the records."""
+    """A rollout that a policy asks for: one coalition on one task. `why`, the reason, is stored in the records."""
 
     coalition: Coalition
     operator: Operator
@@ -144,4 +145,4 @@ class Request:
 
 
 Answers = Mapping[Request, float | None]
-"""Scores of finished requests; None is missing (the infrastructure failed for good)."""
+"""Scores of finished requests. None means missing: the infrastructure failed in every attempt."""

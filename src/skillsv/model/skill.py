@@ -1,4 +1,4 @@
-"""A skill as it lies on disk, and what the compiler makes of it."""
+"""A skill as read from disk, and the compiled skill: units, dependencies, hierarchy, layout."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 
 
 class FileRole(StrEnum):
-    """What a file of the skill folder is to the valuation."""
+    """How the valuation treats a file of the skill folder."""
 
     MAIN = "main"  # SKILL.md, or the one Markdown file
     RESOURCE = "resource"  # an auxiliary file: one unit
-    CARRIED = "carried"  # rendered with every non-empty skill, never a player (LICENSE, nested skills, excluded)
+    CARRIED = "carried"  # in every rendering but the empty one, never a unit (LICENSE, nested skills, excluded files)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class Skill:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """A half-open range of bytes in one file."""
+    """A range of bytes in one file; `end` is exclusive."""
 
     start: int
     end: int
@@ -69,7 +69,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Location:
-    """A place to point at in a message: `SKILL.md:41`."""
+    """A file and a line, written as in a message: `SKILL.md:41`."""
 
     file: str
     line: int
@@ -79,11 +79,11 @@ class Location:
 
 
 class UnitKind(StrEnum):
-    """What sort of player a unit is."""
+    """The kind of a unit."""
 
     TRIGGER = "trigger"  # m: the frontmatter, or a virtual one of zero bytes
     ITEM = "item"  # a top-level list item with everything indented under it
-    BLOCK = "block"  # any other blank-delimited block: the protected fallback
+    BLOCK = "block"  # any other Markdown block, separated by blank lines
     REGION = "region"  # a region an optimizer rewrites as a whole
     SECTION = "section"  # granularity `section`: all of a leaf section
     RESOURCE = "resource"  # an auxiliary file
@@ -92,7 +92,7 @@ class UnitKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extent:
-    """Where a unit's bytes lie: one span of one file."""
+    """Where the bytes of a unit are: one span of one file."""
 
     file: str
     span: Span
@@ -101,11 +101,11 @@ class Extent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """One player of the game: the smallest piece that is kept or removed as a whole.
+    """One unit, a player of the game in the paper: the smallest piece that is kept or removed as a whole.
 
-    `form` is the finer Markdown shape (bullet, ordered, paragraph, table, fence, html, ...), `section` the heading
-    titles above it, `members` the ids contracted into a composite. A composite has one extent per member;
-    the virtual trigger has an extent of zero bytes.
+    `form` is the Markdown form (bullet, ordered, paragraph, table, fence, html, ...), `section` the titles of the
+    headings above it, `members` the ids that were contracted into a composite. A composite has one extent per member.
+    The virtual trigger of a skill without frontmatter has an extent of zero bytes.
     """
 
     id: str
@@ -123,18 +123,21 @@ class Unit:
 
     @property
     def span(self) -> Span:
-        """The first extent's bytes."""
+        """The bytes of the first extent."""
         return self.extents[0].span
 
     @property
     def lines(self) -> Lines:
-        """The first extent's lines."""
+        """The lines of the first extent."""
         return self.extents[0].lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """`source` needs `target`: kept units keep what they need (D in the paper)."""
+    """A dependency, an element of D in the paper: a coalition that contains `source` must contain `target`.
+
+    `rule` is the compiler rule that found it, `evidence` the text that shows it.
+    """
 
     rule: str
     source: str
@@ -145,7 +148,7 @@ class Edge:
 
 
 class PieceRole(StrEnum):
-    """What a slice of a file is: part of a unit, or scaffold around units."""
+    """What a piece of a file is: part of a unit, or scaffold around units."""
 
     UNIT = "unit"
     HEADING = "heading"
@@ -159,8 +162,8 @@ class PieceRole(StrEnum):
 class Piece:
     """A slice of a file. The pieces of a file, in order, concatenate to the file.
 
-    A unit piece names its `unit`. A scaffold piece survives exactly when some unit in the subtree of
-    `section` (an index into `CompiledSkill.sections`) survives; gaps follow the renderer's own rule.
+    A piece of a unit names its `unit`. A rendering keeps a scaffold piece if it keeps at least one unit in the subtree
+    of `section` (an index into `CompiledSkill.sections`). The renderer has its own rule for gaps.
     """
 
     role: PieceRole
@@ -179,7 +182,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A node of the document tree: a directory, a file, a heading with what is below it, or a marked region.
+    """A node of the document tree: a folder, a file, a heading with its contents, or a marked region.
 
     `parent` is an index into the same table, smaller than the node's own (None for the root at index 0). `kind` is
     root, folder, file, heading or region; only headings have a `level` above 0.
@@ -196,14 +199,14 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A unit in the hierarchy."""
+    """A leaf of the hierarchy H: one unit."""
 
     unit: str
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """An inner node of the hierarchy: its children stay contiguous in every order."""
+    """An inner node of the hierarchy H: its units are contiguous in every order."""
 
     name: str
     children: tuple[Block | Leaf, ...]
@@ -211,7 +214,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contraction:
-    """A dependency cycle made one composite unit."""
+    """A dependency cycle that was contracted into one composite unit."""
 
     unit: str
     members: tuple[str, ...]
@@ -221,7 +224,7 @@ class Contraction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repair:
-    """A block opened because dependencies and contiguity contradicted each other at `node`."""
+    """A block (`expanded`) whose children were moved up to `node`: its contiguity contradicted the dependencies."""
 
     node: str
     expanded: str
@@ -230,7 +233,7 @@ class Repair:
 
 
 class Severity(StrEnum):
-    """How bad a finding is."""
+    """How serious a finding is."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -239,7 +242,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Something odd about a skill, with the place and what to do."""
+    """A problem in a skill: a code, its severity, the file and line, and a message that says what to do."""
 
     code: str
     severity: Severity
@@ -250,10 +253,10 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class CompiledSkill:
-    """G = (N, D, H): the skill as a structured game, with everything needed to audit it.
+    """G = (N, D, H) in the paper: units, dependencies and hierarchy of a skill, with what is needed to check them.
 
-    `units` are in document order with the trigger first. `edges` and `hierarchy` speak of units after contraction;
-    `hierarchy` is the repaired tree that the sampler walks.
+    `units` (N) are in document order, the trigger first. `edges` (D) and `hierarchy` (H) refer to units after the
+    contraction of cycles. `hierarchy` is the repaired tree from which orders are sampled.
     """
 
     skill: Skill
@@ -276,7 +279,7 @@ class CompiledSkill:
 
     @cached_property
     def execution(self) -> tuple[str, ...]:
-        """Ids of all units but the trigger, in document order."""
+        """The ids of the execution units: all units but the trigger, in document order."""
         return tuple(unit.id for unit in self.units if unit.id != self.trigger)
 
     @cached_property
@@ -297,20 +300,21 @@ class CompiledSkill:
         return {unit: tuple(sorted(others, key=place.__getitem__)) for unit, others in table.items()}
 
     def closure(self, units: frozenset[str]) -> frozenset[str]:
-        """The units together with everything they need, directly or not."""
+        """The units together with all units on which they depend, directly or indirectly."""
         return _reach(units, self.needs)
 
     def reverse_closure(self, units: frozenset[str]) -> frozenset[str]:
-        """The units together with everything that needs them, directly or not."""
+        """The units together with all units that depend on them, directly or indirectly."""
         return _reach(units, self.needed_by)
 
     @cached_property
     def everything(self) -> frozenset[str]:
-        """The grand coalition N."""
+        """The grand coalition N: the ids of all units."""
         return frozenset(unit.id for unit in self.units)
 
 
 def _reach(start: frozenset[str], step: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
+    """All units that can be reached from `start`, which are included."""
     seen = set(start)
     todo = list(start)
     while todo:

@@ -1,4 +1,4 @@
-"""Tasks, panels and windows: what the agent is asked, and which questions are shared by a chain."""
+"""Tasks, the panels A and B, and the task windows of chains."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One held-out task. `files` maps the path in the working folder to where the file lies now.
+    """One task: `input` is what the agent is asked, `target` what a right answer is compared with.
 
-    `verifier` is a specification such as `contains` or `python:check.py:score`; `digest` covers all that the agent
-    and the verifier see, file contents included. `metadata` is what the task declares for the agent. `undeclared` holds
-    other keys of its line: they may give the answer away, so only the verifier sees them.
+    `files` maps a path in the workspace to the file that is copied there. `verifier` is a specification such as
+    `contains` or `python:check.py:score`. `metadata` is shown to the agent. `undeclared` holds all other keys of the
+    task's JSON object; they may reveal the answer, so only the verifier sees them. `digest` covers everything that the
+    agent and the verifier see, file contents included.
     """
 
     id: str
@@ -29,26 +30,26 @@ class Task:
 
     @property
     def all_metadata(self) -> dict[str, Any]:
-        """Undeclared keys and metadata in one table, as the verifier sees them; a declared key wins."""
+        """The metadata together with the undeclared keys, as the verifier sees them. Declared keys take precedence."""
         return {**self.undeclared, **self.metadata}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanelA:
-    """T_A: the tasks that values are estimated on."""
+    """T_A in the paper: the tasks on which values are estimated."""
 
     tasks: tuple[Task, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanelB:
-    """T_B: the tasks kept for confirmation. Only the stage `confirm` accepts this type."""
+    """T_B in the paper: the tasks reserved for confirmation. Only the stage `confirm` accepts this type."""
 
     tasks: tuple[Task, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskWindow:
-    """W_k: the task ids that every prefix of one chain is scored on."""
+    """W_k in the paper: the ids of the tasks on which every prefix of one chain is scored."""
 
     tasks: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Values with intervals: what the whole exercise is for."""
+"""The results: intervals, values of units, verdicts, the estimate of one method, and the complete valuation."""
 
 from __future__ import annotations
 
@@ -11,59 +11,11 @@ from typing import TYPE_CHECKING, Any
 from skillsv.model.rollout import Usage
 from skillsv.model.skill import Lines, Span, UnitKind
 
-# Results in a notebook: as a dictionary, as a data frame, as a table.
-
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped]
 
-
 _CAPTION = "<caption>Amounts of score in points of a hundred.</caption>"
-
-
-class Tabular:
-    """A result with one row per unit. Whoever inherits says what a row holds.
-
-    Every float of a row is an amount of score. Dictionaries and data frames keep it as a share, tables show points.
-    """
-
-    __slots__ = ()
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One flat row per unit."""
-        raise NotImplementedError
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything in the result as JSON's plain values, field by field."""
-        import msgspec
-
-        plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self, enc_hook=str))
-        return plain
-
-    def to_frame(self) -> pd.DataFrame:
-        """A pandas data frame with a row per unit (pandas must be installed)."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows())
-
-    def _repr_html_(self) -> str:
-        rows = self.rows()
-        if not rows:
-            return "<p>No units.</p>"
-        head = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
-        body = "".join(f"<tr>{''.join(f'<td>{_cell(value)}</td>' for value in row.values())}</tr>" for row in rows)
-        return f"<table>{_CAPTION}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{100 * value:+.1f}"
-    return "" if value is None else escape(str(value))
-
-
-def bounded(name: str, interval: Any) -> Mapping[str, float | None]:
-    """An interval as three columns; empty ones where it was not estimated."""
-    ends = (None, None, None) if interval is None else (interval.value, interval.low, interval.high)
-    return dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=True))
+"""The caption of a notebook table: it shows points, while the stored values are shares of 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +32,13 @@ class Interval:
 
 
 class Evidence(StrEnum):
-    """What the interval of a unit's net effect shows. The kinds are never mixed."""
+    """What the interval of a unit's net effect shows."""
 
     POSITIVE = "positive"
     NEGATIVE = "negative"
-    NEGLIGIBLE = "negligible"  # the whole interval lies within the reporting resolution
-    UNRESOLVED = "unresolved"  # covers zero and reaches beyond the resolution: no verdict
-    IDENTICAL = "identical"  # zero by construction: with or without it, the same bytes
+    NEGLIGIBLE = "negligible"  # the interval lies within plus or minus the reporting resolution
+    UNRESOLVED = "unresolved"  # the interval covers zero and extends beyond the resolution: no verdict
+    IDENTICAL = "identical"  # zero by construction: the rendering is the same with and without the unit
 
 
 class Action(StrEnum):
@@ -101,7 +53,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The action for one unit and the reason in one sentence."""
+    """The recommended action for one unit, and the reason in one sentence."""
 
     unit: str
     action: Action
@@ -110,9 +62,11 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitValue:
-    """phi of one unit. `content` and `cost` are None where only deletion was run; content = net + cost exactly.
+    """phi in the paper: the value of one unit.
 
-    `plain` is the paper's percentile bootstrap of the net effect, shown beside the honest interval.
+    `net` is the net effect (operator `delete`), `content` the content value (operator `pad`), `cost` the context cost;
+    content = net + cost holds exactly. `content` and `cost` are None if only the operator `delete` was run. `plain` is
+    the paper's percentile bootstrap interval of the net effect, which covers the value less often than `net` does.
     """
 
     id: str
@@ -127,7 +81,7 @@ class UnitValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anchors:
-    """V(empty), V({m}) and V(N) on the attribution panel's windows."""
+    """V(empty), V({m}) and V(N) in the paper: the scores of the bare agent, the trigger alone, and the full skill."""
 
     empty: Interval
     trigger: Interval
@@ -136,7 +90,10 @@ class Anchors:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closure:
-    """Do the values add up? `sum` of phi against the content lift Lambda; `covered`: the sum's interval holds it."""
+    """The check that the values add up: `sum` of all phi compared with `lift`, the content lift Lambda.
+
+    `covered`: the interval of the sum contains the lift.
+    """
 
     sum: Interval
     lift: Interval
@@ -146,17 +103,53 @@ class Closure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SectionValue:
-    """The sum of the net effects below a heading. A sum, not a new estimate."""
+    """The sum of the net effects of the units below a heading. It is a sum, not an estimate of its own."""
 
     path: tuple[str, ...]
     net: Interval
 
 
+class Tabular:
+    """Base class of results with one row per unit: as a dictionary, a pandas data frame, or a table in a notebook.
+
+    A subclass defines `rows`. Every float of a row is an amount of score. Dictionaries and data frames hold shares of
+    1; the table in a notebook shows points of a hundred.
+    """
+
+    __slots__ = ()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One flat row per unit."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields of the result as plain JSON values."""
+        import msgspec
+
+        plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self, enc_hook=str))
+        return plain
+
+    def to_frame(self) -> pd.DataFrame:
+        """A pandas data frame with one row per unit. It needs the package pandas."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows())
+
+    def _repr_html_(self) -> str:
+        rows = self.rows()
+        if not rows:
+            return "<p>No units.</p>"
+        head = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
+        body = "".join(f"<tr>{''.join(f'<td>{_cell(value)}</td>' for value in row.values())}</tr>" for row in rows)
+        return f"<table>{_CAPTION}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate(Tabular):
-    """What the records say, before names, tokens and verdicts are put beside it: the result of every method.
+    """The result of one estimation method: anchors, values of units, and the check that they add up.
 
-    `truncation_share` is gamma: the share of intermediate prefixes that were evaluated; 1 means nothing was truncated.
+    `truncation_share` is gamma in the paper: the share of intermediate prefixes that were evaluated; 1 means that no
+    chain was truncated. `resolution` is the smallest net effect of interest, `missing` the number of missing scores.
     """
 
     method: str
@@ -177,43 +170,27 @@ class Estimate(Tabular):
         return next(unit for unit in self.units if unit.id == unit_id)
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row per execution unit: its values with their bounds, and what they show."""
+        """One row per execution unit: its values with their intervals, and the evidence."""
         return [_row(unit) for unit in self.units]
-
-
-def _row(unit: UnitValue) -> dict[str, Any]:
-    return {
-        "unit": unit.id,
-        **bounded("net", unit.net),
-        **bounded("content", unit.content),
-        **bounded("cost", unit.cost),
-        "standard_error": unit.standard_error,
-        "samples": unit.samples,
-        "evidence": str(unit.evidence),
-    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """One number per execution unit, whatever the method: what SkillSV and the baselines are compared by.
+    """One number per execution unit, from any method: the common form in which SkillSV and baselines are compared.
 
-    A method that gives no precision (a judge, chance) has intervals of no width, and `notes` say so.
+    A method without a measure of precision (a judge, a random ranking) gives intervals of width zero; `notes` say so.
     """
 
     method: str
     values: Mapping[str, Interval]
     notes: tuple[str, ...] = ()
 
-    def ascending(self) -> tuple[str, ...]:
-        """Unit ids from the least to the most valuable; ties in the order of `values`."""
-        return tuple(sorted(self.values, key=lambda unit: self.values[unit].value))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitReport:
-    """One row of the answer: where the unit is, what it costs to read, what it is worth, what to do.
+    """One row of a valuation: the location, length, dependencies, value and verdict of one unit.
 
-    `form` is the unit's Markdown shape as the compiler saw it (bullet, ordered, table, ...).
+    `form` is the unit's Markdown form (bullet, ordered, table, ...).
     """
 
     id: str
@@ -232,9 +209,9 @@ class UnitReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
-    """What was run. `forecast` is what was announced beforehand.
+    """Numbers of rollouts: run (`spent`), taken from the ledger (`reused`), failed, and expected (`forecast`).
 
-    `cut` counts answers that the token limit cut; they are among the scored or the failed, as the settings say.
+    `cut` counts answers that the token limit ended; a setting decides whether they count as scored or as failed.
     """
 
     spent: int
@@ -246,7 +223,7 @@ class Spending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Valuation(Tabular):
-    """The whole answer for one skill, agent and panel: everything a report needs, and `skillsv.valuation/1`."""
+    """The complete result for one skill, agent and panel: data of a report and of the JSON `skillsv.valuation/1`."""
 
     skill: Mapping[str, Any]
     settings: Mapping[str, Any]
@@ -258,7 +235,7 @@ class Valuation(Tabular):
     notes: tuple[str, ...] = ()
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row per unit: where it is, what it costs to read, what it is worth, what to do."""
+        """One row per unit: its values, location, length and verdict."""
         return [
             {
                 **_row(unit.value),
@@ -271,3 +248,29 @@ class Valuation(Tabular):
             }
             for unit in self.units
         ]
+
+
+def _row(unit: UnitValue) -> dict[str, Any]:
+    """The columns that every result shows for a unit."""
+    return {
+        "unit": unit.id,
+        **_interval_columns("net", unit.net),
+        **_interval_columns("content", unit.content),
+        **_interval_columns("cost", unit.cost),
+        "standard_error": unit.standard_error,
+        "samples": unit.samples,
+        "evidence": str(unit.evidence),
+    }
+
+
+def _interval_columns(name: str, interval: Any) -> Mapping[str, float | None]:
+    """An interval as three columns, with None where there is no interval."""
+    ends = (None, None, None) if interval is None else (interval.value, interval.low, interval.high)
+    return dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=True))
+
+
+def _cell(value: Any) -> str:
+    """A value as HTML; floats are amounts of score and become points of a hundred."""
+    if isinstance(value, float):
+        return f"{100 * value:+.1f}"
+    return "" if value is None else escape(str(value))

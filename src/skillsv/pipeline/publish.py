@@ -94,8 +94,7 @@ def page_of(folder: RunFolder, run: Run, *, transcripts: int = TRANSCRIPTS) -> s
 def whole_path(run: Run) -> EditPlan:
     """The pruning path to its end: what the values promise for every length of the skill."""
     renderer = make_renderer(run.compiled, run.settings)
-    verdicts = tuple(unit.verdict for unit in run.valuation.units)
-    return EditPlan(verdicts=verdicts, path=path_of(run, renderer), tokens=renderer.total_tokens)
+    return EditPlan(path=path_of(run, renderer), tokens=renderer.total_tokens)
 
 
 def readable_rollouts(folder: RunFolder, run: Run, limit: int) -> tuple[Rollout, ...]:
