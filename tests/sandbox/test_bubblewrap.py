@@ -1,4 +1,4 @@
-"""Programs that try to get out of the sandbox, or to take more than their share."""
+"""The bubblewrap sandbox: programs that try to leave it or to exceed its limits, and extra Python packages."""
 
 from __future__ import annotations
 
@@ -16,29 +16,41 @@ import pytest
 
 from skillsv.errors import RolloutError
 from skillsv.sandbox import bubblewrap
-from skillsv.sandbox.bubblewrap import SANDBOX_LIMITS, run_sandboxed, sandbox_trouble
+from skillsv.sandbox.bubblewrap import SANDBOX_LIMITS, run_sandboxed, sandbox_python, sandbox_trouble
 
 LIMITS = replace(SANDBOX_LIMITS, seconds=30.0, memory_bytes=512 * 1024**2, file_bytes=1024**2, processes=16)
 
 
 @pytest.fixture
-def anywhere():
-    """Like a rollout's: in the system's temporary folder (pytest's own is closed to others, which root becomes)."""
+def temporary():
+    """A folder in the system's temporary folder, as for a rollout. The user `nobody` cannot enter pytest's folders."""
     with tempfile.TemporaryDirectory(prefix="skillsv-test-") as name:
         yield Path(name)
 
 
 @pytest.fixture
-def folder(anywhere):
-    if trouble := sandbox_trouble():
-        pytest.skip(trouble)
-    return anywhere
+def folder(temporary):
+    if problem := sandbox_trouble():
+        pytest.skip(problem)
+    return temporary
 
 
 @pytest.fixture
-def mark():
-    """A word among a program's arguments by which it is found from outside, whatever it does to be forgotten."""
-    return f"mark-{uuid.uuid4().hex}"
+def packages(folder):
+    """A folder with a workspace, two Python packages that programs receive, and one that they do not receive."""
+    folder.chmod(0o755)
+    for part in ("work", "given/abacus", "hidden/ledger"):
+        (folder / part).mkdir(parents=True)
+    (folder / "given/abacus/__init__.py").write_text("beads = 10\n")
+    (folder / "given/frame.py").write_text("bars = 3\n")
+    (folder / "hidden/ledger/__init__.py").write_text("")
+    return folder
+
+
+@pytest.fixture
+def unique_word():
+    """An argument of a program by which `ps` finds it, also after it has left its session or environment."""
+    return f"word-{uuid.uuid4().hex}"
 
 
 def run(folder, code, limits=LIMITS):
@@ -46,12 +58,18 @@ def run(folder, code, limits=LIMITS):
     return anyio.run(lambda: run_sandboxed(program, workspace=folder, limits=limits))
 
 
+def run_with_packages(folder, code, packages):
+    program = ["python3", "-c", code]
+    paths = [folder / package for package in packages]
+    return anyio.run(lambda: run_sandboxed(program, workspace=folder / "work", limits=SANDBOX_LIMITS, packages=paths))
+
+
 def printed(folder, code, limits=LIMITS):
     done = run(folder, code, limits)
     return done.stdout.decode().strip() or done.stderr.decode().strip()
 
 
-def test_a_program_runs_in_its_folder_and_what_it_writes_stays(folder):
+def test_program_reads_and_writes_its_workspace(folder):
     (folder / "in.txt").write_text("given")
     assert (
         printed(folder, "import os; print(os.getcwd(), open('in.txt').read()); open('out.txt', 'w').write('made')")
@@ -61,7 +79,7 @@ def test_a_program_runs_in_its_folder_and_what_it_writes_stays(folder):
     assert run(folder, "raise SystemExit(7)").code == 7
 
 
-def test_no_network(folder):
+def test_program_has_no_network(folder):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         code = f"import socket; socket.create_connection(('127.0.0.1', {port}), timeout=5); print('connected')"
@@ -75,7 +93,7 @@ def test_no_network(folder):
         )
 
 
-def test_no_home_no_environment_and_no_folder_of_others(folder):
+def test_home_environment_and_other_folders_are_hidden(folder):
     with tempfile.TemporaryDirectory(prefix="skillsv-other-") as other:
         Path(other, "secret.txt").write_text("x")
         os.environ["SKILLSV_TEST_SECRET"] = "hunter2hunter2"
@@ -91,7 +109,7 @@ def test_no_home_no_environment_and_no_folder_of_others(folder):
             del os.environ["SKILLSV_TEST_SECRET"]
 
 
-def test_the_system_is_read_only(folder):
+def test_system_is_read_only(folder):
     code = (
         "import os\n"
         "for path in ('/usr/x', '/x', '/etc/x', '/dev/x', '/proc/sys/kernel/hostname'):\n"
@@ -104,7 +122,7 @@ def test_the_system_is_read_only(folder):
     assert printed(folder, code) == "no no no no no [True, True, True]"
 
 
-def test_the_processes_of_the_machine_are_not_there(folder):
+def test_processes_of_the_machine_are_hidden(folder):
     ours = os.getpid()
     code = (
         "import os\n"
@@ -116,14 +134,14 @@ def test_the_processes_of_the_machine_are_not_there(folder):
     assert printed(folder, code) == "True True False\nFalse"
 
 
-def test_no_rights_inside(folder):
+def test_program_has_no_capabilities(folder):
     code = "print([line.split()[1] for line in open('/proc/self/status') if line.startswith('CapEff')])"
     assert printed(folder, code) == "['0000000000000000']"
     done = anyio.run(lambda: run_sandboxed(["unshare", "-U", "true"], workspace=folder, limits=LIMITS))
-    assert done.code != 0, "a new user namespace would give rights back"
+    assert done.code != 0, "a new user namespace would restore capabilities"
 
 
-def test_a_fork_bomb_is_stopped(folder):
+def test_fork_bomb_reaches_the_limit_on_processes(folder):
     code = (
         "import os, time\n"
         "made = 0\n"
@@ -140,19 +158,19 @@ def test_a_fork_bomb_is_stopped(folder):
     assert not done.timed_out, "the sleeping children ended with the program"
 
 
-def test_a_shell_fork_bomb_ends_with_its_time(folder, mark):
-    bomb = ["sh", "-c", "b() { b | b & }; b; sleep 60", mark]
+def test_shell_fork_bomb_ends_with_its_time_limit(folder, unique_word):
+    bomb = ["sh", "-c", "b() { b | b & }; b; sleep 60", unique_word]
     done = anyio.run(lambda: run_sandboxed(bomb, workspace=folder, limits=replace(LIMITS, seconds=1.0)))
     assert done.timed_out or done.code != 0
-    assert _alive(mark) == []
+    assert _wait_for_end(unique_word) == []
 
 
-def test_ten_gigabytes_of_memory_are_refused(folder):
+def test_memory_over_the_limit_is_refused(folder):
     assert "MemoryError" in printed(folder, "x = bytearray(10 * 1024**3)")
 
 
 @pytest.mark.parametrize("scratch", ["/tmp", "/dev/shm"])
-def test_folders_that_lie_in_memory_hold_no_more_than_one_file_may(folder, scratch):
+def test_scratch_folder_holds_no_more_than_the_file_limit(folder, scratch):
     code = (
         "import os\n"
         "for number in range(8):\n"
@@ -162,79 +180,113 @@ def test_folders_that_lie_in_memory_hold_no_more_than_one_file_may(folder, scrat
     assert "No space left on device" in printed(folder, code)
 
 
-def test_a_file_of_ten_gigabytes_is_refused(folder):
+def test_file_over_the_limit_is_refused(folder):
     done = run(folder, "f = open('big', 'wb')\nfor _ in range(10240): f.write(b'x' * 1024**2)")
     assert done.code != 0
     assert (folder / "big").stat().st_size <= 1024**2
 
 
-def test_output_without_end_is_cut_and_time_without_end_ends(folder):
+def test_endless_output_is_truncated_and_ended_by_the_time_limit(folder):
     done = run(folder, "while True: print('x' * 1000)", replace(LIMITS, seconds=2.0, output_bytes=5000))
     assert done.timed_out
     assert done.truncated
     assert len(done.stdout) == 5000
 
 
-def test_nothing_outlives_its_rollout(folder, mark):
+def test_detached_descendants_end_with_the_program(folder, unique_word):
     code = (
         "import subprocess, sys\n"
         "nothing = {name: subprocess.DEVNULL for name in ('stdin', 'stdout', 'stderr')}\n"
-        f"late = ['setsid', 'nohup', sys.executable, '-c', 'import time; time.sleep(60)', {mark!r}]\n"
+        f"late = ['setsid', 'nohup', sys.executable, '-c', 'import time; time.sleep(60)', {unique_word!r}]\n"
         "print(subprocess.Popen(late, env={}, **nothing).poll())"
     )
-    assert printed(folder, code) == "None", "it ran when its parent ended"
-    assert _alive(mark) == []
+    assert printed(folder, code) == "None", "the descendant was still running when its parent ended"
+    assert _wait_for_end(unique_word) == []
 
 
-def test_a_cancelled_program_is_gone(folder, mark):
+def test_cancelled_program_is_ended(folder, unique_word):
     async def cancelled():
         async with anyio.create_task_group() as group:
-            program = ["sh", "-c", "touch started; sleep 60; exit", mark]
+            program = ["sh", "-c", "touch started; sleep 60; exit", unique_word]
             group.start_soon(lambda: run_sandboxed(program, workspace=folder, limits=LIMITS))
-            while not (folder / "started").exists():  # noqa: ASYNC110 - a program inside can set no event
+            while not (folder / "started").exists():  # noqa: ASYNC110 - a program in the sandbox cannot set an event
                 await anyio.sleep(0.01)
-            assert _running(mark), "it is found while it runs"
+            assert _running(unique_word), "ps must find the program while it runs"
             group.cancel_scope.cancel()
 
     anyio.run(cancelled)
-    assert _alive(mark) == []
+    assert _wait_for_end(unique_word) == []
 
 
 @pytest.mark.parametrize(("words", "code"), [("bwrap: broken", 1), ("setpriv: broken", 127)])
-def test_a_program_cannot_pass_as_a_broken_sandbox(folder, words, code):
+def test_program_cannot_imitate_a_broken_sandbox(folder, words, code):
     done = run(folder, f"import sys; sys.stderr.write({words!r}); sys.exit({code})")
     assert done.code == code
 
 
-def test_where_rights_cannot_be_given_up_it_is_trouble_of_the_sandbox(folder, monkeypatch):
+def test_failing_setpriv_is_a_sandbox_failure(folder, monkeypatch):
     monkeypatch.setattr(bubblewrap, "_as_nobody", lambda: ("setpriv", "--regid=no-such-group", "--"))
     with pytest.raises(RolloutError, match="no-such-group") as caught:
         run(folder, "print(1)")
     assert caught.value.kind == "sandbox"
 
 
-def test_a_folder_that_cannot_be_entered_is_trouble_of_the_sandbox(folder):
+def test_missing_workspace_is_a_sandbox_failure(folder):
     with pytest.raises(RolloutError) as caught:
-        run(folder / "gone", "print(1)")
+        run(folder / "missing", "print(1)")
     assert caught.value.kind == "sandbox"
 
 
-def test_where_bubblewrap_is_missing_a_sentence_says_so(monkeypatch, anywhere):
+def test_missing_bubblewrap_is_reported(monkeypatch, temporary):
     monkeypatch.setattr(bubblewrap.shutil, "which", lambda *_, **__: None)
-    assert "`bwrap` of the package bubblewrap is not installed" in bubblewrap._probe(anywhere)
+    assert "`bwrap` of the package bubblewrap is not installed" in bubblewrap._probe(temporary)
     monkeypatch.setattr(bubblewrap.sys, "platform", "darwin")
-    assert "Linux only" in bubblewrap._probe(anywhere)
+    assert "Linux only" in bubblewrap._probe(temporary)
 
 
-def _alive(mark):
-    """Processes that carry the mark in their words, given a moment to be collected."""
+def test_program_imports_only_the_packages_that_it_receives(packages):
+    given = ["given/abacus", "given/frame.py"]
+    assert (
+        run_with_packages(packages, "import abacus, frame; print(abacus.beads * frame.bars)", given).stdout == b"30\n"
+    )
+    assert b"No module named 'frame'" in run_with_packages(packages, "import frame", ["given/abacus"]).stderr
+    assert b"No module named 'ledger'" in run_with_packages(packages, "import ledger", given).stderr
+    assert b"No module named 'abacus'" in run_with_packages(packages, "import abacus", []).stderr
+
+
+def test_program_cannot_change_a_package(packages):
+    code = "import abacus, pathlib; pathlib.Path(abacus.__file__).write_text('beads = 0')"
+    assert b"Read-only file system" in run_with_packages(packages, code, ["given/abacus"]).stderr
+    new_file = "open('/packages/new.py', 'w')"
+    assert b"Read-only file system" in run_with_packages(packages, new_file, ["given/abacus"]).stderr
+    assert (packages / "given/abacus/__init__.py").read_text() == "beads = 10\n"
+
+
+def test_missing_package_is_a_sandbox_failure(packages):
+    with pytest.raises(RolloutError, match="bubblewrap does not work here") as caught:
+        run_with_packages(packages, "print(1)", ["given/absent"])
+    assert caught.value.kind == "sandbox"
+    assert "absent" in (sandbox_trouble((packages / "given/absent",)) or "")
+    assert sandbox_trouble((packages / "given/abacus",)) is None
+
+
+def test_sandbox_python_names_the_python_in_the_sandbox(packages):
+    tag = "import sys; print(sys.implementation.cache_tag)"
+    python = sandbox_python()
+    assert python is not None
+    outside = subprocess.run([python, "-c", tag], capture_output=True, check=True).stdout
+    assert run_with_packages(packages, tag, []).stdout == outside
+
+
+def _wait_for_end(word):
+    """Wait up to five seconds for the end of all processes with this argument; those that still run."""
     for _ in range(100):
-        if not (found := _running(mark)):
+        if not (running := _running(word)):
             break
         time.sleep(0.05)
-    return found
+    return running
 
 
-def _running(mark):
+def _running(word):
     lines = subprocess.run(["ps", "-ww", "-eo", "args"], capture_output=True, text=True).stdout.splitlines()
-    return [line for line in lines if mark in line]
+    return [line for line in lines if word in line]

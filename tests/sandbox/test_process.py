@@ -1,4 +1,4 @@
-"""Programs end, with everything they started, whatever they do."""
+"""Programs run within their limits and are ended with all descendants."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import anyio.to_thread
 import psutil
 import pytest
 
-from skillsv.sandbox.process import Completed, Limits, limited, run_program
+from skillsv.sandbox.process import Completed, Limits, limit_command, run_program
 
 QUICK = Limits(seconds=20.0, grace=0.2)
 
@@ -28,15 +28,15 @@ def run(
     return anyio.run(partial(run_program, argv, cwd=folder, env=env or {}, stdin=stdin, limits=limits))
 
 
-def gone(pid: int) -> bool:
-    """Whether a process has ended; one that only waits to be collected by init counts as ended."""
+def has_ended(pid: int) -> bool:
+    """Whether a process has ended. A zombie counts as ended."""
     try:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return True
 
 
-def test_output_exit_code_and_input_come_through(tmp_path):
+def test_output_exit_code_and_stdin_are_passed_on(tmp_path):
     done = run(
         "import sys; print(sys.stdin.read().upper()); print('oh', file=sys.stderr); sys.exit(3)", tmp_path, stdin=b"hi"
     )
@@ -46,14 +46,14 @@ def test_output_exit_code_and_input_come_through(tmp_path):
     assert done.duration > 0
 
 
-def test_it_runs_in_the_folder_with_exactly_the_environment_given(tmp_path):
+def test_program_runs_in_the_folder_with_exactly_the_given_environment(tmp_path):
     code = "import os; print(os.getcwd()); print(sorted(os.environ))"
     lines = run(code, tmp_path, env={"ONLY": "this"}).stdout.decode().splitlines()
     assert lines[0] == str(tmp_path.resolve())
     assert set(eval(lines[1])) - {"LC_CTYPE", "PWD", "SHLVL", "_"} == {"ONLY", "SKILLSV_ROLLOUT"}
 
 
-def test_words_are_arguments_and_never_shell_text(tmp_path):
+def test_words_are_passed_as_arguments_and_not_parsed_by_a_shell(tmp_path):
     argv = [sys.executable, "-I", "-S", "-c", "import sys; print(sys.argv[1:])", "$(touch x); `touch x`", "a b", "*"]
     limits = Limits(seconds=20.0, file_bytes=1 << 20)
     done = anyio.run(partial(run_program, argv, cwd=tmp_path, env={}, limits=limits))
@@ -61,57 +61,57 @@ def test_words_are_arguments_and_never_shell_text(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_missing_program_raises_at_once(tmp_path):
+def test_missing_program_raises_file_not_found(tmp_path):
     with pytest.raises(FileNotFoundError):
         anyio.run(partial(run_program, [str(tmp_path / "none")], cwd=tmp_path, env={}, limits=QUICK))
 
 
 def shell(script: str, folder: Path, *, limits: Limits) -> Completed:
-    """Run a shell script; `fifo` in its folder is something to wait on for ever. A shell is up in a millisecond."""
+    """Run a shell script. Reading `fifo` in its folder blocks for ever. A shell starts within a millisecond."""
     os.mkfifo(folder / "fifo")
     env = {"PATH": os.environ["PATH"]}
     return anyio.run(partial(run_program, ["/bin/sh", "-c", script], cwd=folder, env=env, limits=limits))
 
 
-def test_a_program_that_hangs_is_ended(tmp_path):
+def test_program_over_its_time_limit_is_ended(tmp_path):
     done = shell("echo $$; exec cat fifo", tmp_path, limits=Limits(seconds=1.0, grace=10.0))
     assert done.timed_out
     assert done.code == -signal.SIGTERM
-    assert gone(int(done.stdout))
+    assert has_ended(int(done.stdout))
 
 
-def test_a_program_that_ignores_sigterm_is_killed(tmp_path):
+def test_program_that_ignores_sigterm_is_killed(tmp_path):
     done = shell("trap '' TERM; echo $$; exec cat fifo", tmp_path, limits=Limits(seconds=1.0, grace=0.1))
     assert done.timed_out
     assert done.code == -signal.SIGKILL
-    assert gone(int(done.stdout))
+    assert has_ended(int(done.stdout))
 
 
-def test_children_are_asked_to_stop_before_they_are_killed(tmp_path):
+def test_children_receive_sigterm_before_sigkill(tmp_path):
     script = """
 trap 'wait; exit 0' TERM
-(trap 'echo child was asked; exit 0' TERM; cat fifo & wait) &
+(trap 'echo child got SIGTERM; exit 0' TERM; cat fifo & wait) &
 wait
 """
     done = shell(script, tmp_path, limits=Limits(seconds=1.0, grace=10.0))
-    assert (done.timed_out, done.code, done.stdout) == (True, 0, b"child was asked\n")
+    assert (done.timed_out, done.code, done.stdout) == (True, 0, b"child got SIGTERM\n")
 
 
 FORKS = """
 import os, signal, sys
-ready, told = os.pipe()
+ready, signal_pipe = os.pipe()
 if os.fork() == 0:
-    if sys.argv[1:] == ["execve"]:  # forgets the environment, stays in the group
-        code = f"import os, signal; print(os.getpid(), flush=True); os.write({told}, b'x'); signal.pause()"
-        os.set_inheritable(told, True)
+    if sys.argv[1:] == ["execve"]:  # drops the environment, stays in the process group
+        code = f"import os, signal; print(os.getpid(), flush=True); os.write({signal_pipe}, b'x'); signal.pause()"
+        os.set_inheritable(signal_pipe, True)
         os.execve(sys.executable, [sys.executable, "-I", "-S", "-c", code], {})
-    if sys.argv[1:] == ["setsid"]:  # leaves the group, keeps the environment
+    if sys.argv[1:] == ["setsid"]:  # leaves the process group, keeps the environment
         os.setsid()
         if os.fork():
             os._exit(0)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     print(os.getpid(), flush=True)
-    os.write(told, b"x")
+    os.write(signal_pipe, b"x")
     while True:
         signal.pause()
 os.read(ready, 1)
@@ -119,16 +119,16 @@ os.read(ready, 1)
 
 
 @pytest.mark.parametrize("way", ["", "setsid", "execve"])
-def test_what_it_forked_dies_with_it_even_if_it_left_the_group_and_holds_the_pipes(tmp_path, way):
+def test_descendants_end_with_the_program_even_outside_its_group(tmp_path, way):
     argv = [sys.executable, "-I", "-S", "-c", FORKS, *([way] if way else [])]
     done = anyio.run(partial(run_program, argv, cwd=tmp_path, env={}, limits=QUICK))
     assert done.code == 0
     assert not done.timed_out
-    assert gone(int(done.stdout))
+    assert has_ended(int(done.stdout))
 
 
 @pytest.mark.parametrize("way", ["", "setsid"])
-def test_cancelling_ends_the_program_and_its_children(tmp_path, way):
+def test_cancellation_ends_the_program_and_its_children(tmp_path, way):
     code = FORKS + "\nopen('up', 'w').write(str(os.getpid()))\nsignal.pause()\n"
     os.mkfifo(tmp_path / "up")
     pids: list[int] = []
@@ -143,14 +143,14 @@ def test_cancelling_ends_the_program_and_its_children(tmp_path, way):
 
     anyio.run(main)
     assert len(pids) == 2
-    assert all(gone(pid) for pid in pids)
+    assert all(has_ended(pid) for pid in pids)
 
 
 def _running_in(folder: Path) -> list[int]:
     return [process.pid for process in psutil.process_iter(["cwd"]) if process.info["cwd"] == str(folder.resolve())]
 
 
-def test_printing_a_hundred_megabytes_fills_no_memory(tmp_path):
+def test_hundred_megabytes_of_output_fill_no_memory(tmp_path):
     code = "import sys\nblock = b'x' * 1_000_000\nfor _ in range(100): sys.stdout.buffer.write(block)"
     tracemalloc.start()
     done = run(code, tmp_path, limits=Limits(seconds=60.0, output_bytes=1_000_000))
@@ -167,49 +167,49 @@ def test_output_of_exactly_the_limit_is_not_truncated(tmp_path):
     assert (done.stdout, done.truncated) == (b"x" * 9 + b"\n", False)
 
 
-def test_the_end_of_stderr_is_kept(tmp_path):
+def test_end_of_stderr_is_kept(tmp_path):
     done = run("import sys; sys.stderr.write('a' * 200_000 + 'the end')", tmp_path)
     assert done.stderr.endswith(b"the end")
     assert len(done.stderr) == 65536
 
 
-def test_a_program_that_does_not_read_its_input_is_no_error(tmp_path):
+def test_program_that_does_not_read_its_stdin_succeeds(tmp_path):
     assert run("print('done')", tmp_path, stdin=b"x" * 5_000_000).stdout == b"done\n"
 
 
-def test_a_file_over_the_limit_is_refused_by_the_system(tmp_path):
+def test_file_over_the_size_limit_is_refused(tmp_path):
     code = "f = open('big', 'wb')\ntry:\n    f.write(b'x' * 3_000_000); f.flush()\nexcept OSError as e:\n    print(e.errno)"
     done = run(code, tmp_path, limits=Limits(seconds=20.0, file_bytes=1_000_000))
     assert done.stdout.strip() == b"27"  # EFBIG
     assert (tmp_path / "big").stat().st_size <= 1_000_000
 
 
-def test_memory_over_the_limit_is_refused_by_the_system(tmp_path):
+def test_memory_over_the_limit_is_refused(tmp_path):
     code = "try:\n    bytearray(800_000_000)\nexcept MemoryError:\n    print('no')"
     assert run(code, tmp_path, limits=Limits(seconds=20.0, memory_bytes=400_000_000)).stdout == b"no\n"
 
 
-def test_the_number_of_processes_is_set_for_the_program(tmp_path):
+def test_limit_on_processes_is_set_for_the_program(tmp_path):
     code = "import resource; print(resource.getrlimit(resource.RLIMIT_NPROC)[0])"
     argv = [sys.executable, "-I", "-c", code]
     done = anyio.run(partial(run_program, argv, cwd=tmp_path, env={}, limits=Limits(seconds=20.0, processes=64)))
     assert done.stdout.strip() == b"64"
 
 
-def test_a_limit_above_the_systems_own_is_lowered_to_it(monkeypatch):
-    monkeypatch.setattr("skillsv.sandbox.process.resource.getrlimit", lambda which: (-1, 2_048_000))
-    assert "ulimit -v 2000;" in limited(["program"], Limits(memory_bytes=10**13))[2]
-    assert "ulimit -v 1;" in limited(["program"], Limits(memory_bytes=1024))[2]
+def test_limit_above_the_hard_limit_is_lowered_to_it(monkeypatch):
+    monkeypatch.setattr("skillsv.sandbox.process.resource.getrlimit", lambda kind: (-1, 2_048_000))
+    assert "ulimit -v 2000;" in limit_command(["program"], Limits(memory_bytes=10**13))[2]
+    assert "ulimit -v 1;" in limit_command(["program"], Limits(memory_bytes=1024))[2]
 
 
-def test_a_jumping_wall_clock_changes_no_duration(tmp_path, monkeypatch):
+def test_change_of_the_system_time_does_not_change_the_duration(tmp_path, monkeypatch):
     times = iter([1000.0, -5_000_000.0, 9e12, *([0.0] * 1000)])
     monkeypatch.setattr("time.time", lambda: next(times))
     assert 0 <= run("print(1)", tmp_path).duration < 60
 
 
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv of util-linux")
-def test_a_program_does_not_outlive_a_run_that_is_killed_outright(tmp_path):
+def test_program_ends_when_its_parent_is_killed(tmp_path):
     os.mkfifo(tmp_path / "up")
     child = "import os, signal; open('up', 'w').write(str(os.getpid())); signal.pause()"
     parent = f"""
@@ -219,15 +219,15 @@ from skillsv.sandbox import Limits, run_program
 argv = [sys.executable, "-I", "-S", "-c", {child!r}]
 anyio.run(partial(run_program, argv, cwd=pathlib.Path({str(tmp_path)!r}), env={{}}, limits=Limits()))
 """
-    run_of_ours = subprocess.Popen([sys.executable, "-c", parent])
+    starter = subprocess.Popen([sys.executable, "-c", parent])
     program = psutil.Process(int((tmp_path / "up").read_text()))
-    run_of_ours.kill()
-    run_of_ours.wait()
+    starter.kill()
+    starter.wait()
     psutil.wait_procs([program], timeout=30)
-    assert gone(program.pid)
+    assert has_ended(program.pid)
 
 
-def test_many_at_once_keep_their_output_apart(tmp_path):
+def test_concurrent_programs_have_separate_output(tmp_path):
     results: dict[int, bytes] = {}
 
     async def one(number: int) -> None:

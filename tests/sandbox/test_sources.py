@@ -1,4 +1,4 @@
-"""Command lines keep meaning the user's files, and digests follow their bytes."""
+"""Files of command lines, and digests of files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_words_that_are_files_become_absolute(folder):
+def test_words_that_name_files_become_absolute_paths(folder):
     words = command_line(f"{sys.executable} agent.py --config=conf.toml --name=agent 'two words' -v", folder)
     assert words == [
         sys.executable,
@@ -33,11 +33,11 @@ def test_words_that_are_files_become_absolute(folder):
 
 
 @pytest.mark.parametrize("text", ["./run.sh", "run.sh"])
-def test_a_program_may_be_named_from_the_folder(folder, text):
+def test_program_in_the_folder_is_found(folder, text):
     assert command_line(text, folder) == [str(folder / "run.sh")]
 
 
-def test_a_program_may_be_on_the_path(folder):
+def test_program_on_the_path_is_found(folder):
     assert command_line("sh -c ls", folder)[0].endswith("/sh")
 
 
@@ -52,22 +52,22 @@ def test_a_program_may_be_on_the_path(folder):
         ("./plain.sh", "may not be executed. Run `chmod +x ./plain.sh`."),
     ],
 )
-def test_commands_that_cannot_run_are_refused_in_one_sentence(folder, text, sentence):
+def test_command_that_cannot_run_is_refused(folder, text, sentence):
     with pytest.raises(SettingsError) as caught:
         command_line(text, folder)
     assert sentence in str(caught.value)
 
 
-def test_a_very_long_word_is_just_a_word(folder):
+def test_very_long_word_is_not_taken_for_a_path(folder):
     assert command_line(f"sh {'x' * 10_000}", folder)[1] == "x" * 10_000
 
 
-def test_sources_are_the_program_and_the_files_among_its_words(folder):
+def test_sources_are_the_program_and_the_files_among_its_arguments(folder):
     words = command_line("./run.sh agent.py --config=conf.toml other", folder)
     assert {path.name for path in command_sources(words)} == {"run.sh", "agent.py", "conf.toml"}
 
 
-def test_the_digest_is_of_bytes_and_not_of_places(folder, tmp_path_factory):
+def test_digest_depends_on_bytes_and_not_on_paths(folder, tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("elsewhere") / "renamed.py"
     elsewhere.write_bytes((folder / "agent.py").read_bytes())
     first = digest_files(["a"], [folder / "agent.py"])

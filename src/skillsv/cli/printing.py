@@ -50,7 +50,7 @@ def deliver(text: str, path: Path | None) -> None:
         encoding = sys.stdout.encoding or "utf-8"
         sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
         return
-    from skillsv.sandbox.run_marks import belongs_to_run
+    from skillsv.sandbox.run_files import belongs_to_run
 
     if belongs_to_run(path):
         raise OutputError("This belongs to a run.", where=str(path), hint="Choose another file with -o.")

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from skillsv.errors import OutputError
 from skillsv.model.coalition import RenderedFile
 from skillsv.render.document import tree_digest
-from skillsv.sandbox.run_marks import holds_run
+from skillsv.sandbox.run_files import holds_run
 
 MARK = ".skillsv-output"
 """The file that marks a folder as written by SkillSV. Its name is hidden, so it is no part of the skill."""

@@ -29,7 +29,7 @@ from skillsv.rollout.durable_files import append_lines, clear_output_errors, syn
 from skillsv.rollout.ledger import Ledger
 from skillsv.rollout.ledger_file import is_held, take_lock
 from skillsv.rollout.records import Record, encode_record, read_records
-from skillsv.sandbox.run_marks import LEDGER, MANIFEST, RECORDS, holds_run
+from skillsv.sandbox.run_files import LEDGER, MANIFEST, RECORDS, holds_run
 
 SKILL, VALUATION, REPORT, EARLIER, NOTES = "skill", "valuation.json", "report.html", "earlier", "notes.json"
 _OF_ONE_RUN = (REPORT, VALUATION, NOTES, RECORDS, SKILL, MANIFEST)  # the manifest last: it says whose the others are

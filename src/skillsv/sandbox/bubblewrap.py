@@ -1,8 +1,8 @@
-"""A program that nobody vouches for, run by bubblewrap: no network, no home, one folder, a read-only system, limits.
+"""Runs an untrusted program in a bubblewrap sandbox: no network, no home, one writable folder, a read-only system.
 
-Inside, the working folder is `/task`; nothing else of the user's is there. The process namespace ends with the program,
-and everything in it. What bubblewrap does not limit, `ulimit` does, inside the namespace, so that sandboxes running
-at the same time do not count against each other.
+In the sandbox the workspace is `/task`, and no other file of the user is visible. The sandbox has its own process
+namespace, which ends with the program: all its processes end with it. Bubblewrap does not limit memory, file size and
+processes; `ulimit` does, inside the namespace, so that sandboxes that run at the same time do not share one limit.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ import anyio.to_thread
 
 from skillsv.errors import RolloutError
 from skillsv.model.rollout import FailureKind
-from skillsv.sandbox.process import Completed, Limits, limited, run_program
+from skillsv.sandbox.process import Completed, Limits, limit_command, run_program
+from skillsv.sandbox.termination import ROLLOUT_VARIABLE
 from skillsv.sandbox.workspace import disk_trouble
 
 INSIDE = "/task"
-"""Where the working folder lies for the program; a fixed name, so that answers do not depend on a random one."""
+"""Path of the workspace in the sandbox. It is fixed, so that answers do not depend on a random name."""
 
 SANDBOX_LIMITS = Limits(
     seconds=60.0,
@@ -35,26 +36,33 @@ SANDBOX_LIMITS = Limits(
     processes=64,
     grace=0.2,
 )
-"""For programs that a model wrote. Memory is per process; scratch folders hold no more than one file may."""
+"""Limits for programs that a model wrote. Memory is per process. `file_bytes` also limits each scratch folder."""
 
 PACKAGES = "/packages"
-"""Where Python packages lie for the program that the system's Python does not have."""
+"""Path in the sandbox of extra Python packages that the system's Python does not have."""
 
-_SYSTEM_LINKS = ("bin", "lib", "lib32", "lib64", "libx32", "sbin")
-_ETC = ("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "mime.types")
+_SYSTEM_FOLDERS = ("bin", "lib", "lib32", "lib64", "libx32", "sbin")
+"""Folders in `/` with programs and libraries; on many systems they are links into `/usr`."""
+
+_ETC_FILES = ("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "mime.types")
+"""Files in `/etc` that programs need: the linker's cache, the time zone, file types."""
+
 _NOBODY = 65534
+"""User and group id of `nobody`, as which the sandbox runs if this process runs as root."""
+
 _PROBE_SECONDS = 20
+"""How long the test whether the sandbox works may take."""
 
 
 async def run_sandboxed(
     argv: Sequence[str], *, workspace: Path, limits: Limits, stdin: bytes = b"", packages: Sequence[Path] = ()
 ) -> Completed:
-    """Run `argv` inside; it sees `workspace` as its working folder and may change nothing else.
+    """Run `argv` in the sandbox. `workspace` is its working folder and the only folder of the user that it can change.
 
-    `packages` are Python packages (folders, or files of one module) that it may import besides what its Python has.
-    Raises RolloutError (kind `sandbox`) where the sandbox itself fails, never for what the program does.
+    `packages` are extra Python packages (folders, or single module files) that the program may import. Raises
+    RolloutError (kind `sandbox`) if the sandbox itself fails, never because of what the program does.
     """
-    await anyio.to_thread.run_sync(_hand_over, workspace)
+    await anyio.to_thread.run_sync(_give_to_nobody, workspace)
     outer = replace(limits, memory_bytes=None, file_bytes=None, processes=None)
     command = sandboxed(argv, workspace, limits, packages)
     env = {**_environment(), **({"PYTHONPATH": PACKAGES} if packages else {})}
@@ -62,40 +70,53 @@ async def run_sandboxed(
         done = await run_program(command, cwd=workspace, env=env, stdin=stdin, limits=outer)
     except OSError as error:
         raise RolloutError(f"bubblewrap cannot be started: {error.strerror}.", kind=FailureKind.SANDBOX) from error
-    if done.code != 0 and done.stderr.startswith((b"bwrap: ", b"setpriv: ")):  # theirs, or words that imitate them
-        trouble = await anyio.to_thread.run_sync(_probe, workspace, packages)
-        if trouble:
-            raise RolloutError(trouble, kind=FailureKind.SANDBOX)
+    if done.code != 0 and done.stderr.startswith((b"bwrap: ", b"setpriv: ")):
+        # The program may print such a line itself: only a test of the sandbox shows who failed.
+        problem = await anyio.to_thread.run_sync(_probe, workspace, packages)
+        if problem:
+            raise RolloutError(problem, kind=FailureKind.SANDBOX)
     return done
 
 
 def sandboxed(argv: Sequence[str], workspace: Path, limits: Limits, packages: Sequence[Path] = ()) -> list[str]:
-    """The command line that runs `argv` inside."""
-    scratch = str(limits.file_bytes or SANDBOX_LIMITS.file_bytes)
-    shared = [word for package in packages for word in ("--ro-bind", str(package), f"{PACKAGES}/{package.name}")]
+    """The command line that runs `argv` in the sandbox."""
+    scratch_bytes = str(limits.file_bytes or SANDBOX_LIMITS.file_bytes)
+    mounts = [word for package in packages for word in ("--ro-bind", str(package), f"{PACKAGES}/{package.name}")]
     return [
         *_as_nobody(),
         *("bwrap", "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"),
-        *("--cap-drop", "ALL", "--hostname", "sandbox", "--unsetenv", "SKILLSV_ROLLOUT"),
-        *_system(),
-        *shared,
-        *("--proc", "/proc", "--dev", "/dev", "--size", scratch, "--tmpfs", "/dev/shm"),  # noqa: S108 - inside
-        *("--size", scratch, "--tmpfs", "/tmp"),  # noqa: S108 - a folder inside the sandbox
+        *("--cap-drop", "ALL", "--hostname", "sandbox", "--unsetenv", ROLLOUT_VARIABLE),
+        *_system_mounts(),
+        *mounts,
+        *("--proc", "/proc", "--dev", "/dev", "--size", scratch_bytes, "--tmpfs", "/dev/shm"),  # noqa: S108 - inside
+        *("--size", scratch_bytes, "--tmpfs", "/tmp"),  # noqa: S108 - a folder inside the sandbox
         *("--bind", str(workspace), INSIDE, "--chdir", INSIDE, "--remount-ro", "/dev", "--remount-ro", "/"),
         "--",
-        *limited(argv, limits),
+        *limit_command(argv, limits),
     ]
 
 
+def sandbox_python() -> str | None:
+    """Path of the Python in the sandbox. Its version decides which compiled packages a program can import."""
+    return shutil.which("python3", path=_environment()["PATH"])
+
+
+@functools.cache
+def sandbox_trouble(packages: tuple[Path, ...] = ()) -> str | None:
+    """Why the sandbox does not work on this machine, in one sentence; None if it works. The result is cached."""
+    with tempfile.TemporaryDirectory(prefix="skillsv-") as folder:
+        return _probe(Path(folder), packages)
+
+
 def _as_nobody() -> tuple[str, ...]:
-    """Root gives up its rights first: the system holds root to no limit on processes, not even in a namespace."""
+    """The beginning of the command line if this process runs as root: root has no limit on processes."""
     if os.geteuid() != 0:
         return ()
     return ("setpriv", f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups", "--")
 
 
-def _hand_over(workspace: Path) -> None:
-    """Let the program write its working folder where it runs as nobody. Links are not followed."""
+def _give_to_nobody(workspace: Path) -> None:
+    """Make `nobody` the owner of the workspace if this process runs as root. Links are not followed."""
     if os.geteuid() != 0:
         return
     with disk_trouble(workspace):
@@ -106,36 +127,31 @@ def _hand_over(workspace: Path) -> None:
 
 
 @functools.cache
-def _system() -> tuple[str, ...]:
-    """The programs and libraries of the machine, read-only, and a Python that is elsewhere."""
+def _system_mounts() -> tuple[str, ...]:
+    """Arguments that mount the machine's programs and libraries read-only, and this Python if it is needed."""
     words = ["--ro-bind", "/usr", "/usr"]
-    for name in _SYSTEM_LINKS:
-        place = Path("/") / name
-        if place.is_symlink():
-            words += ["--symlink", str(place.readlink()), str(place)]
-        elif place.is_dir():
-            words += ["--ro-bind", str(place), str(place)]
-    for name in _ETC:
+    for name in _SYSTEM_FOLDERS:
+        folder = Path("/") / name
+        if folder.is_symlink():
+            words += ["--symlink", str(folder.readlink()), str(folder)]
+        elif folder.is_dir():
+            words += ["--ro-bind", str(folder), str(folder)]
+    for name in _ETC_FILES:
         words += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
-    if _own_python():
+    if _needs_own_python():
         words += ["--ro-bind", sys.base_prefix, sys.base_prefix]
     return tuple(words)
 
 
-def _own_python() -> bool:
-    """Whether the sandbox needs the Python that runs us: there is none in the system's folders."""
+def _needs_own_python() -> bool:
+    """Whether the sandbox needs the Python that runs this process, because the system's folders have none."""
     return shutil.which("python3", path="/usr/local/bin:/usr/bin:/bin") is None
 
 
-def sandbox_python() -> str | None:
-    """The Python that programs inside get; its version decides which compiled packages it can import."""
-    return shutil.which("python3", path=_environment()["PATH"])
-
-
 def _environment() -> dict[str, str]:
-    """The same on every machine, as far as it can be; hashes do not vary, so that a repeated program repeats."""
-    more = f"{sys.base_prefix}/bin:" if _own_python() else ""
-    path = f"{more}/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+    """The environment in the sandbox. It is fixed, also the hash seed, so that a program repeats its result."""
+    own_python = f"{sys.base_prefix}/bin:" if _needs_own_python() else ""
+    path = f"{own_python}/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
     return {
         "PATH": path,
         "HOME": "/tmp",  # noqa: S108 - a folder inside the sandbox
@@ -146,28 +162,22 @@ def _environment() -> dict[str, str]:
     }
 
 
-@functools.cache
-def sandbox_trouble(packages: tuple[Path, ...] = ()) -> str | None:
-    """Why programs cannot be sandboxed on this machine, in one sentence; None where they can. Looked at once."""
-    with tempfile.TemporaryDirectory(prefix="skillsv-") as folder:
-        return _probe(Path(folder), packages)
-
-
 def _probe(workspace: Path, packages: Sequence[Path] = ()) -> str | None:
+    """Run `true` in the sandbox; the problem in one sentence, None if it works."""
     if not sys.platform.startswith("linux"):
         return "bubblewrap, which sandboxes programs, exists for Linux only."
     for program, package in (("bwrap", "bubblewrap"), ("setpriv", "util-linux")):
         if shutil.which(program) is None and (program == "bwrap" or os.geteuid() == 0):
             return f"the program `{program}` of the package {package} is not installed."
-    _hand_over(workspace)
+    _give_to_nobody(workspace)
     command = sandboxed(["true"], workspace, SANDBOX_LIMITS, packages)
     try:
-        done = subprocess.run(  # noqa: S603 - our own words
+        done = subprocess.run(  # noqa: S603 - our own command
             command, env=_environment(), capture_output=True, timeout=_PROBE_SECONDS, check=False
         )
     except subprocess.TimeoutExpired:
         return f"bubblewrap did not start a program within {_PROBE_SECONDS} s."
     if done.returncode == 0:
         return None
-    said = " ".join(done.stderr.decode("utf-8", errors="replace").split())[:300]
-    return f"bubblewrap does not work here ({said or f'exit code {done.returncode}'})."
+    message = " ".join(done.stderr.decode("utf-8", errors="replace").split())[:300]
+    return f"bubblewrap does not work here ({message or f'exit code {done.returncode}'})."

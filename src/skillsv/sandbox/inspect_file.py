@@ -1,4 +1,4 @@
-"""An Inspect AI task of the user: found by `FILE.py@task?name=value`, called, ready to be run or read."""
+"""Loads an Inspect AI task of the user from a specification such as `FILE.py@task?name=value`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedTask:
-    """An Inspect task. `model` is the one that the specification names, `digest` covers the file and its imports."""
+    """An Inspect task. `model` comes from the specification, `digest` covers the file and its imports."""
 
     task: InspectTask
     name: str
@@ -32,7 +32,7 @@ class LoadedTask:
 
 
 def require_inspect() -> None:
-    """Raises SettingsError where the package is missing."""
+    """Raises SettingsError if the package inspect-ai is not installed."""
     if find_spec("inspect_ai") is None:
         raise SettingsError(
             "Tasks of Inspect AI need the package inspect-ai.", hint="Install it: pip install 'skillsv[inspect]'."
@@ -42,22 +42,22 @@ def require_inspect() -> None:
 def load_inspect_task(spec: str, folder: Path) -> LoadedTask:
     """Load `FILE.py@task`, the file relative to `folder`; `?model=NAME&argument=value` may follow.
 
-    The file stands in its own folder while it is loaded, as it does under `inspect eval`. Raises SettingsError.
+    While it is loaded, the current folder is the folder of the file, as with `inspect eval`. Raises SettingsError.
     """
     require_inspect()
-    place, _, query = spec.partition("?")
-    file_name, at, name = place.rpartition("@")
+    location, _, query = spec.partition("?")
+    file_name, at, name = location.rpartition("@")
     if not at or not file_name or not name.isidentifier():
         raise SettingsError(
             f"`inspect:{spec}` does not name a task.",
             hint="Write inspect:FILE.py@task, for instance inspect:evals/sky.py@sky?model=openai/NAME.",
         )
-    arguments = _arguments(query)
+    arguments = _parse_arguments(query)
     model = arguments.pop("model", None)
     file = (folder / file_name).expanduser().resolve()
-    with _standing_in(file.parent):
+    with _change_folder(file.parent):
         user = load_function(f"{file}:{name}", folder)
-        task = _made(user, arguments)
+        task = _make_task(user, arguments)
     return LoadedTask(
         task=task,
         name=name,
@@ -68,8 +68,8 @@ def load_inspect_task(spec: str, folder: Path) -> LoadedTask:
     )
 
 
-def _arguments(query: str) -> dict[str, Any]:
-    """Arguments as `inspect eval -T name=value` reads them: numbers, true and false, else text."""
+def _parse_arguments(query: str) -> dict[str, Any]:
+    """Arguments as `inspect eval -T name=value` reads them: numbers, true, false, or text."""
     try:
         pairs = urllib.parse.parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
         return {name: value if name == "model" else yaml.safe_load(value) for name, value in pairs}
@@ -80,21 +80,21 @@ def _arguments(query: str) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _standing_in(folder: Path) -> Iterator[None]:
-    """Relative names in a task's file start at its folder. A folder that is not there is reported by the loader."""
+def _change_folder(folder: Path) -> Iterator[None]:
+    """Make `folder` the current folder if it exists. The loader reports a missing folder."""
     with contextlib.chdir(folder) if folder.is_dir() else contextlib.nullcontext():
         yield
 
 
-def _made(user: UserFunction, arguments: Mapping[str, Any]) -> InspectTask:
+def _make_task(user: UserFunction, arguments: Mapping[str, Any]) -> InspectTask:
     from inspect_ai import Task as InspectTask
     from inspect_ai._eval.task.constants import TASK_FILE_ATTR, TASK_RUN_DIR_ATTR
     from inspect_ai._util.dotenv import init_dotenv
 
-    init_dotenv()  # keys and INSPECT_EVAL_MODEL may stand in a .env file, which Inspect reads before it looks for them
+    init_dotenv()  # reads a .env file, which may define keys and INSPECT_EVAL_MODEL
     try:
         task = user.function(**arguments)
-    except (Exception, SystemExit) as error:  # whatever the user's function does
+    except (Exception, SystemExit) as error:  # the user's function may raise anything
         where = f"{user.file.name}:{line_of(error, user.file)}"
         raise SettingsError(f"Making the task failed: {in_words(error)}.", where=where) from error
     if not isinstance(task, InspectTask):
@@ -109,11 +109,11 @@ def _made(user: UserFunction, arguments: Mapping[str, Any]) -> InspectTask:
 
 
 def in_words(error: BaseException) -> str:
-    """An error of Inspect in one line; it writes some for a terminal, with markup."""
+    """The message of an Inspect error in one line, without the terminal markup that some of them have."""
     from rich.errors import MarkupError
     from rich.text import Text
 
-    said = describe(error)
+    message = describe(error)
     with contextlib.suppress(MarkupError):
-        said = Text.from_markup(said).plain
-    return said.removeprefix("PrerequisiteError: ").removeprefix("ERROR: ").rstrip(".")
+        message = Text.from_markup(message).plain
+    return message.removeprefix("PrerequisiteError: ").removeprefix("ERROR: ").rstrip(".")

@@ -1,10 +1,10 @@
-"""Ends what a killed process left running: a small program that waits for the end of the process it watches.
+"""The orphan reaper: a small program that ends what a killed process left running.
 
     python -m skillsv.sandbox.orphan_reaper PROCESS FOLDER
 
-Its stdin is a pipe that only PROCESS holds open. When that ends, however it ended, every program that it had started
-is killed with all its descendants, and FOLDER is removed. The system's own death signal reaches only the program
-itself; what a coding agent has started would go on spending.
+Its stdin is a pipe that only PROCESS holds open. When PROCESS ends, for whatever reason, the reaper kills every program
+that PROCESS started, with all descendants, and removes FOLDER. The death signal of the operating system would end only
+the program itself: a model client that a coding agent has started would continue to spend money.
 """
 
 from __future__ import annotations
@@ -17,31 +17,28 @@ import sys
 import time
 from pathlib import Path
 
-from skillsv.sandbox.termination import kill_marked
-
-_ROUNDS = 100
-_PAUSE = 0.02
+from skillsv.sandbox.termination import KILL_PAUSE, KILL_ROUNDS, kill_programs_of
 
 
 def start_orphan_reaper(folder: Path) -> subprocess.Popen[bytes]:
-    """Have this process watched: once it is gone, so are its programs and `folder`. Keep what is returned."""
+    """Start a reaper for this process and `folder`. The caller must keep the result: it holds the pipe open."""
     command = [sys.executable, "-m", "skillsv.sandbox.orphan_reaper", str(os.getpid()), str(folder)]
-    warden = subprocess.Popen(  # noqa: S603 - our own program
+    reaper = subprocess.Popen(  # noqa: S603 - our own program
         command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     )
-    warden.wait()  # it has left a child of its own on watch, which reads the same pipe
-    return warden
+    reaper.wait()  # it has forked; its child reads the same pipe
+    return reaper
 
 
 def main(process: int, folder: Path) -> None:
-    """Wait for the end of stdin, then clean up."""
-    if os.fork():  # no child of the watched process any more, so that ending its children does not end the watch
+    """Wait for the end of stdin, then kill the programs of `process` and remove `folder`."""
+    if os.fork():  # the waiting process is no child of `process`, so code that ends all children does not end it
         os._exit(0)
     sys.stdin.buffer.read()
-    for _ in range(_ROUNDS):  # a process may fork between a look and the kill
-        if not kill_marked(process):
+    for _ in range(KILL_ROUNDS):  # a program may fork after it was listed and before it is killed
+        if not kill_programs_of(process):
             break
-        time.sleep(_PAUSE)
+        time.sleep(KILL_PAUSE)
     with contextlib.suppress(OSError):
         shutil.rmtree(folder)
 

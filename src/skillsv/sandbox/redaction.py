@@ -1,4 +1,8 @@
-"""Keys never leave this process in a text: not in an answer, not in a transcript, not in an error."""
+"""Removes secrets from texts and from output streams, before they reach an answer, a transcript, an error or a log.
+
+A secret is the value of an environment variable whose name suggests one (`OPENAI_API_KEY`), or of a variable that the
+user forwarded, whatever its name. `redact` is the only implementation; the stream calls it.
+"""
 
 from __future__ import annotations
 
@@ -8,49 +12,48 @@ import re
 from collections.abc import Mapping
 from typing import Any, TextIO
 
-_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
-_SHORTEST = 8
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+
+SHORTEST_SECRET = 8
+"""Characters. A shorter value is a word and not a key: replacing every `1` or `en` would destroy the text."""
 
 
-def redact(text: str) -> str:
-    """The text, with the value of every variable of the environment that sounds like a secret replaced by its name."""
-    named = ((name, value.strip()) for name, value in os.environ.items() if _SECRET.search(name))
-    secrets = [(value, name) for name, value in named if len(value) >= _SHORTEST]
-    for value, name in sorted(secrets, key=lambda secret: -len(secret[0])):  # a key may contain another one
+def redact(text: str, forwarded: Mapping[str, str] | None = None) -> str:
+    """The text with every secret replaced by the name of its variable, in brackets.
+
+    Secrets are the `forwarded` variables and those of the environment whose names suggest a secret.
+    """
+    suspected = [(name, value) for name, value in os.environ.items() if _SECRET_NAME.search(name)]
+    stripped = [(value.strip(), name) for name, value in [*suspected, *(forwarded or {}).items()]]
+    secrets = [(value, name) for value, name in stripped if len(value) >= SHORTEST_SECRET]
+    for value, name in sorted(secrets, key=lambda secret: -len(secret[0])):  # a secret may contain a shorter one
         text = text.replace(value, f"[{name}]")
     return text
 
 
-# A stream that never shows a secret: what a worker prints ends up in the cluster's log files.
-
-SHORTEST = 8
-"""Values shorter than this are words, not keys; hiding `1` or `en` would garble everything."""
-
-
 class RedactingStream(io.TextIOBase):
-    """Writes to another stream, with the values of forwarded variables replaced by their names."""
+    """A text stream that redacts what is written to it, for workers whose output goes to the log of a cluster."""
 
-    def __init__(self, stream: TextIO, secrets: Mapping[str, str]) -> None:
+    def __init__(self, stream: TextIO, forwarded: Mapping[str, str]) -> None:
         self._stream = stream
-        self._names = {value: f"[{name}]" for name, value in secrets.items() if len(value) >= SHORTEST}
+        self._forwarded = forwarded
 
     def write(self, text: str) -> int:
         """Write the text without secrets."""
-        for value, name in self._names.items():
-            text = text.replace(value, name)
-        self._stream.write(text)
-        return len(text)
+        redacted = redact(text, self._forwarded)
+        self._stream.write(redacted)
+        return len(redacted)
 
     def flush(self) -> None:
-        """Pass on what is held back."""
+        """Flush the stream behind this one."""
         self._stream.flush()
 
     def fileno(self) -> int:
-        """The file behind the stream, for programs that are started with it."""
+        """The file number of the stream behind this one, for programs that are started with it."""
         return self._stream.fileno()
 
     def isatty(self) -> bool:
-        """A log is no terminal."""
+        """Always False: a log is not a terminal."""
         return False
 
     def __getattr__(self, name: str) -> Any:

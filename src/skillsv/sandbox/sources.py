@@ -1,4 +1,4 @@
-"""The files behind a command line or a Python file, so that a fingerprint changes when any of them does."""
+"""Finds the files that a command line or a Python file uses, and their digest for fingerprints."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from skillsv.errors import SettingsError
 
 
 def command_line(text: str, folder: Path) -> list[str]:
-    """The words of a command (as a shell would cut them), with words that name files in `folder` made absolute.
+    """The words of a command (split as a shell splits them). Words that name files in `folder` become absolute paths.
 
-    The program will run in another working folder, so `python3 agent.py` has to keep meaning the user's agent.py.
-    Raises SettingsError where the text has no words, an open quote, or a program that does not exist.
+    The program runs in another working folder, where `python3 agent.py` must still mean the user's agent.py. Raises
+    SettingsError if the text is empty, has an open quote, or names a program that does not exist.
     """
     try:
         words = shlex.split(text)
@@ -28,22 +28,22 @@ def command_line(text: str, folder: Path) -> list[str]:
 
 
 def _program(word: str, folder: Path) -> str:
-    """The program as an absolute path: by its path from `folder`, else on the PATH, else a file in `folder`."""
+    """The absolute path of the program. A word without a slash is searched on PATH first, then in `folder`."""
     if "/" in word:
-        found = shutil.which(str((folder / word).expanduser().absolute()))
+        program = shutil.which(str((folder / word).expanduser().absolute()))
     else:
-        found = shutil.which(word) or shutil.which(str((folder / word).absolute()))
-    if found is None:
+        program = shutil.which(word) or shutil.which(str((folder / word).absolute()))
+    if program is None:
         exists = (folder / word).is_file()
         raise SettingsError(
             f"The program `{word}` {'may not be executed' if exists else 'was not found'}.",
             hint=f"Run `chmod +x {word}`." if exists else "Give its path, or put it on the PATH.",
         )
-    return found
+    return program
 
 
 def _absolute(word: str, folder: Path) -> str:
-    """The word, made an absolute path where it names a file in `folder` (also after the = of an option)."""
+    """The word as an absolute path if it names a file in `folder`. An option may name one after its `=`."""
     option, equals, value = word.partition("=") if word.startswith("-") else ("", "", word)
     file = folder / value
     return f"{option}{equals}{file.absolute()}" if value and not value.startswith("-") and _is_file(file) else word
@@ -52,12 +52,12 @@ def _absolute(word: str, folder: Path) -> str:
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except (OSError, ValueError):  # a word too long or too odd to be a path
+    except (OSError, ValueError):  # for example a word that is too long for a path
         return False
 
 
 def command_sources(words: Sequence[str]) -> list[Path]:
-    """The program and every file among its arguments, with what Python files import from beside them."""
+    """The program and all files among its arguments. For Python files, also what they import."""
     values = (word.partition("=")[2] if word.startswith("-") else word for word in words)
     files = [Path(value) for value in values if value.startswith("/") and _is_file(Path(value))]
     return list(dict.fromkeys(source for file in files for source in _with_imports(file)))
@@ -68,21 +68,21 @@ def _with_imports(file: Path) -> list[Path]:
 
 
 def python_sources(file: Path) -> list[Path]:
-    """The file and all it imports from its own folder, directly or not, in a fixed order."""
-    found: dict[Path, None] = {}
+    """The file and all files of its own folder that it imports, directly or indirectly, in a fixed order."""
+    sources: set[Path] = set()
     todo = [file]
     while todo:
         current = todo.pop()
-        if current not in found:
-            found[current] = None
+        if current not in sources:
+            sources.add(current)
             todo.extend(_imported(current, file.parent))
-    return sorted(found)
+    return sorted(sources)
 
 
 def _imported(file: Path, folder: Path) -> Iterator[Path]:
     try:
         tree = ast.parse(file.read_bytes())
-    except (SyntaxError, ValueError):  # loading or running it will say so in better words
+    except (SyntaxError, ValueError):  # reported with a better message when the file is loaded
         return
     for name in _import_names(tree):
         parts = name.split(".")
@@ -101,7 +101,7 @@ def _import_names(tree: ast.Module) -> Iterator[str]:
 
 
 def digest_files(words: Iterable[str], files: Iterable[Path]) -> str:
-    """A digest of some words and the bytes of some files; where the files lie does not matter."""
+    """A digest of the words and of the bytes of the files. The paths of the files do not matter."""
     total = hashlib.sha256()
     for word in words:
         total.update(b"word\0" + word.encode() + b"\0")

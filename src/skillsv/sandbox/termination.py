@@ -1,4 +1,4 @@
-"""End a program with everything it started, even what forked, ignores SIGTERM or left the process group."""
+"""Ends a program with all its descendants, even those that ignore SIGTERM or have left the process group."""
 
 from __future__ import annotations
 
@@ -12,102 +12,113 @@ import anyio
 import anyio.to_thread
 from anyio.abc import Process
 
-MARK = "SKILLSV_ROLLOUT"
-"""Environment variable that all descendants of one program share: it finds those that left its process group."""
+ROLLOUT_VARIABLE = "SKILLSV_ROLLOUT"
+"""Environment variable that all descendants of a program inherit. It identifies those that left its process group."""
 
-_ROUNDS = 100
-_PAUSE = 0.02
+KILL_ROUNDS = 100
+"""How often processes are listed and killed before the rest is given up."""
+
+KILL_PAUSE = 0.02
+"""Seconds between two rounds; 100 rounds take about two seconds."""
+
+_ENDED_STATES = {b"Z", b"X", b""}
+"""States in /proc of a process that has ended: a zombie, a process that is being removed, or no process."""
 
 
-def new_mark() -> str:
-    """A mark for one program; it begins with the process that starts it."""
+def new_rollout_id() -> str:
+    """A value of `ROLLOUT_VARIABLE` for one program. It begins with the id of the process that starts the program."""
     return f"{os.getpid()}-{uuid.uuid4().hex}"
 
 
-def kill_marked(starter: int) -> bool:
-    """Kill every process whose mark says that `starter` started it; whether there was any. Linux only."""
+def kill_programs_of(starter: int) -> bool:
+    """Kill every program that the process `starter` has started, with all descendants. Linux only.
+
+    Returns whether there was a process to kill.
+    """
     if not sys.platform.startswith("linux"):
         return False
-    wanted = f"{MARK}={starter}-".encode()
+    entry = f"{ROLLOUT_VARIABLE}={starter}-".encode()
     running = frozenset(
         int(number)
-        for number in filter(str.isdigit, os.listdir("/proc"))  # noqa: PTH208 - names will do
-        if wanted in _proc(number, "environ") and _status(number)[0] not in _ENDED
+        for number in filter(str.isdigit, os.listdir("/proc"))  # noqa: PTH208 - names are enough
+        if entry in _read_proc(number, "environ") and _status(number)[0] not in _ENDED_STATES
     )
-    return bool(_kill(running))
+    _kill(running)
+    return bool(running)
 
 
-async def end_everything(process: Process, mark: str, grace: float) -> None:
-    """Ask the program's group to stop, wait `grace` seconds for its leader, then kill what is left until it is gone.
+async def end_program(process: Process, rollout_id: str, grace: float) -> None:
+    """Ask the program's process group to stop, wait `grace` seconds for its leader, then kill all that still runs.
 
-    Killing takes effect a little later, and a process may fork between a look and the kill: hence the rounds. They end
-    after two seconds at the latest; what survives that hangs in the kernel (a dead network drive) and cannot be ended.
+    Killing is repeated, because it takes effect with a delay and a process may fork in the meantime. It stops after
+    about two seconds: a process that survives so long hangs in the kernel (for example on a network drive that does not
+    answer) and cannot be ended.
     """
     if process.returncode is None:
         _signal_group(process.pid, signal.SIGTERM)
         with anyio.move_on_after(grace):
             await process.wait()
-    left: frozenset[int] = frozenset()
-    for _ in range(_ROUNDS):
+    running: frozenset[int] = frozenset()
+    for _ in range(KILL_ROUNDS):
         _signal_group(process.pid, signal.SIGKILL)
-        left = await anyio.to_thread.run_sync(_killed, process.pid, mark, left)
-        if not left:
+        running = await anyio.to_thread.run_sync(_kill_running, process.pid, rollout_id, running)
+        if not running:
             break
-        await anyio.sleep(_PAUSE)
+        await anyio.sleep(KILL_PAUSE)
     if process.returncode is None:
         await process.wait()
 
 
 def _signal_group(leader: int, number: signal.Signals) -> None:
-    """Signal every process of the leader's group; an empty group is fine."""
+    """Send a signal to every process of the leader's group. An empty group is not an error."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, number)
 
 
-def _killed(leader: int, mark: str, known: frozenset[int]) -> frozenset[int]:
-    """Kill all that still runs of a program, and return what that was."""
-    return _kill(_running(leader, mark, known))
-
-
-def _kill(running: frozenset[int]) -> frozenset[int]:
-    for process in running:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(process, signal.SIGKILL)
+def _kill_running(leader: int, rollout_id: str, known: frozenset[int]) -> frozenset[int]:
+    """Kill all processes of a program that still run, and return them."""
+    running = _list_running(leader, rollout_id, known)
+    _kill(running)
     return running
 
 
-def _running(leader: int, mark: str, known: frozenset[int]) -> frozenset[int]:
-    """Processes of the leader's group or session, those that carry the mark, and those `known` from an earlier look.
+def _kill(processes: frozenset[int]) -> None:
+    for process in processes:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(process, signal.SIGKILL)
 
-    Linux only; elsewhere signalling the process group has to do.
+
+def _list_running(leader: int, rollout_id: str, known: frozenset[int]) -> frozenset[int]:
+    """Processes of the leader's group or session, those with its rollout id, and those `known` from the last round.
+
+    Linux only. On other systems, only the process group is ended.
     """
     if not sys.platform.startswith("linux"):
         return frozenset()
-    wanted = f"{MARK}={mark}\0".encode()
-    found = set()
-    for number in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208 - once per rollout, so names will do
+    entry = f"{ROLLOUT_VARIABLE}={rollout_id}\0".encode()
+    running = set()
+    for number in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208 - names are enough, and once per rollout
         state, group, session = _status(number)
-        if state in _ENDED:
+        if state in _ENDED_STATES:
             continue
-        if leader in {group, session} or int(number) in known or wanted in _proc(number, "environ"):
-            found.add(int(number))
-    return frozenset(found)
-
-
-_ENDED = {b"Z", b"X", b""}
-"""States of a process that has ended: it waits to be collected, is being removed, or is not there."""
+        if leader in {group, session} or int(number) in known or entry in _read_proc(number, "environ"):
+            running.add(int(number))
+    return frozenset(running)
 
 
 def _status(process: str) -> tuple[bytes, int, int]:
-    """State, process group and session of a process; its name, which stands before them, may hold anything."""
-    fields = _proc(process, "stat").rpartition(b")")[2].split(maxsplit=4)
+    """State, process group and session of a process.
+
+    They follow the process name, which is in parentheses and may itself contain parentheses and spaces.
+    """
+    fields = _read_proc(process, "stat").rpartition(b")")[2].split(maxsplit=4)
     return (fields[0], int(fields[2]), int(fields[3])) if len(fields) > 4 else (b"", 0, 0)
 
 
-def _proc(process: str, what: str) -> bytes:
-    """What the system says of a process; nothing where it is gone or not ours to ask."""
+def _read_proc(process: str, name: str) -> bytes:
+    """A file of the process in /proc; empty if the process has ended or belongs to another user."""
     try:
-        with open(f"/proc/{process}/{what}", "rb", buffering=0) as stream:  # noqa: PTH123 - as above
+        with open(f"/proc/{process}/{name}", "rb", buffering=0) as stream:  # noqa: PTH123 - faster, once per process
             return stream.readall()
     except OSError:
         return b""

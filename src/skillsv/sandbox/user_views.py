@@ -1,4 +1,4 @@
-"""What user code sees of a task and a skill: plain attributes, files where they really lie."""
+"""Tasks and skills as programs and functions of the user see them."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NoReturn
 
-from skillsv.model.coalition import Rendering
+from skillsv.model.coalition import RenderedFile, Rendering
 from skillsv.model.task import Task
 from skillsv.sandbox.workspace import place_skill
 
 GRADING = frozenset({"target", "verifier"})
-"""Fields of a task that grade its answer."""
+"""Fields of a task that the agent does not see unless the user sets --show-target."""
 
 
 def asked_fields(task: Task) -> dict[str, Any]:
-    """A task as an agent's program reads it: nothing that grades it, `files` as paths in the working folder."""
+    """The JSON of a task for an agent: without the fields that grade it. `files` are paths in the workspace."""
     return {"id": task.id, "input": task.input, "files": list(task.files), "metadata": dict(task.metadata)}
 
 
 def task_fields(task: Task) -> dict[str, Any]:
-    """A task as a verifier's program reads it: all fields of its line, `files` as paths in the working folder."""
+    """The JSON of a task for a verifier: with all fields. `files` are paths in the workspace."""
     return {
         "id": task.id,
         "input": task.input,
@@ -35,9 +35,9 @@ def task_fields(task: Task) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedTask:
-    """A task as an agent's function gets it: `task.id` or `task["id"]`, and nothing that grades the answer.
+    """A task for an agent's function: `task.id` or `task["id"]`, without the fields that grade the answer.
 
-    `files` lie in `folder`, the working folder.
+    `folder` is the workspace, `files` maps relative paths to the files in it.
     """
 
     id: str
@@ -49,7 +49,7 @@ class AskedTask:
 
     @classmethod
     def of(cls, task: Task, workspace: Path) -> AskedTask:
-        """The view of a task whose files lie in `workspace`."""
+        """The view of a task whose files are in `workspace`."""
         return AskedTask(
             id=task.id,
             input=task.input,
@@ -83,14 +83,14 @@ class AskedTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskView(AskedTask):
-    """A task as a verifier's function gets it: also the answer, the check, and all keys of its line."""
+    """A task for a verifier's function: also the target, the verifier, and all keys of the task's JSON object."""
 
     target: Any
     verifier: str
 
     @classmethod
     def of(cls, task: Task, workspace: Path) -> TaskView:
-        """The view of a task whose files lie in `workspace`."""
+        """The view of a task whose files are in `workspace`."""
         return TaskView(
             id=task.id,
             input=task.input,
@@ -104,7 +104,7 @@ class TaskView(AskedTask):
 
 
 class SkillView:
-    """A rendered skill as the user's function gets it; `folder` is written to disk only when it is asked for."""
+    """A rendering for an agent's function. The files are written to disk at the first use of `folder`."""
 
     def __init__(self, rendering: Rendering, workspace: Path, skill_dir: str | None = None) -> None:
         self._rendering = rendering
@@ -125,17 +125,17 @@ class SkillView:
     @property
     def files(self) -> Mapping[str, bytes]:
         """Relative path to bytes, SKILL.md included."""
-        return {file.path: _bytes(file.data, file.origin) for file in self._rendering.files}
+        return {file.path: _read_bytes(file) for file in self._rendering.files}
 
     @property
     def folder(self) -> Path:
-        """Where the rendered skill lies on disk."""
+        """The folder on disk with the files of the rendering."""
         if self._folder is None:
             self._folder = place_skill(self._rendering, self._workspace, self._skill_dir)
         return self._folder
 
 
-def _bytes(data: bytes | None, origin: Path | None) -> bytes:
-    if data is not None:
-        return data
-    return origin.read_bytes() if origin is not None else b""
+def _read_bytes(file: RenderedFile) -> bytes:
+    if file.data is not None:
+        return file.data
+    return file.origin.read_bytes() if file.origin is not None else b""

@@ -1,4 +1,4 @@
-"""Functions of the user's: found or refused in one sentence, called with a time limit."""
+"""Functions of the user: how they are found, and how they are called with a time limit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def write(folder, text: str, name: str = "agent.py"):
     (folder / name).write_text(textwrap.dedent(text))
 
 
-def test_a_function_is_found_by_file_and_name(tmp_path):
+def test_function_is_found_by_file_and_name(tmp_path):
     write(tmp_path, "def run(x):\n    return x + 1\n")
     assert load_function("agent.py:run", tmp_path).function(1) == 2
 
@@ -36,7 +36,7 @@ def test_a_function_is_found_by_file_and_name(tmp_path):
         ("agent.txt:run", "not a Python file"),
     ],
 )
-def test_what_cannot_be_found_is_said_in_one_sentence(tmp_path, place, sentence):
+def test_function_that_does_not_exist_is_reported(tmp_path, place, sentence):
     write(tmp_path, "SIZE = 3\ndef run(x):\n    return x\n")
     write(tmp_path, "def run(x): pass", "agent.txt")
     with pytest.raises(SettingsError) as caught:
@@ -44,7 +44,7 @@ def test_what_cannot_be_found_is_said_in_one_sentence(tmp_path, place, sentence)
     assert sentence in str(caught.value)
 
 
-def test_finding_a_function_runs_nothing_of_its_file(tmp_path):
+def test_find_function_does_not_execute_the_file(tmp_path):
     write(tmp_path, "from pathlib import Path\nPath(__file__).with_name('ran').touch()\ndef run(x): return x\n")
     user = find_function("agent.py:run", tmp_path)
     assert not (tmp_path / "ran").exists()
@@ -58,7 +58,7 @@ def test_finding_a_function_runs_nothing_of_its_file(tmp_path):
     ["from os.path import *\n", "globals()['join'] = len\n", "from os.path import join\n", "join = len\n",
      "try:\n    import nowhere\nexcept ImportError:\n    def join(x): return x\n"],
 )  # fmt: skip
-def test_a_name_that_is_bound_in_any_way_is_found(tmp_path, text):
+def test_name_defined_in_any_way_is_found(tmp_path, text):
     write(tmp_path, text)
     assert callable(load_function("agent.py:join", tmp_path).function)
 
@@ -66,28 +66,28 @@ def test_a_name_that_is_bound_in_any_way_is_found(tmp_path, text):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("x = 1\nraise ValueError('no luck')\n", "agent.py:2: Loading it failed: ValueError: no luck."),
+        ("x = 1\nraise ValueError('broken')\n", "agent.py:2: Loading it failed: ValueError: broken."),
         ("def run(:\n", "agent.py:1: Loading it failed: SyntaxError"),
         ("import nowhere_to_be_found\n", "ModuleNotFoundError"),
         ("import sys\nsys.exit(4)\n", "agent.py:2: Loading it failed: SystemExit: 4."),
     ],
 )
-def test_a_file_that_fails_while_loading_names_its_line(tmp_path, text, sentence):
+def test_error_while_loading_a_file_names_the_line(tmp_path, text, sentence):
     write(tmp_path, f"{text}\ndef run(x): return x\n")
     with pytest.raises(SettingsError) as caught:
         load_function("agent.py:run", tmp_path)
     assert sentence in str(caught.value)
 
 
-def test_the_digest_follows_the_file_and_what_it_imports_from_beside_it(tmp_path):
+def test_digest_covers_the_file_and_its_imports_from_the_same_folder(tmp_path):
     write(tmp_path, "import helper_for_digest\ndef run(x): return x\ndef other(x): return x\n")
     write(tmp_path, "from package_for_digest import part\n", "helper_for_digest.py")
     (tmp_path / "package_for_digest").mkdir()
     write(tmp_path, "", "package_for_digest/__init__.py")
     write(tmp_path, "A = 1\n", "package_for_digest/part.py")
-    write(tmp_path, "A = 1\n", "stranger.py")
+    write(tmp_path, "A = 1\n", "unrelated.py")
     digests = [load_function("agent.py:run", tmp_path).digest, load_function("agent.py:run", tmp_path).digest]
-    write(tmp_path, "A = 2\n", "stranger.py")
+    write(tmp_path, "A = 2\n", "unrelated.py")
     digests.append(load_function("agent.py:run", tmp_path).digest)
     assert len(set(digests)) == 1
     digests.append(load_function("agent.py:other", tmp_path).digest)
@@ -105,7 +105,7 @@ class Doubler:
         return 2 * x
 
 
-def test_plain_and_async_functions_give_their_results():
+def test_results_of_plain_and_async_functions_are_returned():
     async def double(x):
         return 2 * x
 
@@ -114,7 +114,7 @@ def test_plain_and_async_functions_give_their_results():
     assert anyio.run(call_function, Doubler(), (5,), None) == 10
 
 
-def test_plain_functions_run_side_by_side():
+def test_plain_functions_run_concurrently():
     together = threading.Barrier(50, timeout=30)
 
     async def main() -> None:
@@ -127,19 +127,19 @@ def test_plain_functions_run_side_by_side():
 
 
 @pytest.mark.parametrize("error", [ValueError("x"), SystemExit(3), TimeoutError("its own")])
-def test_exceptions_come_through_as_they_are(error):
-    def fails():
+def test_exceptions_are_raised_unchanged(error):
+    def plain():
         raise error
 
-    async def fails_too():
+    async def coroutine():
         raise error
 
-    for function in (fails, fails_too):
+    for function in (plain, coroutine):
         with pytest.raises(type(error)):
             anyio.run(call_function, function, (), 10.0)
 
 
-def test_a_function_over_its_time_is_left():
+def test_function_over_its_time_limit_raises_a_timeout():
     stopped = threading.Event()
 
     async def hangs():
@@ -152,16 +152,16 @@ def test_a_function_over_its_time_is_left():
     stopped.set()
 
 
-def test_a_function_that_hangs_does_not_keep_the_process_from_ending():
-    code = """
+def test_process_ends_although_a_function_hangs():
+    code = f"""
 import threading, anyio
-from skillsv.sandbox.user_function import OutOfTime, call_function
+from skillsv.sandbox.user_function import {OutOfTime.__name__}, call_function
 async def main():
     try:
         await call_function(threading.Event().wait, (), 0.05)
-    except OutOfTime:
-        print("left")
+    except {OutOfTime.__name__}:
+        print("timeout")
 anyio.run(main)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout == "left\n"
+    assert done.stdout == "timeout\n"
