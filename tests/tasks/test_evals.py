@@ -1,4 +1,4 @@
-"""A skill's own evals.json, in both dialects."""
+"""Tasks from a skill's own evals.json, in both dialects."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def skill_with(folder, evals: object):
 
 
 @pytest.mark.parametrize("key", ["expectations", "assertions"])
-def test_prose_of_both_dialects_goes_to_a_judge(tmp_path, key):
+def test_prose_of_both_dialects_is_graded_by_a_judge(tmp_path, key):
     entry = {"id": 1, "prompt": "Chart it", "expected_output": "A chart", key: ["Has axes", {"text": "Has 3 bars"}]}
     (task,) = load_tasks(skill_with(tmp_path, {"skill_name": "s", "evals": [entry | {"name": "chart"}]}))
     assert (task.id, task.input, task.verifier) == ("1", "Chart it", "judge")
@@ -27,12 +27,12 @@ def test_prose_of_both_dialects_goes_to_a_judge(tmp_path, key):
     assert (task.metadata, task.all_metadata) == ({}, {"name": "chart"})
 
 
-def test_the_expected_output_is_judged_where_nothing_else_is_said(tmp_path):
+def test_expected_output_is_judged_if_there_are_no_expectations(tmp_path):
     (task,) = load_tasks(skill_with(tmp_path, {"evals": [{"prompt": "x", "expected_output": "A chart"}]}))
     assert (task.id, task.target, task.verifier) == ("1", ["A chart"], "judge")
 
 
-def test_assertions_that_a_program_can_check_need_no_judge(tmp_path):
+def test_contains_assertions_need_no_judge(tmp_path):
     checks = [{"type": "contains", "value": "yes"}, {"type": "not_contains", "value": "no", "name": "n"}]
     entries = [
         {"id": 1, "prompt": "x", "assertions": checks},
@@ -44,14 +44,14 @@ def test_assertions_that_a_program_can_check_need_no_judge(tmp_path):
     assert two.target == ["The answer contains: yes", "The answer does not contain: no", "Polite"]
 
 
-def test_a_verifier_given_for_all_replaces_the_judge(tmp_path):
+def test_given_verifier_replaces_the_judge(tmp_path):
     (task,) = load_tasks(
         skill_with(tmp_path, {"evals": [{"prompt": "x", "expectations": ["y"]}]}), verifier="python:check.py:score"
     )
     assert task.verifier == "python:check.py:score"
 
 
-def test_files_are_found_from_the_skill_or_from_evals(tmp_path):
+def test_files_are_relative_to_the_skill_or_to_evals(tmp_path):
     folder = skill_with(tmp_path, {"evals": [{"prompt": "x", "files": ["evals/files/sales.csv", "own.csv"]}]})
     for path in (folder, folder / "evals" / "evals.json"):
         (task,) = load_tasks(path)
@@ -71,23 +71,23 @@ def test_files_are_found_from_the_skill_or_from_evals(tmp_path):
         ({"evals": [{"id": 1, "prompt": "x", "files": "a"}]}, "`files` must be a list of paths"),
         ({"evals": [{"id": 1, "prompt": "x", "expectations": [3]}]}, "An expectation is a number without a text."),
         ({"evals": [{"id": 1, "prompt": "x", "expectations": {"a": 1}}]}, "must be a list of texts"),
-        ({"evals": [{"id": 1, "prompt": "x"}, {"id": "1", "prompt": "y"}]}, "The task id `1` stands here twice."),
+        ({"evals": [{"id": 1, "prompt": "x"}, {"id": "1", "prompt": "y"}]}, "The task id `1` occurs twice."),
         ({"evals": []}, "There are no tasks here"),
     ],
 )
-def test_what_cannot_be_used_is_said(tmp_path, evals, sentence):
+def test_invalid_evals_are_reported(tmp_path, evals, sentence):
     with pytest.raises(TaskError) as caught:
         load_tasks(skill_with(tmp_path, evals))
     assert sentence in str(caught.value)
 
 
-def test_text_that_is_not_json_is_said(tmp_path):
+def test_file_that_is_not_json_is_reported(tmp_path):
     (tmp_path / "evals.json").write_text("{")
     with pytest.raises(TaskError, match=r"evals\.json: This is not JSON"):
         load_tasks(tmp_path / "evals.json")
 
 
-def test_the_digest_follows_the_judge(tmp_path):
+def test_digest_depends_on_the_judge(tmp_path):
     folder = skill_with(tmp_path, {"evals": [{"prompt": "x", "expectations": ["y"]}]})
     (tmp_path / "evals" / "judge.py").write_text("def run(skill, task, replicate): return '1: yes'\n")
     tasks = [load_tasks(folder)[0]]

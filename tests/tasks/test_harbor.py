@@ -1,4 +1,4 @@
-"""Harbor task folders: read, and their tests run where the agent worked."""
+"""Harbor task folders: reading them, and scoring by their tests."""
 
 from __future__ import annotations
 
@@ -50,34 +50,34 @@ def score(folder: Path, out: str | None, answer: str = "") -> float:
     return anyio.run(main)
 
 
-def test_a_folder_is_a_task_without_its_recipes_tests_and_solution(tmp_path):
+def test_task_has_no_build_files_tests_or_solution(tmp_path):
     (task,) = load_tasks(harbor(tmp_path))
     assert (task.id, task.input, task.stratum) == ("copy", "Copy the input to out.txt.\n", "files")
     assert set(task.files) == {"data/input.txt"}
 
 
-def test_a_folder_of_folders_is_read_in_order_of_name(tmp_path):
+def test_folders_are_read_in_order_of_name(tmp_path):
     for name in ("zeta", "alpha"):
         harbor(tmp_path, name)
     (tmp_path / "notes").mkdir()
     assert [task.id for task in load_tasks(tmp_path)] == ["alpha", "zeta"]
 
 
-def test_the_tests_see_the_working_folder_and_write_the_reward(tmp_path):
+def test_reward_depends_on_the_workspace(tmp_path):
     place = harbor(tmp_path)
     assert score(place, "hello\n") == 1.0
     assert score(place, "goodbye\n") == 0.0
     assert not (place / "logs").exists()
 
 
-def test_a_reward_may_be_json(tmp_path):
+def test_reward_may_be_json(tmp_path):
     assert (
         score(harbor(tmp_path, "a", """echo '{"reward": 0.75, "style": 1}' > /logs/verifier/reward.json"""), "") == 0.75
     )
     assert score(harbor(tmp_path, "b", """echo '{"only": 0.5}' > /logs/verifier/reward.json"""), "") == 0.5
 
 
-def test_the_tests_may_read_the_answer(tmp_path):
+def test_tests_may_read_the_answer(tmp_path):
     assert score(harbor(tmp_path, "a", 'grep -c yes "$SKILLSV_ANSWER" > /logs/verifier/reward.txt'), None, "yes") == 1.0
 
 
@@ -91,13 +91,13 @@ def test_the_tests_may_read_the_answer(tmp_path):
         ("echo '{' > /logs/verifier/reward.json", "cannot be read"),
     ],
 )
-def test_tests_that_give_no_reward_fail_and_are_no_zero(tmp_path, test, sentence):
+def test_tests_without_a_valid_reward_are_a_failure(tmp_path, test, sentence):
     with pytest.raises(VerifierFailure) as caught:
         score(harbor(tmp_path, "a", test), "")
     assert sentence in str(caught.value)
 
 
-def test_the_digest_follows_the_tests_and_the_environment_and_not_the_place(tmp_path):
+def test_digest_depends_on_tests_and_environment_and_not_on_the_path(tmp_path):
     one = harbor(tmp_path / "x")
     other = harbor(tmp_path / "y")
     digests = [load_tasks(one)[0].digest, load_tasks(other)[0].digest]
@@ -118,7 +118,7 @@ def test_links_out_of_the_folder_are_left_out(tmp_path):
     assert set(task.files) == {"data/input.txt"}
 
 
-def test_a_task_without_tests_needs_a_verifier(tmp_path):
+def test_task_without_tests_needs_a_verifier(tmp_path):
     place = harbor(tmp_path, test=None)
     with pytest.raises(TaskError, match=r"There is no tests/test\.sh"):
         load_tasks(place)
@@ -134,7 +134,7 @@ def test_a_task_without_tests_needs_a_verifier(tmp_path):
         ("instruction.md", b"\xff", "not UTF-8"),
     ],
 )
-def test_broken_files_are_named(tmp_path, file, data, sentence):
+def test_invalid_file_is_named(tmp_path, file, data, sentence):
     place = harbor(tmp_path)
     (place / file).write_bytes(data)
     with pytest.raises(TaskError) as caught:

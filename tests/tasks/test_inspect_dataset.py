@@ -1,4 +1,4 @@
-"""Datasets of Inspect as tasks."""
+"""Tasks from datasets of Inspect."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def dynamic():
 
 @task
 def breaks():
-    raise RuntimeError("no [bold]luck[/bold] today")
+    raise RuntimeError("not [bold]ready[/bold] today")
 
 def nothing():
     return 1
 """
-LUCK = 1 + next(number for number, line in enumerate(TASKS.splitlines()) if "luck" in line)
+LINE_OF_ERROR = 1 + next(number for number, line in enumerate(TASKS.splitlines()) if "RuntimeError" in line)
 
 
 @pytest.fixture
@@ -61,26 +61,26 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_samples_become_tasks_scored_by_inspect_unless_another_verifier_is_named(folder):
+def test_samples_become_tasks_with_the_inspect_verifier_by_default(folder):
     first, second = load_tasks(Path("inspect:evals/tasks.py@plain"))
     assert (first.id, first.input, first.target, first.stratum, first.verifier) == ("1", "0?", "yes", "s", "inspect")
     assert second.metadata == {"stratum": "s", "n": 1}
     assert {task.verifier for task in load_tasks(Path("inspect:evals/tasks.py@plain"), verifier="exact")} == {"exact"}
 
 
-def test_arguments_are_passed_on_and_the_model_is_not_one(folder):
+def test_arguments_are_passed_to_the_task_without_the_model(folder):
     assert len(load_tasks(Path("inspect:evals/tasks.py@plain?count=5&model=mockllm/model"))) == 5
 
 
-def test_messages_choices_files_and_setup_are_kept_for_inspect(folder):
+def test_messages_choices_files_and_setup_become_metadata(folder):
     talk, pick = load_tasks(Path("inspect:evals/tasks.py@rich"))
     assert (talk.input, talk.target) == ("system: Be kind.\n\nuser: Hello?", ["hi", "hello"])
     assert [message["role"] for message in talk.metadata["inspect"]["messages"]] == ["system", "user"]
-    kept = {"choices": ["a", "b"], "files": {"in.txt": "data.txt"}, "setup": "echo"}
-    assert (pick.id, pick.metadata["inspect"]) == ("7", kept)
+    expected = {"choices": ["a", "b"], "files": {"in.txt": "data.txt"}, "setup": "echo"}
+    assert (pick.id, pick.metadata["inspect"]) == ("7", expected)
 
 
-def test_the_digest_covers_the_contents_of_a_samples_files(folder):
+def test_digest_covers_the_contents_of_the_files_of_a_sample(folder):
     before = {task.id: task.digest for task in load_tasks(Path("inspect:evals/tasks.py@rich"))}
     (folder / "data.txt").write_text("second")
     after = {task.id: task.digest for task in load_tasks(Path("inspect:evals/tasks.py@rich"))}
@@ -88,7 +88,7 @@ def test_the_digest_covers_the_contents_of_a_samples_files(folder):
     assert before["7"] != after["7"]
 
 
-def test_names_in_the_file_start_at_its_folder_and_a_specification_may_be_absolute(folder, monkeypatch, tmp_path):
+def test_paths_in_the_file_are_relative_to_its_folder(folder, monkeypatch, tmp_path):
     (task,) = load_tasks(Path("inspect:evals/tasks.py@from_file"))
     absolute = Path("inspect:evals/tasks.py@from_file").absolute()
     (tmp_path / "elsewhere").mkdir()
@@ -101,7 +101,7 @@ def test_names_in_the_file_start_at_its_folder_and_a_specification_may_be_absolu
 @pytest.mark.parametrize(
     ("spec", "error", "words"),
     [
-        ("evals/tasks.py@twice", TaskError, "The task id `a` stands here twice"),
+        ("evals/tasks.py@twice", TaskError, "The task id `a` occurs twice"),
         ("evals/tasks.py@dynamic", TaskError, "makes its samples while it runs"),
         ("evals/tasks.py", SettingsError, "does not name a task. Write inspect:FILE.py@task"),
         ("evals/none.py@plain", SettingsError, "There is no such file"),
@@ -110,13 +110,13 @@ def test_names_in_the_file_start_at_its_folder_and_a_specification_may_be_absolu
         (
             "evals/tasks.py@breaks",
             SettingsError,
-            f"tasks.py:{LUCK}: Making the task failed: RuntimeError: no luck today.",
+            f"tasks.py:{LINE_OF_ERROR}: Making the task failed: RuntimeError: not ready today.",
         ),
         ("evals/tasks.py@plain?colour=red", SettingsError, "unexpected keyword argument 'colour'"),
         ("evals/tasks.py@plain?count", SettingsError, "`?count` cannot be read"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_sentence(folder, spec, error, words):
+def test_invalid_specification_is_reported_in_one_line(folder, spec, error, words):
     with pytest.raises(error) as caught:
         load_tasks(Path(f"inspect:{spec}"))
     assert words in str(caught.value)

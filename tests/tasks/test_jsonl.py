@@ -1,4 +1,4 @@
-"""JSON Lines: what is read, and the sentence for every broken line."""
+"""Tasks from JSON Lines, and the errors for invalid lines."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from skillsv.errors import TaskError
 from skillsv.tasks import load_tasks
-from skillsv.tasks.files import Digester
-from skillsv.tasks.jsonl import Source, read_record
+from skillsv.tasks.files import TaskDigester
+from skillsv.tasks.jsonl import RecordContext, read_record
 
 
 def tasks_of(folder: Path, *lines: object, **options):
@@ -46,19 +46,19 @@ def test_only_id_and_input_are_required(tmp_path):
     assert (task.id, task.target, task.stratum, dict(task.files), task.verifier) == ("7", None, "", {}, "")
 
 
-def test_an_input_that_is_not_text_becomes_json_text(tmp_path):
+def test_input_that_is_not_text_becomes_json_text(tmp_path):
     (task,) = tasks_of(tmp_path, {"id": "a", "input": {"question": "é", "n": 1}})
     assert json.loads(task.input) == {"question": "é", "n": 1}
 
 
-def test_other_columns_are_kept_for_the_verifier(tmp_path):
+def test_unknown_keys_are_kept_for_the_verifier(tmp_path):
     line = {"id": "a", "input": "x", "author": "me", "answer": "y", "metadata": {"author": "you", "k": 1}}
     (task,) = tasks_of(tmp_path, line)
     assert task.metadata == {"author": "you", "k": 1}
     assert task.all_metadata == {"author": "you", "k": 1, "answer": "y"}
 
 
-def test_other_columns_are_digested_as_metadata_was(tmp_path):
+def test_unknown_keys_and_metadata_have_the_same_digest(tmp_path):
     line = {"id": "a", "input": "x"}
     (outside,) = tasks_of(tmp_path, line | {"answer": "y", "metadata": {"k": 1}})
     (inside,) = tasks_of(tmp_path, line | {"metadata": {"k": 1, "answer": "y"}})
@@ -66,20 +66,20 @@ def test_other_columns_are_digested_as_metadata_was(tmp_path):
     assert outside.metadata != inside.metadata
 
 
-def test_a_verifier_for_all_serves_those_that_name_none(tmp_path):
+def test_given_verifier_applies_to_tasks_that_name_none(tmp_path):
     one, two = tasks_of(
         tmp_path, {"id": 1, "input": "x", "verifier": "exact"}, {"id": 2, "input": "x"}, verifier="contains"
     )
     assert (one.verifier, two.verifier) == ("exact", "contains")
 
 
-def test_blank_lines_a_bom_and_crlf_are_no_trouble(tmp_path):
+def test_blank_lines_byte_order_mark_and_crlf_are_accepted(tmp_path):
     first = b'\xef\xbb\xbf{"id": "a", "input": "x"}\r'
     tasks = tasks_of(tmp_path, first, b"", b"   \r", '{"id": "b", "input": "line\u2028separator"}'.encode(), b"")
     assert [task.id for task in tasks] == ["a", "b"]
 
 
-BROKEN = [
+INVALID_LINES = [
     (b'{"id": "a", "input": ', "tasks.jsonl:2: This is not JSON"),
     (b"[1, 2]", "tasks.jsonl:2: A task must be a JSON object, not a list."),
     (b'"text"', "not a text."),
@@ -100,13 +100,13 @@ BROKEN = [
     (b'{"id": "a", "input": "x", "targt": "y"}', "The key `targt` is not known. Did you mean `target`?"),
     (b'{"id": "a", "input": "\xff"}', "tasks.jsonl:2: This is not UTF-8 text (byte 22"),
     (b'{"id": "a", "input": NaN}', "This is not JSON"),
-    (b'{"id": "first", "input": "x"}', "tasks.jsonl:2: The task id `first` stands already in line 1."),
+    (b'{"id": "first", "input": "x"}', "tasks.jsonl:2: The task id `first` is already used in line 1."),
     (b'{"id": "a", "input": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested too deeply"),
 ]
 
 
-@pytest.mark.parametrize(("line", "sentence"), BROKEN, ids=[sentence[:40] for _, sentence in BROKEN])
-def test_a_broken_line_is_named_with_what_is_wrong(tmp_path, line, sentence):
+@pytest.mark.parametrize(("line", "sentence"), INVALID_LINES, ids=[sentence[:40] for _, sentence in INVALID_LINES])
+def test_invalid_line_is_reported_with_its_number(tmp_path, line, sentence):
     with pytest.raises(TaskError) as caught:
         tasks_of(tmp_path, {"id": "first", "input": "x"}, line)
     assert sentence in str(caught.value)
@@ -130,7 +130,7 @@ def test_a_broken_line_is_named_with_what_is_wrong(tmp_path, line, sentence):
         (["a\0b"], "outside the working folder"),
     ],
 )
-def test_files_stay_in_the_folder_of_the_tasks(tmp_path, files, sentence):
+def test_file_outside_the_folder_of_the_tasks_is_refused(tmp_path, files, sentence):
     home = tmp_path / "tasks"
     (home / "folder").mkdir(parents=True)
     (home / "inside").write_text("x")
@@ -143,13 +143,13 @@ def test_files_stay_in_the_folder_of_the_tasks(tmp_path, files, sentence):
     assert sentence in str(caught.value)
 
 
-def test_a_file_may_get_another_name_in_the_working_folder(tmp_path):
+def test_file_may_have_another_name_in_the_workspace(tmp_path):
     (tmp_path / "v2.csv").write_text("x")
     (task,) = tasks_of(tmp_path, {"id": "a", "input": "x", "files": {"./in/data.csv": "v2.csv"}})
     assert task.files == {"in/data.csv": (tmp_path / "v2.csv").resolve()}
 
 
-def test_the_digest_follows_everything_the_agent_and_the_verifier_see(tmp_path):
+def test_digest_covers_everything_that_agent_and_verifier_see(tmp_path):
     (tmp_path / "data").write_text("1")
     (tmp_path / "check.py").write_text("def score(task, answer): return 1\n")
     base = {"id": "a", "input": "x", "target": "y", "files": ["data"], "verifier": "python:check.py:score"}
@@ -180,7 +180,7 @@ def test_the_digest_follows_everything_the_agent_and_the_verifier_see(tmp_path):
     assert len({first, *changed}) == len(changed) + 1
 
 
-def test_the_digest_does_not_depend_on_where_the_tasks_lie(tmp_path):
+def test_digest_does_not_depend_on_the_folder_of_the_tasks(tmp_path):
     digests = set()
     for name in ("here", "there"):
         (tmp_path / name).mkdir()
@@ -202,14 +202,14 @@ json_values = st.recursive(
         st.sampled_from(["id", "input", "target", "stratum", "files", "verifier", "metadata", "else"]), json_values
     )
 )
-def test_any_object_is_a_task_or_a_sentence(record):
+def test_any_object_is_a_task_or_an_error_with_its_location(record):
     here = Path(__file__).parent
-    source = Source(files=here, verifier=None, digester=Digester(here))
+    context = RecordContext(files=here, verifier=None, digester=TaskDigester(here))
     try:
-        task = read_record(record, source, "tasks.jsonl:1")
+        task = read_record(record, context, "tasks.jsonl:1")
     except TaskError as error:
-        said = str(error)
-        assert said.startswith("tasks.jsonl:1: ")
+        message = str(error)
+        assert message.startswith("tasks.jsonl:1: ")
         return
     assert task.id
     assert task.input

@@ -1,4 +1,4 @@
-"""Which format is read, and what is said where there is none."""
+"""The format of tasks, and the errors if there are no tasks."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from skillsv.tasks import load_tasks, make_verifier, tasks_folder
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "\ufeff"])
-def test_a_file_without_tasks_is_refused(tmp_path, text):
+def test_file_without_tasks_is_refused(tmp_path, text):
     (tmp_path / "t.jsonl").write_text(text, "utf-8")
     with pytest.raises(TaskError, match="There are no tasks here"):
         load_tasks(tmp_path / "t.jsonl")
 
 
-def test_a_missing_file_is_named(tmp_path):
+def test_missing_file_is_named(tmp_path):
     with pytest.raises(TaskError, match=r"none\.jsonl: There is no such file or folder"):
         load_tasks(tmp_path / "none.jsonl")
 
 
-def test_a_folder_without_tasks_is_refused(tmp_path):
+def test_folder_without_tasks_is_refused(tmp_path):
     with pytest.raises(TaskError, match="holds no tasks"):
         load_tasks(tmp_path)
 
@@ -29,7 +29,7 @@ def test_a_folder_without_tasks_is_refused(tmp_path):
     ("given", "folder"),
     [("t.jsonl", "."), ("skill", "skill/evals"), ("skill/evals/evals.json", "skill/evals"), ("harbor", "harbor")],
 )
-def test_verifiers_are_found_beside_the_tasks_in_every_format(tmp_path, given, folder):
+def test_verifier_files_are_relative_to_the_tasks_in_every_format(tmp_path, given, folder):
     (tmp_path / "skill" / "evals").mkdir(parents=True)
     (tmp_path / "harbor" / "one").mkdir(parents=True)
     (tmp_path / "harbor" / "one" / "instruction.md").write_text("Do it.")
@@ -37,8 +37,8 @@ def test_verifiers_are_found_beside_the_tasks_in_every_format(tmp_path, given, f
     (tmp_path / "skill" / "evals" / "evals.json").write_text('{"evals": [{"id": 1, "prompt": "x"}]}')
     assert tasks_folder(tmp_path / given) == tmp_path / folder
     spec = "python:check.py:score"
-    plain = load_tasks(tmp_path / given, verifier=spec)
+    without_file = load_tasks(tmp_path / given, verifier=spec)
     (tmp_path / folder / "check.py").write_text("def score(task, answer): return 1\n")
-    found = load_tasks(tmp_path / given, verifier=spec)
-    assert found[0].digest != plain[0].digest
-    make_verifier(found, folder=tasks_folder(tmp_path / given), default=None)
+    with_file = load_tasks(tmp_path / given, verifier=spec)
+    assert with_file[0].digest != without_file[0].digest
+    make_verifier(with_file, folder=tasks_folder(tmp_path / given), default=None)

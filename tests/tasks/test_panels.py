@@ -1,4 +1,4 @@
-"""Panels are disjoint; windows are stratified and give every task the same chance."""
+"""Panels are disjoint. Windows are stratified, and every task has the same probability."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def ids(panel) -> list[str]:
 
 @settings(max_examples=100)
 @given(st.integers(1, 60), st.integers(0, 60), st.integers(0, 60), st.integers(0, 2**32))
-def test_panels_share_no_task_and_have_the_sizes_asked_for(count, a, b, seed):
+def test_panels_are_disjoint_and_have_the_requested_sizes(count, a, b, seed):
     everything = tasks(count)
     if a + b > count or a < 1:
         with pytest.raises(TaskError):
@@ -57,12 +57,12 @@ def test_panels_share_no_task_and_have_the_sizes_asked_for(count, a, b, seed):
         (1, 1, (1, 1)),
     ],
 )
-def test_sizes_shares_and_defaults(a, b, sizes):
+def test_sizes_shares_and_defaults_of_panels(a, b, sizes):
     panel_a, panel_b = split_panels(tasks(11), a=a, b=b, seed=1)
     assert (len(panel_a.tasks), len(panel_b.tasks)) == sizes
 
 
-def test_a_share_that_is_a_whole_number_of_tasks_is_not_rounded_away():
+def test_share_that_is_an_integer_number_of_tasks_is_exact():
     panel_a, _ = split_panels(tasks(100), a=0.29, b=0, seed=1)  # 0.29 * 100 is 28.999999999999996
     assert len(panel_a.tasks) == 29
 
@@ -86,17 +86,17 @@ def test_panels_that_do_not_fit_are_refused(a, b, sentence):
         split_panels(tasks(11), a=a, b=b, seed=1)
 
 
-def test_no_tasks_make_no_panel():
+def test_empty_list_of_tasks_is_refused():
     with pytest.raises(TaskError, match="There are no tasks"):
         split_panels((), a=None, b=None, seed=1)
 
 
-def test_one_task_is_a_panel_a():
+def test_single_task_goes_to_panel_a():
     panel_a, panel_b = split_panels(tasks(1), a=None, b=None, seed=1)
     assert (len(panel_a.tasks), len(panel_b.tasks)) == (1, 0)
 
 
-def test_the_seed_decides_and_the_order_of_lines_does_not():
+def test_panels_depend_on_the_seed_and_not_on_the_order_of_tasks():
     everything = tasks(30)
     assert ids(split_panels(everything, a=10, b=10, seed=5)[0]) == ids(
         split_panels(everything[::-1], a=10, b=10, seed=5)[0]
@@ -107,7 +107,7 @@ def test_the_seed_decides_and_the_order_of_lines_does_not():
 @pytest.mark.parametrize(
     ("strata", "size"), [((1, 2, 17, 5, 31), 8), ((1, 1, 1, 20), 3), ((1, 9), 9), ((7,), 3), ((3, 3, 3), 2)]
 )
-def test_every_task_is_drawn_equally_often_over_twenty_thousand_windows(strata, size):
+def test_every_task_is_drawn_equally_often(strata, size):
     panel = PanelA(tasks=tasks(*strata))
     rng = np.random.default_rng(20260704)
     rounds, count = 20_000, sum(strata)
@@ -126,7 +126,7 @@ def test_every_task_is_drawn_equally_often_over_twenty_thousand_windows(strata, 
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=6), st.data())
-def test_a_window_has_its_size_no_task_twice_and_its_share_of_each_stratum(strata, data):
+def test_window_has_distinct_tasks_and_its_share_of_each_stratum(strata, data):
     panel = PanelA(tasks=tasks(*strata))
     count = len(panel.tasks)
     size = data.draw(st.integers(1, count))
@@ -138,8 +138,8 @@ def test_a_window_has_its_size_no_task_twice_and_its_share_of_each_stratum(strat
         assert math.floor(share) <= got[f"s{stratum}"] <= math.ceil(share)
 
 
-def test_every_pair_of_tasks_and_of_strata_meets_equally_often():
-    """Equal inclusion alone would allow windows that always hold the same neighbours."""
+def test_every_pair_of_tasks_and_of_strata_is_drawn_equally_often():
+    """Equal probabilities of single tasks would allow windows that always contain the same neighbours."""
     rng = np.random.default_rng(7)
     alone, apart = PanelA(tasks=tasks(6)), PanelA(tasks=tasks(3, 3, 3, 3))
     pairs = Counter(tuple(sorted(draw_window(alone, 2, rng).tasks)) for _ in range(6000))
@@ -150,8 +150,8 @@ def test_every_pair_of_tasks_and_of_strata_meets_equally_often():
     assert stats.chisquare(list(strata.values())).pvalue > 1e-4
 
 
-def test_exactly_equal_probability_by_counting_all_starts():
-    """The law itself, not a sample of it: over all starts each place of the line is hit equally often."""
+def test_all_starts_together_hit_each_task_equally_often():
+    """The exact statement, not a sample: over all starts, each position of the line is hit equally often."""
     for count in range(1, 30):
         for size in range(1, count + 1):
             hits = Counter((start + step * count) // size for start in range(count) for step in range(size))
@@ -159,17 +159,17 @@ def test_exactly_equal_probability_by_counting_all_starts():
 
 
 @pytest.mark.parametrize("size", [0, -1, 6])
-def test_windows_that_do_not_fit_are_refused(size):
+def test_window_that_does_not_fit_is_refused(size):
     with pytest.raises(TaskError, match="window"):
         draw_window(PanelA(tasks=tasks(2, 3)), size, np.random.default_rng(0))
 
 
-def test_an_empty_panel_has_no_window():
+def test_window_of_an_empty_panel_is_refused():
     with pytest.raises(TaskError, match="does not fit"):
         draw_window(PanelA(tasks=()), 1, np.random.default_rng(0))
 
 
-def test_the_same_generator_state_draws_the_same_window():
+def test_same_generator_state_draws_the_same_window():
     panel = PanelA(tasks=tasks(4, 9))
     windows = {draw_window(panel, 5, np.random.default_rng(3)).tasks for _ in range(3)}
     assert len(windows) == 1

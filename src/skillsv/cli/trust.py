@@ -52,7 +52,8 @@ def _code(path: Path) -> tuple[list[str], Digests]:
     """The verifiers of tasks that run code or call a model, the files of the skill behind them, and their digests."""
     from skillsv.sandbox.sources import python_sources
     from skillsv.tasks import read_tasks, tasks_file, tasks_folder
-    from skillsv.tasks.load import code_files, runs_code
+    from skillsv.tasks.untrusted import code_files
+    from skillsv.tasks.verifiers.table import runs_code
     from skillsv.trust import file_digest
 
     if path.suffix == ".py":

@@ -1,4 +1,4 @@
-"""Tasks: read from files, split into panels, drawn into windows, and scored by verifiers."""
+"""Tasks: reading them from files, splitting them into panels, drawing windows, and scoring answers by verifiers."""
 
 from skillsv.tasks.load import load_tasks, read_tasks, tasks_file, tasks_folder
 from skillsv.tasks.panels import draw_window, split_panels

@@ -1,4 +1,4 @@
-"""Tasks from a skill's own `evals/evals.json`, in both dialects: `expectations` and `assertions`."""
+"""Reads tasks from a skill's own `evals/evals.json`, in both dialects: `expectations` and `assertions`."""
 
 from __future__ import annotations
 
@@ -9,52 +9,55 @@ from typing import Any
 
 from skillsv.errors import TaskError
 from skillsv.model.task import Task
-from skillsv.tasks.files import Digester
-from skillsv.tasks.jsonl import Source, decode, kind, read_record
+from skillsv.tasks.files import TaskDigester
+from skillsv.tasks.jsonl import RecordContext, decode_json, json_kind, read_record
 
-_USED = {"id", "prompt", "input", "expected_output", "files", "expectations", "assertions", "verifier", "target"}
+_KNOWN_KEYS = {"id", "prompt", "input", "expected_output", "files", "expectations", "assertions", "verifier", "target"}
+"""Keys of an entry that are read; all others become metadata."""
+
 _TEXT_KEYS = ("text", "assertion", "expectation", "description", "value", "name")
+"""Keys of an expectation that may hold its text, in order of preference."""
 
 
-def read_evals(path: Path, verifier: str | None, digester: Digester) -> Iterator[Task]:
-    """One task per entry of `evals`: `prompt` is asked, and what is expected is graded.
+def read_evals(path: Path, verifier: str | None, digester: TaskDigester) -> Iterator[Task]:
+    """One task per entry of `evals`: `prompt` is what the agent is asked.
 
     Prose (`expectations`, `assertions`, else `expected_output`) needs a judge model, so the verifier is `judge`;
-    assertions of type `contains` and `not_contains` are checked by program. Entries with a `verifier` and `target` of
-    their own keep them.
+    assertions of type `contains` and `not_contains` need none. Entries with their own `verifier` and `target` keep
+    them.
     """
-    data = decode(path.read_bytes().removeprefix(b"\xef\xbb\xbf"), str(path))
+    data = decode_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf"), str(path))
     entries = data.get("evals") if isinstance(data, dict) else data
     if not isinstance(entries, list):
         raise TaskError(
             "There is no list `evals`.", where=str(path), hint='Expected {"evals": [{"id", "prompt", ...}]}.'
         )
     skill = path.parent.parent if path.parent.name == "evals" else path.parent
-    source = Source(files=skill, verifier=verifier, digester=digester)
+    context = RecordContext(files=skill, verifier=verifier, digester=digester)
     for number, entry in enumerate(entries, start=1):
-        yield _read_entry(entry, source, number, f"{path}: evals[{number - 1}]")
+        yield _read_entry(entry, context, number, f"{path}: evals[{number - 1}]")
 
 
-def _read_entry(entry: Any, source: Source, number: int, where: str) -> Task:
+def _read_entry(entry: Any, context: RecordContext, number: int, where: str) -> Task:
     if not isinstance(entry, dict):
-        raise TaskError(f"An eval must be an object, not {kind(entry)}.", where=where)
-    verifier_spec, target = _check(entry, where)
-    others = {key: value for key, value in entry.items() if key not in _USED}
+        raise TaskError(f"An eval must be an object, not {json_kind(entry)}.", where=where)
+    verifier_spec, target = _grading(entry, where)
+    others = {key: value for key, value in entry.items() if key not in _KNOWN_KEYS}
     record = {
         "id": entry.get("id", number),
         "input": entry.get("prompt", entry.get("input")),
         "target": entry.get("target", target),
-        "verifier": entry.get("verifier", source.verifier or verifier_spec),
-        "files": _files(entry.get("files"), source.files, where),
+        "verifier": entry.get("verifier", context.verifier or verifier_spec),
+        "files": _files(entry.get("files"), context.files, where),
         "metadata": others,
     }
-    task = read_record(record, source, where)
+    task = read_record(record, context, where)
     declared = {key: value for key, value in others.items() if key == "metadata"}
     return replace(task, metadata=declared, undeclared={key: others[key] for key in others.keys() - declared})
 
 
-def _check(entry: Mapping[str, Any], where: str) -> tuple[str, Any]:
-    """The verifier and target that an entry's expectations amount to."""
+def _grading(entry: Mapping[str, Any], where: str) -> tuple[str, Any]:
+    """The verifier and the target for the expectations of an entry."""
     statements = entry.get("expectations") or entry.get("assertions") or entry.get("expected_output")
     if isinstance(statements, str):
         statements = [statements]
@@ -62,7 +65,7 @@ def _check(entry: Mapping[str, Any], where: str) -> tuple[str, Any]:
         return "", None
     if not isinstance(statements, list):
         raise TaskError("What is expected must be a list of texts.", where=where)
-    if all(_programmatic(statement) for statement in statements):
+    if all(_needs_no_judge(statement) for statement in statements):
         return "contains", {
             "all": [item["value"] for item in statements if item["type"] == "contains"],
             "none": [item["value"] for item in statements if item["type"] == "not_contains"],
@@ -70,7 +73,8 @@ def _check(entry: Mapping[str, Any], where: str) -> tuple[str, Any]:
     return "judge", [_statement(item, where) for item in statements]
 
 
-def _programmatic(statement: Any) -> bool:
+def _needs_no_judge(statement: Any) -> bool:
+    """Whether it is an assertion of type `contains` or `not_contains`."""
     return (
         isinstance(statement, dict)
         and statement.get("type") in {"contains", "not_contains"}
@@ -79,28 +83,28 @@ def _programmatic(statement: Any) -> bool:
 
 
 def _statement(item: Any, where: str) -> str:
-    """A statement for the judge, from a text or from an object that carries one."""
-    if _programmatic(item):
+    """The text of an expectation for the judge, from a text or an object."""
+    if _needs_no_judge(item):
         return f"The answer {'contains' if item['type'] == 'contains' else 'does not contain'}: {item['value']}"
     text = item if isinstance(item, str) else None
     if isinstance(item, dict):
         text = next((item[key] for key in _TEXT_KEYS if isinstance(item.get(key), str)), None)
     if not text:
-        raise TaskError(f"An expectation is {kind(item)} without a text.", where=where)
+        raise TaskError(f"An expectation is {json_kind(item)} without a text.", where=where)
     return text
 
 
 def _files(value: Any, skill: Path, where: str) -> dict[str, str]:
-    """Path in the working folder to path below the skill's folder.
+    """Path in the workspace to path below the skill's folder.
 
-    Files are named from the skill's folder (`evals/files/x.csv`) or from `evals/`; the agent finds `x.csv`.
+    Paths are relative to the skill's folder (`evals/files/x.csv`) or to `evals/`. In the workspace it is `x.csv`.
     """
     if value is None:
         return {}
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         raise TaskError("`files` must be a list of paths.", where=where)
-    return {_short(name): name if (skill / name).exists() else f"evals/{name}" for name in value}
+    return {_short_path(name): name if (skill / name).exists() else f"evals/{name}" for name in value}
 
 
-def _short(name: str) -> str:
+def _short_path(name: str) -> str:
     return name.removeprefix("./").removeprefix("evals/").removeprefix("files/")

@@ -1,4 +1,4 @@
-"""The files a task brings along: found beside the tasks, never outside their folder."""
+"""The files of a task, which must lie in the folder of the tasks, and the digest of a task."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from skillsv.tasks.verifiers.specs import verifier_sources
 
 
 def task_files(value: Any, folder: Path, where: str) -> dict[str, Path]:
-    """`files` of a task: a list of paths, or an object from the path in the working folder to the path of the file.
+    """The field `files` of a task: a list of paths, or an object from the path in the workspace to the path of a file.
 
-    Paths of files are relative to `folder`. One that is missing, or leaves the folder by `..` or a symlink, is refused.
+    Paths of files are relative to `folder`. Raises TaskError if a file is missing or outside the folder (by `..` or a
+    symlink).
     """
     if value is None:
         return {}
@@ -28,23 +29,54 @@ def task_files(value: Any, folder: Path, where: str) -> dict[str, Path]:
         raise TaskError(
             "`files` must be a list of paths, or an object from path to path.", where=where, hint='["data.csv"]'
         )
-    return {_destination(name, where): found_file(source, folder, where) for name, source in value.items()}
+    return {_workspace_path(name, where): _find_file(source, folder, where) for name, source in value.items()}
+
+
+class TaskDigester:
+    """Adds the digest to tasks. It changes with everything that the agent or the verifier may see.
+
+    The files of a verifier are read once for all tasks. Tasks with the verifier `judge` become `judge:JUDGE`, because
+    another judge may give another score.
+    """
+
+    def __init__(self, folder: Path, judge: str | None = None) -> None:
+        self._folder = folder
+        self._judge = judge
+        self._verifier_digests: dict[str, str] = {}
+
+    def __call__(self, task: Task, extra: Sequence[Path] = ()) -> Task:
+        """The task with its digest, which covers all fields, the bytes of its files, and the files of its verifier.
+
+        The names and bytes of files count, not their folders. `extra` are further files that the verifier reads.
+        """
+        if task.verifier == "judge" and self._judge:
+            task = dataclasses.replace(task, verifier=f"judge:{self._judge}")
+        spec = task.verifier if not task.verifier.startswith("harbor:") else "harbor"
+        fields = (task.id, task.input, task.target, task.stratum, sorted(task.files), spec, task.all_metadata)
+        words = [msgspec.json.encode(fields, order="sorted").decode(), self._verifier_digest(task.verifier)]
+        files = [task.files[name] for name in sorted(task.files)]
+        return dataclasses.replace(task, digest=digest_files(words, [*files, *extra]))
+
+    def _verifier_digest(self, spec: str) -> str:
+        if spec not in self._verifier_digests:
+            self._verifier_digests[spec] = digest_files([], verifier_sources(spec, self._folder))
+        return self._verifier_digests[spec]
 
 
 def _all_text(values: list[Any]) -> bool:
     return all(isinstance(value, str) for value in values)
 
 
-def _destination(name: str, where: str) -> str:
-    """The path in the working folder, cleaned of `./`."""
+def _workspace_path(name: str, where: str) -> str:
+    """The path in the workspace, without `./`. Raises TaskError if it leaves the workspace."""
     pure = PurePosixPath(name)
     if not pure.parts or pure.is_absolute() or ".." in pure.parts or "\0" in name:
         raise TaskError(f"The file `{name}` would lie outside the working folder.", where=where)
     return str(pure)
 
 
-def found_file(name: str, folder: Path, where: str) -> Path:
-    """Where the named file really lies; a TaskError if it is missing, no file, or outside `folder`."""
+def _find_file(name: str, folder: Path, where: str) -> Path:
+    """The resolved path of a file. Raises TaskError if it is missing, is not a file, or is outside `folder`."""
     try:
         real = (folder / name).resolve(strict=True)
     except (OSError, ValueError, RuntimeError) as error:
@@ -54,36 +86,3 @@ def found_file(name: str, folder: Path, where: str) -> Path:
     if not real.is_file():
         raise TaskError(f"`{name}` is not a file.", where=where, hint="Name the files one by one.")
     return real
-
-
-# The digest of a task: it changes with anything the agent or the verifier may see.
-
-
-class Digester:
-    """Gives tasks their digests. Files behind a verifier are read once for all the tasks that it checks.
-
-    `judge` is written into the verifier of tasks that leave their judge open: another judge may score otherwise.
-    """
-
-    def __init__(self, folder: Path, judge: str | None = None) -> None:
-        self._folder = folder
-        self._judge = judge
-        self._verifiers: dict[str, str] = {}
-
-    def __call__(self, task: Task, extra: Sequence[Path] = ()) -> Task:
-        """The task with its digest: all fields, the bytes of its files, and of the program or function that checks it.
-
-        Where files lie does not matter, only their names and bytes. `extra` are further files that the verifier reads.
-        """
-        if task.verifier == "judge" and self._judge:
-            task = dataclasses.replace(task, verifier=f"judge:{self._judge}")
-        spec = task.verifier if not task.verifier.startswith("harbor:") else "harbor"
-        fields = (task.id, task.input, task.target, task.stratum, sorted(task.files), spec, task.all_metadata)
-        words = [msgspec.json.encode(fields, order="sorted").decode(), self._verifier(task.verifier)]
-        files = [task.files[name] for name in sorted(task.files)]
-        return dataclasses.replace(task, digest=digest_files(words, [*files, *extra]))
-
-    def _verifier(self, spec: str) -> str:
-        if spec not in self._verifiers:
-            self._verifiers[spec] = digest_files([], verifier_sources(spec, self._folder))
-        return self._verifiers[spec]

@@ -1,4 +1,4 @@
-"""Harbor task folders: `instruction.md` is asked, `tests/test.sh` writes the reward."""
+"""Reads Harbor task folders: `instruction.md` is what the agent is asked, `tests/test.sh` writes the reward."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ import msgspec
 
 from skillsv.errors import TaskError
 from skillsv.model.task import Task
-from skillsv.tasks.files import Digester
+from skillsv.tasks.files import TaskDigester
 
 _BUILD_FILES = {"Dockerfile", "docker-compose.yaml", "docker-compose.yml", ".dockerignore"}
+"""Files that build a container. They are not copied to the workspace."""
 
 
 def harbor_folders(path: Path) -> list[Path]:
-    """The folder itself if it is a Harbor task, else those directly below it that are."""
+    """The folder itself if it is a Harbor task, else all Harbor tasks directly below it."""
     if (path / "instruction.md").is_file():
         return [path]
     return sorted(folder for folder in path.iterdir() if (folder / "instruction.md").is_file())
 
 
-def read_harbor(folder: Path, verifier: str | None, digester: Digester) -> Task:
-    """One Harbor task. No container is built: the files of `environment/` are put into the working folder as they are.
+def read_harbor(folder: Path, verifier: str | None, digester: TaskDigester) -> Task:
+    """One Harbor task. No container is built: the files of `environment/` are copied to the workspace.
 
-    `verifier` replaces the folder's own tests only where there are none.
+    `verifier` applies only if the folder has no tests.
     """
     settings = _settings(folder / "task.toml")
     tests = _regular_files(folder / "tests")
@@ -54,7 +55,7 @@ def _instruction(path: Path) -> str:
 
 
 def _settings(path: Path) -> dict[str, Any]:
-    """task.toml as plain JSON values; a task without one has no settings."""
+    """The contents of task.toml as JSON values; empty if there is no such file."""
     if not path.is_file():
         return {}
     try:
@@ -70,12 +71,12 @@ def _table(settings: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _environment(folder: Path) -> dict[str, Path]:
-    """The build context without the recipes for building: what lies in the agent's working folder."""
+    """The files of `environment/` without those that build a container."""
     return {str(path.relative_to(folder)): path for path in _regular_files(folder) if path.name not in _BUILD_FILES}
 
 
 def _regular_files(folder: Path) -> list[Path]:
-    """All files below a folder, sorted; symlinks are left out, so nothing leads outside."""
+    """All files below a folder, sorted. Symlinks are left out: they may lead out of the folder."""
     if not folder.is_dir() or folder.is_symlink():
         return []
     return sorted(path for path in folder.rglob("*") if path.is_file() and not _behind_symlink(path, folder))

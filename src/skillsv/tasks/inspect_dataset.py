@@ -1,4 +1,4 @@
-"""Tasks from the dataset of a task of Inspect: `inspect:FILE.py@task` in the place of a file."""
+"""Reads tasks from the dataset of an Inspect task: `--tasks inspect:FILE.py@task`."""
 
 from __future__ import annotations
 
@@ -11,43 +11,39 @@ from typing import TYPE_CHECKING, Any
 from skillsv.errors import TaskError
 from skillsv.model.task import Task
 from skillsv.sandbox.inspect_file import load_inspect_task
-from skillsv.tasks.files import Digester
+from skillsv.tasks.files import TaskDigester
 
 if TYPE_CHECKING:
     from inspect_ai.dataset import Sample
 
-MARK = "inspect:"
+_PREFIX = "inspect:"
+"""The beginning of a specification that is given instead of a path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InspectPlace:
-    """A dataset that is named by a specification, and the folder that it is relative to."""
+class InspectDataset:
+    """A specification (without `inspect:`), and the folder to which it is relative."""
 
     folder: Path
     spec: str
 
     @property
     def file(self) -> Path:
-        """The file that is named."""
+        """The Python file that the specification names."""
         return (self.folder / self.spec.partition("?")[0].rpartition("@")[0]).expanduser()
 
-    @property
-    def beside(self) -> Path:
-        """The folder in which the file lies."""
-        return self.file.parent
 
-
-def inspect_place(path: Path) -> InspectPlace | None:
-    """The specification that stands in the place of a path, if there is one; it may have been made absolute."""
-    before, mark, spec = str(path).partition(MARK)
-    if not mark or (before and not before.endswith("/")) or path.exists():
+def parse_inspect_spec(path: Path) -> InspectDataset | None:
+    """The dataset if the path is `inspect:...` instead of a file, else None. The path may have been made absolute."""
+    before, prefix, spec = str(path).partition(_PREFIX)
+    if not prefix or (before and not before.endswith("/")) or path.exists():
         return None
-    return InspectPlace(folder=Path(before).absolute(), spec=spec)
+    return InspectDataset(folder=Path(before).absolute(), spec=spec)
 
 
-def read_inspect(place: InspectPlace, verifier: str | None, digester: Digester) -> Iterator[Task]:
-    """One task for each sample, scored by the task's own scorer unless another verifier is named."""
-    loaded = load_inspect_task(place.spec, place.folder)
+def read_inspect(dataset: InspectDataset, verifier: str | None, digester: TaskDigester) -> Iterator[Task]:
+    """One task per sample. The scorer of the Inspect task scores it unless another verifier is named."""
+    loaded = load_inspect_task(dataset.spec, dataset.folder)
     if loaded.task.sample_source is not None:
         raise TaskError(
             "This task of Inspect makes its samples while it runs.",
@@ -58,39 +54,39 @@ def read_inspect(place: InspectPlace, verifier: str | None, digester: Digester) 
         yield _task(sample, number, verifier, digester)
 
 
-def _task(sample: Sample, number: int, verifier: str | None, digester: Digester) -> Task:
-    """A sample as a task. What only Inspect can use (choices, files, setup, messages) is kept for it as metadata."""
-    own: dict[str, Any] = sample.model_dump(
+def _task(sample: Sample, number: int, verifier: str | None, digester: TaskDigester) -> Task:
+    """A sample as a task. Fields that only Inspect uses (choices, files, setup, messages) become metadata."""
+    inspect_fields: dict[str, Any] = sample.model_dump(
         mode="json", exclude_none=True, include={"choices", "files", "setup", "sandbox"}
     )
-    whole = sample.model_dump(mode="json", include={"input", "metadata"})
+    plain = sample.model_dump(mode="json", include={"input", "metadata"})
     if not isinstance(sample.input, str):
-        own["messages"] = [_without_id(message) for message in whole["input"]]
-    metadata = whole["metadata"] or {}
+        inspect_fields["messages"] = [_without_id(message) for message in plain["input"]]
+    metadata = plain["metadata"] or {}
     task = Task(
         id=str(number if sample.id is None else sample.id),
-        input=_words(sample),
+        input=_input_text(sample),
         target=sample.target or None,
         stratum=str(metadata.get("stratum", "")),
         verifier=verifier or "inspect",
-        metadata={**metadata, "inspect": own} if own else metadata,
+        metadata={**metadata, "inspect": inspect_fields} if inspect_fields else metadata,
     )
     return digester(task, [Path(value) for value in _file_names(sample)])
 
 
 def _without_id(message: dict[str, Any]) -> dict[str, Any]:
-    """A message without the id that Inspect invents anew each time a file is loaded: the task stays the same."""
+    """A message without its id: Inspect makes a new one each time, which would change the digest of the task."""
     return {name: value for name, value in message.items() if name != "id"}
 
 
-def _words(sample: Sample) -> str:
-    """What is asked, as text."""
+def _input_text(sample: Sample) -> str:
+    """The input of a sample as text."""
     if isinstance(sample.input, str):
         return sample.input
     return "\n\n".join(f"{message.role}: {message.text}" for message in sample.input)
 
 
 def _file_names(sample: Sample) -> list[str]:
-    """Which of the sample's files and its setup are names of files; they may also be the contents themselves."""
+    """The fields `files` and `setup` of a sample as far as they name files: they may also be the contents."""
     values = [*(sample.files or {}).values(), sample.setup or ""]
-    return [value for value in values if os.path.isfile(value)]  # noqa: PTH113 - says no to a text that is no name
+    return [value for value in values if os.path.isfile(value)]  # noqa: PTH113 - Path.is_file raises for a text that is too long

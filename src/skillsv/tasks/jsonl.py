@@ -1,4 +1,4 @@
-"""Tasks as JSON Lines: `id` and `input`, and if wanted `target`, `stratum`, `files`, `verifier`, `metadata`."""
+"""Reads tasks from JSON Lines: `id` and `input`, and optionally the other keys in `KEYS`."""
 
 from __future__ import annotations
 
@@ -12,15 +12,27 @@ import msgspec
 
 from skillsv.errors import TaskError
 from skillsv.model.task import Task
-from skillsv.tasks.files import Digester, task_files
+from skillsv.tasks.files import TaskDigester, task_files
 
 KEYS = ("id", "input", "target", "stratum", "files", "verifier", "metadata")
+"""The keys of a task's JSON object. Only `id` and `input` are required."""
+
 _BOM = b"\xef\xbb\xbf"
+"""A byte order mark, which some editors write at the beginning of a file."""
 
 
-def read_jsonl(path: Path, verifier: str | None, digester: Digester) -> Iterator[Task]:
-    """One task per line that is not blank. A broken line is a TaskError that names `file:line`."""
-    source = Source(files=path.parent, verifier=verifier, digester=digester)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordContext:
+    """What all tasks of one file share: the folder of their files, the default verifier, and the digester."""
+
+    files: Path
+    verifier: str | None
+    digester: TaskDigester
+
+
+def read_jsonl(path: Path, verifier: str | None, digester: TaskDigester) -> Iterator[Task]:
+    """One task per line that is not blank. Raises TaskError, with `file:line`, for a line that is not a task."""
+    context = RecordContext(files=path.parent, verifier=verifier, digester=digester)
     first_line: dict[str, int] = {}
     with path.open("rb") as stream:
         for number, line in enumerate(stream, start=1):
@@ -28,19 +40,38 @@ def read_jsonl(path: Path, verifier: str | None, digester: Digester) -> Iterator
             if not text.strip():
                 continue
             where = f"{path}:{number}"
-            task = read_record(decode(text, where), source, where)
+            task = read_record(decode_json(text, where), context, where)
             if task.id in first_line:
                 raise TaskError(
-                    f"The task id `{task.id}` stands already in line {first_line[task.id]}.",
+                    f"The task id `{task.id}` is already used in line {first_line[task.id]}.",
                     where=where,
-                    hint="Give each task its own.",
+                    hint="Give each task its own id.",
                 )
             first_line[task.id] = number
             yield task
 
 
-def decode(text: bytes, where: str) -> Any:
-    """The JSON value of some bytes, or a TaskError that says what is wrong with them."""
+def read_record(record: Any, context: RecordContext, where: str) -> Task:
+    """One task from its JSON object. Unknown keys go to `undeclared`, unless they look like a spelling mistake."""
+    if not isinstance(record, dict):
+        raise TaskError(f"A task must be a JSON object, not {json_kind(record)}.", where=where)
+    undeclared = _undeclared(record, where)
+    return context.digester(
+        Task(
+            id=_id(record, where),
+            input=_input(record, where),
+            target=record.get("target"),
+            stratum=_stratum(record, where),
+            files=task_files(record.get("files"), context.files, where),
+            verifier=_text(record, "verifier", where) or context.verifier or "",
+            metadata=_metadata(record, where),
+            undeclared=undeclared,
+        )
+    )
+
+
+def decode_json(text: bytes, where: str) -> Any:
+    """The JSON value of the bytes. Raises TaskError if they are not JSON."""
     try:
         text.decode("utf-8")
         return msgspec.json.decode(text)
@@ -52,42 +83,20 @@ def decode(text: bytes, where: str) -> Any:
         raise TaskError("This JSON is nested too deeply.", where=where) from error
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
-    """What all tasks of one file share: where their files are, the verifier of those that name none, and digests."""
-
-    files: Path
-    verifier: str | None
-    digester: Digester
+def json_kind(value: Any) -> str:
+    """The kind of a JSON value in words, for messages."""
+    names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+    return "an empty text" if value == "" else names.get(type(value), "a number")
 
 
-def read_record(record: Any, source: Source, where: str) -> Task:
-    """One task from its JSON object; keys we do not know go to `undeclared`, unless they look like a slip."""
-    if not isinstance(record, dict):
-        raise TaskError(f"A task must be a JSON object, not {kind(record)}.", where=where)
-    extra = _unknown(record, where)
-    return source.digester(
-        Task(
-            id=_id(record, where),
-            input=_input(record, where),
-            target=record.get("target"),
-            stratum=_stratum(record, where),
-            files=task_files(record.get("files"), source.files, where),
-            verifier=_text(record, "verifier", where) or source.verifier or "",
-            metadata=_metadata(record, where),
-            undeclared=extra,
-        )
-    )
-
-
-def _unknown(record: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Other columns of a data set are kept; a key one letter away from ours is a mistake worth stopping for."""
-    extra = {key: value for key, value in record.items() if key not in KEYS}
-    for key in extra:
+def _undeclared(record: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The keys that are not in `KEYS`. Raises TaskError for one that is similar to a known key that is missing."""
+    undeclared = {key: value for key, value in record.items() if key not in KEYS}
+    for key in undeclared:
         close = difflib.get_close_matches(key, [known for known in KEYS if known not in record], n=1, cutoff=0.8)
         if close:
             raise TaskError(f"The key `{key}` is not known.", where=where, hint=f"Did you mean `{close[0]}`?")
-    return extra
+    return undeclared
 
 
 def _id(record: Mapping[str, Any], where: str) -> str:
@@ -95,13 +104,13 @@ def _id(record: Mapping[str, Any], where: str) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
-        problem = f"`id` is {kind(value)}" if "id" in record else "There is no `id`"
+        problem = f"`id` is {json_kind(value)}" if "id" in record else "There is no `id`"
         raise TaskError(f"{problem}.", where=where, hint="Each task needs an `id`: a short text on one line.")
     return value
 
 
 def _input(record: Mapping[str, Any], where: str) -> str:
-    """What the agent is asked; a value that is not text reaches it as JSON text."""
+    """What the agent is asked. A value that is not text becomes JSON text."""
     value = record.get("input")
     if value is None or value == "":
         problem = "`input` is empty" if "input" in record else "There is no `input`"
@@ -114,25 +123,21 @@ def _stratum(record: Mapping[str, Any], where: str) -> str:
     if value is None:
         return ""
     if isinstance(value, (dict, list)):
-        raise TaskError(f"`stratum` is {kind(value)}.", where=where, hint="Name the stratum with a text or a number.")
+        raise TaskError(
+            f"`stratum` is {json_kind(value)}.", where=where, hint="Name the stratum with a text or a number."
+        )
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _text(record: Mapping[str, Any], key: str, where: str) -> str:
     value = record.get(key)
     if value is not None and not isinstance(value, str):
-        raise TaskError(f"`{key}` is {kind(value)}, not a text.", where=where)
+        raise TaskError(f"`{key}` is {json_kind(value)}, not a text.", where=where)
     return value or ""
 
 
 def _metadata(record: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     value = record.get("metadata")
     if value is not None and not isinstance(value, dict):
-        raise TaskError(f"`metadata` is {kind(value)}, not an object.", where=where)
+        raise TaskError(f"`metadata` is {json_kind(value)}, not an object.", where=where)
     return value or {}
-
-
-def kind(value: Any) -> str:
-    """A JSON value's kind in words."""
-    names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
-    return "an empty text" if value == "" else names.get(type(value), "a number")

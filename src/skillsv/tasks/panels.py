@@ -1,4 +1,4 @@
-"""Panels A and B, and the task windows of chains: T_A, T_B and W_k of the paper."""
+"""Splits tasks into the panels A and B, and draws the task windows of chains: T_A, T_B and W_k in the paper."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def split_panels(tasks: Sequence[Task], *, a: float | None, b: float | None, seed: int) -> tuple[PanelA, PanelB]:
-    """Deal the tasks to panels A and B by one seeded shuffle without replacement; no task is in both.
+    """Split the tasks into panels A and B by one seeded shuffle. No task is in both.
 
-    A whole number is a size, a fraction (0.5) a share of all tasks, rounded down. `b` None is half of the tasks, or
-    what A leaves if that is less; 0 leaves panel B out. `a` None is everything that is not in B. The shuffle starts
-    from the tasks sorted by id, so the order of lines in the file does not matter.
+    An int is a number of tasks, a float (0.5) a share of all tasks, rounded down. `b` None is half of the tasks, or the
+    rest after A if that is less; 0 means no panel B. `a` None is all tasks that are not in B. The tasks are sorted by
+    id before the shuffle, so the order of lines in the file does not matter.
     """
     count = len(tasks)
     if not count:
@@ -39,23 +39,24 @@ def split_panels(tasks: Sequence[Task], *, a: float | None, b: float | None, see
     return PanelA(tasks=tuple(shuffled[:size_a])), PanelB(tasks=tuple(shuffled[size_a : size_a + size_b]))
 
 
-def _size(wanted: float, count: int, panel: str) -> int:
-    """A panel's size from a size (int) or a share (float)."""
-    share = isinstance(wanted, float)
-    if not math.isfinite(wanted) or wanted < 0 or (share and wanted > 1):
+def _size(amount: float, count: int, panel: str) -> int:
+    """The number of tasks of a panel, from a number (int) or a share (float) of all `count` tasks."""
+    is_share = isinstance(amount, float)
+    if not math.isfinite(amount) or amount < 0 or (is_share and amount > 1):
         raise TaskError(
-            f"Panel {panel} cannot have {wanted} tasks.", hint="Give a number of tasks, or a fraction from 0.0 to 1.0."
+            f"Panel {panel} cannot have {amount} tasks.", hint="Give a number of tasks, or a fraction from 0.0 to 1.0."
         )
-    return math.floor(wanted * count + 1e-9) if share else int(wanted)
+    return math.floor(amount * count + 1e-9) if is_share else int(amount)
 
 
 def draw_window(panel: PanelA, size: int, rng: np.random.Generator) -> TaskWindow:
-    """W_k: `size` different tasks, spread over the strata, each task of the panel with the same probability size/M.
+    """W_k in the paper: `size` different tasks, spread over the strata. Each of the M tasks has the probability size/M.
 
-    The strata are laid end to end in random order, shuffled inside, and every (M/size)-th task is taken from a random
-    start. So a stratum of s tasks gets size*s/M of the window, rounded down or up at random. In whole numbers: of the
-    points r + i*M (i < size), one falls into each stretch of M, and for r uniform below M each task's stretch of `size`
-    points is hit with probability exactly size/M, whatever the sizes of the strata.
+    Systematic sampling: the tasks stand in a line, stratum after stratum (in random order, and shuffled within a
+    stratum), and every (M/size)-th task is taken from a random start. So a stratum of s tasks gets size*s/M tasks of
+    the window, rounded down or up at random. In whole numbers: each task occupies `size` of the size*M points of the
+    line, and the points r + i*M (i < size) are taken. For r uniform below M, a task is hit with probability exactly
+    size/M, whatever the sizes of the strata.
     """
     count = len(panel.tasks)
     if size < 1:
@@ -67,7 +68,7 @@ def draw_window(panel: PanelA, size: int, rng: np.random.Generator) -> TaskWindo
         )
     strata = {name: number for number, name in enumerate(sorted({task.stratum for task in panel.tasks}))}
     rank = rng.permutation(len(strata)).tolist()
-    shuffled = [panel.tasks[place] for place in rng.permutation(count).tolist()]
+    shuffled = [panel.tasks[index] for index in rng.permutation(count).tolist()]
     line = sorted(shuffled, key=lambda task: rank[strata[task.stratum]])
     start = int(rng.integers(count))
     return TaskWindow(tasks=tuple(line[(start + step * count) // size].id for step in range(size)))

@@ -1,4 +1,4 @@
-"""The verifier of Harbor tasks: `tests/test.sh` is run in the working folder and writes the reward."""
+"""The verifier of Harbor tasks: runs `tests/test.sh` in the workspace and reads the reward that it writes."""
 
 from __future__ import annotations
 
@@ -16,19 +16,22 @@ from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
 from skillsv.sandbox.process import Completed, Limits, private_environment, run_program
 from skillsv.sandbox.workspace import disk_trouble
-from skillsv.tasks.verifiers.scoring import Scorer
+from skillsv.tasks.verifiers.scorer import Scorer
 
 _CONTAINER_PATH = re.compile(rb"(?<![\w./~$}])(?<!\w-)/(tests|logs|app)(?=[/\s\"'`\\;:,)\]}]|$)")
+"""One of the container's folders where it is written as a path in a test file."""
+
 _SECONDS = 600.0
+"""Time limit of the tests if the task sets none (`timeout_sec`)."""
 
 
-def harbor(place: str) -> Scorer:
-    """Runs a copy of the task's tests after the agent has finished, so the agent never sees them.
+def harbor(task_folder: str) -> Scorer:
+    """Runs a copy of the task's tests after the agent has finished, so that the agent never sees them.
 
-    No container is started. The container's folders are mapped: in the copied tests `/app` becomes the working folder,
-    `/tests` the copy and `/logs` a private folder, from which `verifier/reward.txt` or `reward.json` is read.
+    No container is started. The copy of the tests is changed: `/app` becomes the workspace, `/tests` the copy, and
+    `/logs` a private folder, from which `verifier/reward.txt` or `verifier/reward.json` is read.
     """
-    folder = Path(place)
+    folder = Path(task_folder)
     bash = shutil.which("bash")
     if bash is None:
         raise ValueError("its tests need bash, which was not found on the PATH")
@@ -38,8 +41,8 @@ def harbor(place: str) -> Scorer:
     async def score(task: Task, outcome: Outcome, workspace: Path) -> Any:
         with tempfile.TemporaryDirectory(prefix="skillsv-harbor-", ignore_cleanup_errors=True) as private:
             logs, tests = Path(private, "logs"), Path(private, "tests")
-            _lay_out(folder, logs, tests, workspace)
-            _keep_answer(outcome, logs / "verifier" / "answer.txt")
+            _copy_tests(folder, logs, tests, workspace)
+            _write_answer(outcome, logs / "verifier" / "answer.txt")
             done = await run_program(
                 [bash, str(tests / "test.sh")],
                 cwd=workspace,
@@ -51,18 +54,18 @@ def harbor(place: str) -> Scorer:
     return score
 
 
-def _keep_answer(outcome: Outcome, place: Path) -> None:
-    """The agent's last words, for tests that want them (SKILLSV_ANSWER)."""
-    with disk_trouble(place):
-        place.write_text(outcome.answer, "utf-8", errors="replace")
+def _write_answer(outcome: Outcome, path: Path) -> None:
+    """Write the answer to a file, for tests that read it (SKILLSV_ANSWER)."""
+    with disk_trouble(path):
+        path.write_text(outcome.answer, "utf-8", errors="replace")
 
 
-def _lay_out(folder: Path, logs: Path, tests: Path, workspace: Path) -> None:
-    """Copy the tests to where they will run, with the container's paths replaced by the real ones."""
+def _copy_tests(folder: Path, logs: Path, tests: Path, workspace: Path) -> None:
+    """Copy the tests to the folder `tests`, with the container's paths replaced by the real ones."""
     with disk_trouble(logs):
         (logs / "verifier").mkdir(parents=True)
         shutil.copytree(folder / "tests", tests, symlinks=True)
-        _map_paths(tests, {b"tests": tests, b"logs": logs, b"app": workspace})
+        _replace_paths(tests, {b"tests": tests, b"logs": logs, b"app": workspace})
 
 
 def _seconds(task: Task) -> float:
@@ -70,33 +73,33 @@ def _seconds(task: Task) -> float:
     return float(value) if isinstance(value, (int, float)) and value > 0 else _SECONDS
 
 
-def _map_paths(tests: Path, places: Mapping[bytes, Path]) -> None:
-    """Write the real places into the copied text files."""
+def _replace_paths(tests: Path, folders: Mapping[bytes, Path]) -> None:
+    """Replace the container's paths in the copied text files."""
     for file in tests.rglob("*"):
         if file.is_file() and not file.is_symlink():
             data = file.read_bytes()
             if b"\0" not in data:
-                file.write_bytes(_CONTAINER_PATH.sub(lambda found: str(places[found.group(1)]).encode(), data))
+                file.write_bytes(_CONTAINER_PATH.sub(lambda match: str(folders[match.group(1)]).encode(), data))
 
 
 def _reward(logs: Path, done: Completed) -> Any:
-    """The reward that the tests wrote."""
+    """The reward that the tests wrote. Raises VerifierFailure if there is none."""
     if done.timed_out:
         raise VerifierFailure("tests/test.sh did not end in time.")
     try:
         if (logs / "reward.json").is_file():
-            return _from_json(msgspec.json.decode((logs / "reward.json").read_bytes()))
+            return _reward_in_json(msgspec.json.decode((logs / "reward.json").read_bytes()))
         return float((logs / "reward.txt").read_text("utf-8").strip())
     except FileNotFoundError:
         errors = done.stderr.decode("utf-8", errors="replace").strip().splitlines()
-        said = f": {errors[-1][:300]}" if errors else ""
-        raise VerifierFailure(f"tests/test.sh wrote no reward (exit code {done.code}){said}.") from None
+        message = f": {errors[-1][:300]}" if errors else ""
+        raise VerifierFailure(f"tests/test.sh wrote no reward (exit code {done.code}){message}.") from None
     except (ValueError, msgspec.DecodeError) as error:
         raise VerifierFailure(f"The reward that tests/test.sh wrote cannot be read: {error}.") from error
 
 
-def _from_json(value: Any) -> Any:
-    """The number called `reward`, else the only one there is."""
+def _reward_in_json(value: Any) -> Any:
+    """The entry `reward`, or the only entry."""
     if not isinstance(value, dict):
         return value
     if "reward" in value:

@@ -1,8 +1,8 @@
-"""From specifications to one verifier that serves all tasks, each by its own rule."""
+"""Makes the verifier of a run: it scores each task by the task's own specification."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,75 +11,78 @@ from skillsv.model.protocols import Agent, Verifier
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
 from skillsv.sandbox.user_function import describe, load_code
-from skillsv.tasks.verifiers.harbor import harbor
 from skillsv.tasks.verifiers.judge import judge as judge_verifier
-from skillsv.tasks.verifiers.pattern import regex
-from skillsv.tasks.verifiers.scoring import Scorer, checked_score, own_score, scorer_of
+from skillsv.tasks.verifiers.scorer import Scorer, check_score
 from skillsv.tasks.verifiers.specs import default_spec, split_spec
-from skillsv.tasks.verifiers.target import choice, contains, exact, json_equal, numeric
-from skillsv.tasks.verifiers.user import PythonVerifier, command_verifier
+from skillsv.tasks.verifiers.table import EXTERNAL_VERIFIERS, KNOWN_SPECS, TARGET_VERIFIERS
 
 JudgeMaker = Callable[[str], Agent]
-"""Makes the judge from what follows `judge:` (empty for plain `judge`)."""
+"""Makes the judge from the text after `judge:` (empty for plain `judge`)."""
 
 
 def make_verifier(
     tasks: Sequence[Task], *, folder: Path, default: str | None = None, judge: JudgeMaker | None = None
 ) -> Verifier:
-    """One verifier for all tasks: each is scored by its own `verifier`, else `default`, else by its target's type.
+    """One verifier for all tasks: each is scored by its own `verifier`, else by `default`, else by its target's type.
 
-    Everything that can be wrong with a specification or a target is found here, before anything is spent: a TaskError
-    names the task. Files are looked up in `folder` (where the tasks lie), then in the current folder. `judge` makes the
-    agent that grades prose; without it such tasks are refused.
+    Wrong specifications and targets are found here, before the first rollout: a TaskError names the task. Files are
+    looked up in `folder` (the folder of the tasks), then in the current folder. `judge` makes the agent that grades
+    prose; without it, tasks that need a judge are refused.
     """
-    verifier = _ByTask(folder=folder, default=default or "", judge=judge, ready={}, shared={}, judges={})
+    verifier = _VerifierByTask(
+        folder=folder, default=default or "", make_judge=judge, by_task={}, by_spec={}, judges={}
+    )
     for task in tasks:
         verifier.scorer(task)
     return verifier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _ByTask:
-    """Scores each task with the scorer of its specification, made once."""
+class _VerifierByTask:
+    """Scores each task with the scorer of its specification. Scorers are made once.
+
+    `by_task` holds them by id and digest of the task, `by_spec` those that several tasks share, `judges` the agents of
+    the verifier `judge` by the text after `judge:`.
+    """
 
     folder: Path
     default: str
-    judge: JudgeMaker | None
-    ready: dict[tuple[str, str], Scorer]
-    shared: dict[str, Scorer]
+    make_judge: JudgeMaker | None
+    by_task: dict[tuple[str, str], Scorer]
+    by_spec: dict[str, Scorer]
     judges: dict[str, Agent]
 
     async def score(self, task: Task, outcome: Outcome, workspace: Path) -> float:
-        """The score of this outcome, checked to be one."""
+        """The score of this outcome, a number in [0, 1]."""
         scorer = self.scorer(task)
-        load_code(scorer)  # outside: a file that cannot be loaded is no failure of this rollout alone
+        load_code(scorer)  # outside the `try`: a file that cannot be loaded ends the run, not only this rollout
         try:
             value = await scorer(task, outcome, workspace)
         except RolloutError:
             raise
         except Exception as error:  # the edge of a rollout: a crash becomes a recorded failure
             raise VerifierFailure(f"The verifier {self.spec(task)} failed: {describe(error)}") from error
-        return checked_score(value, f"The verifier {self.spec(task)}")
+        return check_score(value, f"The verifier {self.spec(task)}")
 
     def load(self) -> None:
-        """Run the files of the user's functions that grade, or that judge."""
-        for spec, scorer in self.shared.items():
+        """Execute the files of the user's verifiers and judges."""
+        for spec, scorer in self.by_spec.items():
             try:
                 load_code(scorer)
             except SettingsError as error:
-                raise TaskError(f"The verifier `{spec}`: {_said(error)}", hint=error.hint) from error
+                raise TaskError(f"The verifier `{spec}`: {_message(error)}", hint=error.hint) from error
         load_code(*self.judges.values())
 
     def spec(self, task: Task) -> str:
-        """The specification that holds for a task."""
+        """The specification that applies to a task."""
         return task.verifier or self.default or default_spec(task.target)
 
     def scorer(self, task: Task) -> Scorer:
-        """The scorer of a task, made the first time it is asked for."""
+        """The scorer of a task. The first call makes it."""
         key = (task.id, task.digest)
-        if key not in self.ready:
-            self.ready[key] = self._make(task)
-        return self.ready[key]
+        if key not in self.by_task:
+            self.by_task[key] = self._make(task)
+        return self.by_task[key]
 
     def _make(self, task: Task) -> Scorer:
         spec = self.spec(task)
@@ -89,60 +92,37 @@ class _ByTask:
                 hint="Add one of them, or give --verifier.",
             )
         try:
-            return self._of_spec(spec, task)
+            return self._make_from_spec(spec, task)
         except (ValueError, SettingsError) as error:
             hint = error.hint if isinstance(error, SettingsError) else None
-            raise TaskError(f"The verifier `{spec}` of the task `{task.id}`: {_said(error)}", hint=hint) from error
+            raise TaskError(f"The verifier `{spec}` of the task `{task.id}`: {_message(error)}", hint=hint) from error
 
-    def _of_spec(self, spec: str, task: Task) -> Scorer:
-        scheme, rest = split_spec(spec)
-        if scheme in BY_PROGRAM:
-            if spec not in self.shared:
-                self.shared[spec] = BY_PROGRAM[scheme](rest, self.folder)
-            return self.shared[spec]
+    def _make_from_spec(self, spec: str, task: Task) -> Scorer:
+        scheme, argument = split_spec(spec)
+        if scheme in EXTERNAL_VERIFIERS:
+            if spec not in self.by_spec:
+                self.by_spec[spec] = EXTERNAL_VERIFIERS[scheme](argument, self.folder)
+            return self.by_spec[spec]
         if scheme == "judge":
-            return judge_verifier(task.target, self._judge(task, rest))
-        if scheme not in BY_TARGET:
-            raise SettingsError("there is no such verifier.", hint=f"Known: {', '.join(_known())}.")
+            return judge_verifier(task.target, self._judge(task, argument))
+        if scheme not in TARGET_VERIFIERS:
+            raise SettingsError("there is no such verifier.", hint=f"Known: {', '.join(KNOWN_SPECS)}.")
         if task.target is None:
             raise ValueError("the task has no target to compare with")
-        return BY_TARGET[scheme](task.target, rest)
+        return TARGET_VERIFIERS[scheme](task.target, argument)
 
-    def _judge(self, task: Task, rest: str) -> Agent:
-        if self.judge is None:
+    def _judge(self, task: Task, argument: str) -> Agent:
+        if self.make_judge is None:
             raise TaskError(
                 f"The task `{task.id}` is graded by a judge model, and none was given.",
                 hint="Name one, for instance --judge model:PROVIDER:NAME, or give --verifier.",
             )
-        if rest not in self.judges:
-            self.judges[rest] = self.judge(rest)
-        return self.judges[rest]
+        if argument not in self.judges:
+            self.judges[argument] = self.make_judge(argument)
+        return self.judges[argument]
 
 
-def _said(error: ValueError | SettingsError) -> str:
+def _message(error: ValueError | SettingsError) -> str:
     if isinstance(error, SettingsError):
         return f"{error.where}: {error.what}" if error.where else error.what
     return f"{error}."
-
-
-def _known() -> list[str]:
-    return [*BY_TARGET, "python:FILE.py:function", "command:PROGRAM ...", "judge", "inspect"]
-
-
-BY_TARGET: Mapping[str, Callable[..., Scorer]] = {
-    "exact": lambda target, _rest: scorer_of(exact(target)),
-    "contains": lambda target, _rest: scorer_of(contains(target)),
-    "regex": lambda target, _rest: regex(target),
-    "numeric": lambda target, rest: scorer_of(numeric(target, rest)),
-    "choice": lambda target, _rest: scorer_of(choice(target)),
-    "json": lambda target, _rest: scorer_of(json_equal(target)),
-}
-"""Verifiers that compare an answer with the task's target."""
-
-BY_PROGRAM: Mapping[str, Callable[[str, Path], Scorer]] = {
-    "python": PythonVerifier,
-    "command": command_verifier,
-    "harbor": lambda rest, _folder: harbor(rest),
-    "inspect": lambda rest, _folder: own_score(rest),
-}
-"""Verifiers that are programs or functions; one serves all tasks that name it."""

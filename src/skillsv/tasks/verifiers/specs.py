@@ -1,4 +1,4 @@
-"""Specifications of verifiers such as `contains` or `python:check.py:score`: their parts and the files behind them."""
+"""Specifications of verifiers, such as `contains` or `python:check.py:score`: their parts and the files they use."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from skillsv.sandbox.sources import command_line, command_sources, python_source
 
 
 def split_spec(spec: str) -> tuple[str, str]:
-    """The kind of verifier and what follows the colon."""
-    scheme, _, rest = spec.strip().partition(":")
-    return scheme, rest
+    """The name of the verifier, and the argument after the first colon."""
+    scheme, _, argument = spec.strip().partition(":")
+    return scheme, argument
 
 
 def default_spec(target: Any) -> str:
-    """The verifier of a task that names none: by the type of its target, empty where there is no target.
+    """The verifier of a task that names none, by the type of its target; empty without a target.
 
     Text, true/false and lists of accepted answers are compared exactly, numbers numerically, objects as JSON.
     """
@@ -30,12 +30,12 @@ def default_spec(target: Any) -> str:
 
 
 def base_folder(name: str, folder: Path) -> Path:
-    """Where a file named in a specification is looked up: beside the tasks, else where the user stands."""
+    """The folder of a file that a specification names: `folder` (of the tasks) if it is there, else the current one."""
     return folder if (folder / name).exists() else Path.cwd()
 
 
 def command_folder(text: str, folder: Path) -> Path:
-    """The folder from which the words of a command are files: the first of the two that has any of them."""
+    """The folder of the files that a command names: `folder` if it has one of them, else the current folder."""
     try:
         words = shlex.split(text)
     except ValueError:
@@ -44,17 +44,17 @@ def command_folder(text: str, folder: Path) -> Path:
 
 
 def verifier_sources(spec: str, folder: Path) -> Sequence[Path]:
-    """The files whose bytes decide what this verifier says; none where they cannot be found (making it will say so)."""
-    scheme, rest = split_spec(spec)
+    """The files that decide the scores of a verifier; none if they do not exist, which `make_verifier` reports."""
+    scheme, argument = split_spec(spec)
     if scheme == "judge":
-        return verifier_sources(rest, folder)
+        return verifier_sources(argument, folder)
     if scheme == "python":
-        name = rest.rpartition(":")[0]
+        name = argument.rpartition(":")[0]
         file = base_folder(name, folder) / name
         return python_sources(file) if name and file.is_file() else []
     if scheme == "command":
         try:
-            return command_sources(command_line(rest, command_folder(rest, folder)))
+            return command_sources(command_line(argument, command_folder(argument, folder)))
         except SettingsError:
             return []
     return []

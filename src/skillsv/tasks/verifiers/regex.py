@@ -1,4 +1,4 @@
-"""The verifier `regex`: the pattern occurs in the answer. A pattern that would search for ever is stopped."""
+"""The verifier `regex`: a regular expression occurs in the answer. A search that takes too long is ended."""
 
 from __future__ import annotations
 
@@ -13,21 +13,25 @@ from skillsv.errors import VerifierFailure
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
 from skillsv.sandbox.process import Limits, run_program
-from skillsv.tasks.verifiers import match
-from skillsv.tasks.verifiers.scoring import Scorer
+from skillsv.tasks.verifiers import regex_program
+from skillsv.tasks.verifiers.scorer import Scorer
 
 _LIMITS = Limits(seconds=10.0, output_bytes=1024, memory_bytes=1024**3)
-_SHORT = 4000
+"""For a search in a process of its own."""
+
+_SHORT_ANSWER = 4000
+"""Characters. In a longer answer, even a search of quadratic time may take too long for this process."""
+
 _REPEAT = re.compile(r"(?<![\\(])(?:\\\\)*[*+{?]")
 _REPEATED_GROUP = re.compile(r"\)[*+{?]")
 _VERBOSE = re.compile(r"\(\?[a-z]*x")
 
 
 def regex(target: Any) -> Scorer:
-    """The pattern (or one of a list) occurs in the answer, as Python's `re.search` finds it: case counts unless `(?i)`.
+    """The pattern (or one of a list) occurs in the answer, as with Python's `re.search`. Case matters without `(?i)`.
 
-    A pattern with at most one repetition is matched here. Any other may take time exponential in the answer, and a
-    search cannot be interrupted inside a process; so it runs in a process of its own for at most ten seconds.
+    A pattern with at most one repetition is searched in this process. Any other may take exponential time, and Python
+    cannot interrupt a search; so it runs in a process of its own for at most ten seconds.
     """
     patterns = target if isinstance(target, list) else [target]
     for pattern in patterns:
@@ -48,21 +52,21 @@ def regex(target: Any) -> Scorer:
 
 
 async def _search(pattern: str, text: str, workspace: Path) -> bool:
-    if surely_quick(pattern) and len(text) <= _SHORT:
-        return match.matches(pattern, text)
-    return await _search_apart(pattern, text, workspace)
+    if is_fast(pattern) and len(text) <= _SHORT_ANSWER:
+        return regex_program.matches(pattern, text)
+    return await _search_in_process(pattern, text, workspace)
 
 
-def surely_quick(pattern: str) -> bool:
-    """Whether a search is at worst quadratic: at most one repetition, and not of a group. In doubt, no."""
-    if _VERBOSE.search(pattern):  # white space may stand between a group and its repetition
+def is_fast(pattern: str) -> bool:
+    """Whether a search takes at most quadratic time: at most one repetition, and not of a group. In doubt, False."""
+    if _VERBOSE.search(pattern):  # white space may separate a group from its repetition
         return False
     return len(_REPEAT.findall(pattern)) <= 1 and not _REPEATED_GROUP.search(pattern)
 
 
-async def _search_apart(pattern: str, text: str, workspace: Path) -> bool:
+async def _search_in_process(pattern: str, text: str, workspace: Path) -> bool:
     done = await run_program(
-        [sys.executable, "-I", "-S", match.__file__],
+        [sys.executable, "-I", "-S", regex_program.__file__],
         cwd=workspace,
         env={},
         stdin=msgspec.json.encode({"pattern": pattern, "text": text}),

@@ -1,4 +1,4 @@
-"""Search a text for a pattern. Also a program of its own, so that a search that never ends can be stopped from outside.
+"""Searches a text for a regular expression. It is also a program, which can be ended when a search takes too long.
 
 As a program it reads `{"pattern", "text"}` from stdin and prints 1 or 0. It imports nothing of this package.
 """
@@ -16,5 +16,5 @@ def matches(pattern: str, text: str) -> bool:
 
 
 if __name__ == "__main__":
-    question = json.load(sys.stdin)
-    sys.stdout.write("1" if matches(question["pattern"], question["text"]) else "0")
+    request = json.load(sys.stdin)
+    sys.stdout.write("1" if matches(request["pattern"], request["text"]) else "0")

@@ -1,10 +1,10 @@
-"""Verifiers that compare text, numbers and JSON: one table each."""
+"""Verifiers that compare the answer with the target: one table of examples each."""
 
 from __future__ import annotations
 
 import pytest
 
-from skillsv.tasks.verifiers.target import choice, contains, exact, json_equal, numeric
+from skillsv.tasks.verifiers.compare import choice, contains, exact, json_equal, numeric
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_contains(target, answer, right):
 
 
 @pytest.mark.parametrize("target", ["", [], [""], [None], [["a"]], {"some": ["a"]}, {}])
-def test_targets_that_would_match_anything_are_refused(target):
+def test_target_that_would_match_anything_is_refused(target):
     with pytest.raises(ValueError):
         contains(target)
 
@@ -97,13 +97,13 @@ def test_numeric_tolerance(tolerance, answer, right):
 
 
 @pytest.mark.parametrize("tolerance", ["x", "-1", "nan", "inf", "5%%"])
-def test_a_tolerance_that_is_none_is_refused(tolerance):
+def test_invalid_tolerance_is_refused(tolerance):
     with pytest.raises(ValueError):
         numeric(10, tolerance)
 
 
 @pytest.mark.parametrize("target", ["none", True, {"a": 1}, [[1]], 10**400, -(10**400), float("nan")])
-def test_a_target_that_is_no_number_is_refused(target):
+def test_target_that_is_not_a_number_is_refused(target):
     with pytest.raises(ValueError):
         numeric(target)
 

@@ -1,0 +1,57 @@
+"""The table of verifiers: the name in a specification, and the function that makes the scorer.
+
+To add a verifier, write a function that returns a `Scorer` (see `scorer.py`) and add one row:
+
+- to `TARGET_VERIFIERS` if it compares the answer with the task's target (see `compare.py`); `NAME:ARGUMENT` passes the
+  text after the colon;
+- to `EXTERNAL_VERIFIERS` if the score comes from a program, a function or an evaluator (see `external.py`).
+
+The verifier `judge` is not in a table, because it also needs an agent: `make.py` makes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from skillsv.tasks.verifiers.compare import choice, contains, exact, json_equal, numeric
+from skillsv.tasks.verifiers.external import PythonVerifier, command_verifier, inspect_score
+from skillsv.tasks.verifiers.harbor import harbor
+from skillsv.tasks.verifiers.regex import regex
+from skillsv.tasks.verifiers.scorer import Scorer, scorer_of
+from skillsv.tasks.verifiers.specs import split_spec
+
+TARGET_VERIFIERS: Mapping[str, Callable[[Any, str], Scorer]] = {
+    "exact": lambda target, _argument: scorer_of(exact(target)),
+    "contains": lambda target, _argument: scorer_of(contains(target)),
+    "regex": lambda target, _argument: regex(target),
+    "numeric": lambda target, argument: scorer_of(numeric(target, argument)),
+    "choice": lambda target, _argument: scorer_of(choice(target)),
+    "json": lambda target, _argument: scorer_of(json_equal(target)),
+}
+"""Verifiers that compare an answer with the task's target. Each task has its own scorer. They run no foreign code."""
+
+EXTERNAL_VERIFIERS: Mapping[str, Callable[[str, Path], Scorer]] = {
+    "python": PythonVerifier,
+    "command": command_verifier,
+    "harbor": lambda argument, _folder: harbor(argument),
+    "inspect": lambda argument, _folder: inspect_score(argument),
+}
+"""Verifiers whose score comes from a program, a function or an evaluator. All tasks with the same specification share
+one scorer. The second argument is the folder of the tasks."""
+
+KNOWN_SPECS = (*TARGET_VERIFIERS, "python:FILE.py:function", "command:PROGRAM ...", "judge", "inspect")
+"""The specifications that a user may write, for the message about an unknown one."""
+
+_HARMLESS = frozenset({"", *TARGET_VERIFIERS, "inspect"})
+"""Verifiers that run no program and call no model. `inspect` only reads a score that the agent already has."""
+
+
+def runs_code(spec: str) -> bool:
+    """Whether a verifier runs a program or calls a model that the specification itself names.
+
+    The plain `judge` does not: the user names its model.
+    """
+    scheme, argument = split_spec(spec)
+    return scheme not in _HARMLESS and not (scheme == "judge" and not argument.strip())
