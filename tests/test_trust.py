@@ -1,4 +1,4 @@
-"""The list of trusted files, and which folder of a skill holds a file."""
+"""The list of trusted files, and the skill folder that contains a file."""
 
 import pytest
 
@@ -11,7 +11,7 @@ def _own_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
 
-def test_trust_belongs_to_a_path_and_its_bytes(tmp_path):
+def test_trust_is_for_one_path_with_one_digest(tmp_path):
     file, other = tmp_path / "a.toml", tmp_path / "b.toml"
     for path in (file, other):
         path.write_text("seed = 1\n")
@@ -24,14 +24,14 @@ def test_trust_belongs_to_a_path_and_its_bytes(tmp_path):
     assert was_trusted(file)
 
 
-def test_a_damaged_list_is_named(tmp_path):
+def test_damaged_list_is_named_in_the_error(tmp_path):
     config_folder().mkdir(parents=True)
     (config_folder() / "trusted.json").write_text('{"files": ["a"]}')
     with pytest.raises(SettingsError, match=r"trusted\.json"):
         is_trusted(tmp_path / "a", "0")
 
 
-def test_a_file_lies_in_a_skill_as_written_or_as_linked(tmp_path):
+def test_skill_folder_is_found_by_path_and_by_resolved_link(tmp_path):
     skill = tmp_path / "skill"
     (skill / "evals").mkdir(parents=True)
     (skill / "SKILL.md").touch()

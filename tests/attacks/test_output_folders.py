@@ -1,6 +1,6 @@
-"""Attacks through the folders that commands write to: nothing of the user's is replaced, moved or written.
+"""Folders to which commands write: no file of the user is replaced, moved or changed.
 
-Each test compares the bytes of everything the user has, before and after.
+Most tests compare the bytes of all files of the user before and after a command.
 """
 
 import json
@@ -30,7 +30,7 @@ def answer(skill, task, replicate):
 
 
 def snapshot(folder):
-    """Every path below the folder: the bytes of files, the targets of links."""
+    """All paths below the folder, with the bytes of files and the targets of links."""
     return {
         str(path.relative_to(folder)): path.readlink() if path.is_symlink() else path.is_file() and path.read_bytes()
         for path in sorted(folder.rglob("*"))
@@ -55,38 +55,38 @@ def write_project(place):
 
 
 @pytest.fixture(scope="module")
-def valued(tmp_path_factory):
-    """A project with a finished run in `work/run`, once for the module."""
+def valued_project(tmp_path_factory):
+    """A project with a finished run in `work/run`, made once for all tests."""
     place = write_project(tmp_path_factory.mktemp("valued"))
     assert run(value_command(place, "--run-dir", str(place / "work" / "run"))) == 0
     return place
 
 
 @pytest.fixture
-def project(valued, tmp_path, monkeypatch):
-    """A copy of the project; its run was made from the skill in it. The user works in `desk` and lives in `home`."""
+def project(valued_project, tmp_path, monkeypatch):
+    """A copy of the project and its run. The current folder is `current`, the user's home is `home`."""
     place = tmp_path / "project"
-    shutil.copytree(valued, place)
+    shutil.copytree(valued_project, place)
     manifest = place / "work" / "run" / "manifest.json"
-    manifest.write_text(manifest.read_text().replace(str(valued), str(place)))
-    for name in ("desk", "home"):
+    manifest.write_text(manifest.read_text().replace(str(valued_project), str(place)))
+    for name in ("current", "home"):
         (place / name).mkdir()
         (place / name / "diary.txt").write_text("dear diary")
-    monkeypatch.chdir(place / "desk")
+    monkeypatch.chdir(place / "current")
     monkeypatch.setenv("HOME", str(place / "home"))
     return place
 
 
 def refused(project, capsys, *words):
-    """Run a command that must be refused with one sentence and leave every byte as it was."""
+    """Run a command that must be refused and must change no file. Returns the error message."""
     before = snapshot(project)
     capsys.readouterr()
     code = run([str(word) for word in words])
-    said = capsys.readouterr().err
+    message = capsys.readouterr().err
     assert snapshot(project) == before
-    assert code == 2, said
-    assert said.splitlines()[-1].startswith("skillsv: ")
-    return said
+    assert code == 2, message
+    assert message.splitlines()[-1].startswith("skillsv: ")
+    return message
 
 
 TARGETS = [
@@ -95,9 +95,9 @@ TARGETS = [
     "work/run/skill",
     "tiny",
     ".",
-    "desk",
+    "current",
     "home",
-    "desk/../work/run",
+    "current/../work/run",
     "linked",
     "work/run/nothing/..",
 ]
@@ -106,7 +106,7 @@ TARGETS = [
 @pytest.mark.parametrize("force", [(), ("--force",)], ids=["", "force"])
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("command", ["prune", "refine", "render"])
-def test_what_the_user_has_is_never_replaced_by_an_output(project, capsys, command, target, force):
+def test_output_never_replaces_a_folder_of_the_user(project, capsys, command, target, force):
     (project / "linked").symlink_to(project / "work" / "run")
     given = {
         "prune": ("prune", project / "work/run"),
@@ -116,27 +116,27 @@ def test_what_the_user_has_is_never_replaced_by_an_output(project, capsys, comma
     refused(project, capsys, *given[command], "-o", project / target, *force)
 
 
-def test_a_run_folder_says_why_it_is_no_target(project, capsys):
-    said = refused(project, capsys, "prune", project / "work/run", "-o", project / "work/run", "--force")
-    assert "holds a run" in said
-    assert "--force" not in said
+def test_run_folder_as_output_is_refused_with_the_reason(project, capsys):
+    message = refused(project, capsys, "prune", project / "work/run", "-o", project / "work/run", "--force")
+    assert "holds a run" in message
+    assert "--force" not in message
 
 
-@pytest.mark.parametrize("left", ["manifest.json", "ledger.sqlite", "ledger.sqlite.lock"])
-def test_one_file_of_a_run_is_enough_to_be_kept(project, capsys, left):
+@pytest.mark.parametrize("file_name", ["manifest.json", "ledger.sqlite", "ledger.sqlite.lock"])
+def test_folder_with_one_file_of_a_run_is_kept(project, capsys, file_name):
     other = project / "other"
     other.mkdir()
-    shutil.copy(project / "work/run" / left, other)
-    said = refused(project, capsys, "render", project / "tiny", "--keep", "all", "-o", other, "--force")
-    assert "holds a run" in said
+    shutil.copy(project / "work/run" / file_name, other)
+    message = refused(project, capsys, "render", project / "tiny", "--keep", "all", "-o", other, "--force")
+    assert "holds a run" in message
 
 
-def test_a_folder_of_the_user_is_kept_although_its_manifest_is_not_ours(project, capsys):
+def test_folder_with_a_manifest_of_another_program_is_kept(project, capsys):
     other = project / "other"
     other.mkdir()
     (other / "manifest.json").write_text('{"name": "an extension"}')
-    said = refused(project, capsys, "render", project / "tiny", "--keep", "all", "-o", other, "--force")
-    assert "was not written by skillsv" in said
+    message = refused(project, capsys, "render", project / "tiny", "--keep", "all", "-o", other, "--force")
+    assert "was not written by skillsv" in message
 
 
 def test_force_replaces_an_output_and_an_empty_folder(project, capsys):
@@ -173,16 +173,16 @@ def put_repository_inside(folder):
 
 
 @pytest.mark.parametrize("change", [add_file, edit_file, add_link, put_run_inside, put_repository_inside])
-def test_an_output_that_the_user_has_made_their_own_is_kept(project, capsys, change):
+def test_output_that_the_user_changed_is_kept(project, capsys, change):
     mine = project / "mine"
     assert run(["render", str(project / "tiny"), "--keep", "all", "-o", str(project / "out")]) == 0
     (project / "out").rename(mine)
     change(mine)
-    said = refused(project, capsys, "prune", project / "work/run", "-o", mine, "--force")
-    assert "changed" in said
+    message = refused(project, capsys, "prune", project / "work/run", "-o", mine, "--force")
+    assert "changed" in message
 
 
-def test_an_output_changed_while_the_new_one_is_written_is_kept(project):
+def test_output_that_changes_during_the_write_is_kept(project):
     from skillsv.errors import OutputError
     from skillsv.render.output import new_folder
 
@@ -194,7 +194,7 @@ def test_an_output_changed_while_the_new_one_is_written_is_kept(project):
     assert snapshot(out) == {"mine.txt": b"mine"}
 
 
-def test_the_mark_of_an_output_is_no_part_of_the_skill(project, capsys):
+def test_hidden_file_of_an_output_is_not_part_of_the_skill(project, capsys):
     out = project / "out"
     assert run(["render", str(project / "tiny"), "--keep", "all", "-o", str(out)]) == 0
     capsys.readouterr()
@@ -206,13 +206,13 @@ def test_the_mark_of_an_output_is_no_part_of_the_skill(project, capsys):
 
 
 @pytest.mark.parametrize("name", ["ledger.sqlite", "ledger.sqlite-wal", "manifest.json", "records.jsonl"])
-def test_a_report_is_not_written_over_the_records_of_a_run(project, capsys, name):
+def test_report_is_not_written_over_a_file_of_a_run(project, capsys, name):
     (project / "work/run/ledger.sqlite-wal").touch()
-    said = refused(project, capsys, "report", project / "work/run", "-o", project / "work/run" / name)
-    assert "belongs to a run" in said
+    message = refused(project, capsys, "report", project / "work/run", "-o", project / "work/run" / name)
+    assert "belongs to a run" in message
 
 
-def test_the_demo_leaves_a_folder_of_the_same_name_alone(project, capsys):
+def test_demo_does_not_replace_a_folder_of_the_same_name(project, capsys):
     place = project / "demo"
     (place / "shorter").mkdir(parents=True)
     (place / "shorter" / "SKILL.md").write_text("mine")
@@ -234,8 +234,8 @@ def test_the_demo_leaves_a_folder_of_the_same_name_alone(project, capsys):
     assert snapshot(place / "shorter") == {"SKILL.md": b"mine"}
 
 
-def of_user(folder):
-    """A folder with the user's own files, named as those of a run are."""
+def write_user_files(folder):
+    """Write files of the user that have the same names as the files of a run."""
     (folder / "skill").mkdir(parents=True)
     (folder / "skill" / "SKILL.md").write_text("mine")
     for name in ("report.html", "manifest.json", "records.jsonl", "notes.json", "ledger.sqlite"):
@@ -247,13 +247,13 @@ def of_user(folder):
 @pytest.mark.parametrize(
     "target", [".", "..", "../mine", "../tiny", "../tiny/run", "../tiny/SKILL.md", "../home", "../work"]
 )
-def test_a_run_is_not_put_into_a_folder_of_the_user(project, capsys, target, fresh):
-    of_user(project / "mine")
-    said = refused(project, capsys, *value_command(project, "--run-dir", target, *fresh))
-    assert "--run-dir" in said
+def test_run_is_not_written_to_a_folder_of_the_user(project, capsys, target, fresh):
+    write_user_files(project / "mine")
+    message = refused(project, capsys, *value_command(project, "--run-dir", target, *fresh))
+    assert "--run-dir" in message
 
 
-def test_a_probe_is_not_put_into_a_folder_of_the_user(project, capsys):
+def test_probe_is_not_written_to_a_folder_of_the_user(project, capsys):
     words = (
         "plan",
         project / "tiny",
@@ -262,41 +262,41 @@ def test_a_probe_is_not_put_into_a_folder_of_the_user(project, capsys):
         "--agent",
         f"python:{project}/agent.py:answer",
     )
-    for target in (of_user(project / "mine"), project / "tiny", project):
+    for target in (write_user_files(project / "mine"), project / "tiny", project):
         refused(project, capsys, *words, "--probe", "--run-dir", target)
 
 
-def test_the_default_run_folder_is_not_put_into_the_skill(project, capsys, monkeypatch):
+def test_default_run_folder_inside_the_skill_is_refused(project, capsys, monkeypatch):
     monkeypatch.chdir(project / "tiny")
     assert "inside the skill" in refused(project, capsys, *value_command(project))
 
 
-def test_a_skill_inside_its_run_folder_is_not_set_aside(project, capsys):
+def test_run_folder_that_contains_the_skill_is_refused(project, capsys):
     shutil.copytree(project / "tiny", project / "work/run/tiny")
     words = value_command(project, "--run-dir", str(project / "work/run"), "--seed", "5")
     words[1] = str(project / "work/run/tiny")
     assert "holds the skill" in refused(project, capsys, *words)
 
 
-def test_the_run_of_another_skill_is_left_alone(project, capsys):
+def test_run_folder_of_another_skill_is_refused(project, capsys):
     shutil.copytree(project / "tiny", project / "other")
     words = value_command(project, "--run-dir", str(project / "work/run"))
     words[1] = str(project / "other")
-    said = refused(project, capsys, *words)
-    assert "tiny" in said
-    assert "other" in said
+    message = refused(project, capsys, *words)
+    assert "tiny" in message
+    assert "other" in message
 
 
-@pytest.mark.parametrize("left", ["manifest.json", "ledger.sqlite", "ledger.sqlite.lock"])
-def test_what_is_left_of_a_run_is_taken_up_again(project, left):
+@pytest.mark.parametrize("file_name", ["manifest.json", "ledger.sqlite", "ledger.sqlite.lock"])
+def test_remains_of_a_run_are_continued(project, file_name):
     folder = project / "copy"
     folder.mkdir()
-    shutil.copy(project / "work/run" / left, folder)
+    shutil.copy(project / "work/run" / file_name, folder)
     assert run(value_command(project, "--run-dir", str(folder))) == 0
     assert (folder / "valuation.json").is_file()
 
 
-def test_an_edited_skill_keeps_its_run_folder(project):
+def test_edited_skill_keeps_its_run_folder(project):
     skill = project / "tiny/SKILL.md"
     skill.write_text(skill.read_text() + "- Be kind.\n")
     before = snapshot(project / "tiny")
@@ -305,7 +305,7 @@ def test_an_edited_skill_keeps_its_run_folder(project):
     assert snapshot(project / "tiny") == before
 
 
-def test_a_report_is_not_written_into_the_skill(project, capsys):
+def test_report_is_not_written_into_the_skill(project, capsys):
     for name in ("SKILL.md", "report.html"):
         refused(project, capsys, "report", project / "work/run", "-o", project / "tiny" / name)
 
@@ -325,13 +325,13 @@ PATCHES = {
 @pytest.mark.parametrize("force", [(), ("--force",)], ids=["", "force"])
 @pytest.mark.parametrize("kind", PATCHES)
 @pytest.mark.parametrize("command", [("prune",), ("refine", "--mechanical", "--no-confirm")], ids=["prune", "refine"])
-def test_a_patch_of_the_user_is_not_overwritten(project, capsys, command, kind, force):
+def test_patch_file_of_the_user_is_not_overwritten(project, capsys, command, kind, force):
     PATCHES[kind](project / "short.patch")
-    said = refused(project, capsys, *command, project / "work/run", "-o", project / "short", *force)
-    assert "short.patch" in said
+    message = refused(project, capsys, *command, project / "work/run", "-o", project / "short", *force)
+    assert "short.patch" in message
 
 
-def test_an_editor_is_not_asked_where_its_patch_cannot_be_written(project, capsys):
+def test_editor_is_not_called_if_the_patch_cannot_be_written(project, capsys):
     (project / "short.patch").write_text("mine")
     editor = f"command:touch {project}/asked"
     refused(
@@ -339,7 +339,7 @@ def test_an_editor_is_not_asked_where_its_patch_cannot_be_written(project, capsy
     )
 
 
-def test_force_replaces_the_patch_of_the_output_before(project, capsys):
+def test_force_replaces_the_patch_of_an_earlier_output(project, capsys):
     words = ["prune", str(project / "work/run"), "-o", str(project / "short")]
     assert run([*words, "--share", "0.1"]) == 0
     first = (project / "short.patch").read_text()

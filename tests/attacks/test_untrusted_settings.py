@@ -1,8 +1,7 @@
-"""Door: code and consent from the skill's surroundings.
+"""Attacks by files that come with a skill: they must run no code and give no consent.
 
-The attacker owns the skill folder and what lies beside it: `skillsv.toml`, `evals.json`, programs. The user runs
-ordinary commands with a key in the environment. A marker file tells whether anything of the attacker's ran.
-Tried: 14 settings beside the skill, 7 verifiers inside it, 10 commands, 3 ways around trust.
+The attacker controls the skill folder and the files beside it: `skillsv.toml`, `evals.json`, programs. The user runs
+ordinary commands with a key in the environment. The attacker's code writes a marker file, so the tests see if it ran.
 """
 
 import json
@@ -14,13 +13,13 @@ from skillsv.cli import run
 from skillsv.settings import FLAGS_ONLY, FREE, GUARDED, SETTING_NAMES
 
 SKILL = "---\nname: tiny\ndescription: Words to say.\n---\n\n- Say `alpha`.\n- Say `beta`.\n"
-MARKING = "from pathlib import Path\nimport os\nPath({marker!r}).write_text(os.environ.get('OPENAI_API_KEY', ''))\n"
+MARKER_CODE = "from pathlib import Path\nimport os\nPath({marker!r}).write_text(os.environ.get('OPENAI_API_KEY', ''))\n"
 SCORE = "def score(task, answer):\n    return 1.0 if task.target in answer else 0.0\n"
 ANSWER = "def answer(skill, task, replicate):\n    return skill.text if skill else ''\n"
 
 
 class Attack:
-    """A skill folder with what the attacker put there, and the user's own tasks and agent elsewhere."""
+    """A skill folder with files of the attacker, and tasks and an agent of the user in another folder."""
 
     def __init__(self, place):
         self.place = place
@@ -28,7 +27,7 @@ class Attack:
         self.skill = place / "cloned" / "tiny"
         (self.skill / "evals").mkdir(parents=True)
         (self.skill / "SKILL.md").write_text(SKILL)
-        code = MARKING.format(marker=str(self.marker)) + SCORE + ANSWER
+        code = MARKER_CODE.format(marker=str(self.marker)) + SCORE + ANSWER
         for program in (self.skill.parent / "evil.py", self.skill / "evals" / "evil.py"):
             program.write_text(code)
         self.home = place / "mine"
@@ -73,7 +72,7 @@ def attack(tmp_path, monkeypatch):
     return attack
 
 
-def test_every_setting_has_one_class():
+def test_every_setting_is_free_guarded_or_flag_only():
     assert sorted([*FREE, *GUARDED, *FLAGS_ONLY]) == sorted(SETTING_NAMES)
     running = {"verifier", "judge", "forward_env", "tools", "deliver", "skill_dir", "prices"}
     spending = {"max_rollouts", "max_tokens", "max_seconds", "budget_usd", "max_output_tokens", "turns", "attempts"}
@@ -99,7 +98,7 @@ def test_every_setting_has_one_class():
         ('engine = "ray:evil:6379"', "--engine"),
     ],
 )
-def test_a_file_beside_the_skill_neither_runs_nor_agrees(attack, capsys, line, flag):
+def test_settings_beside_the_skill_run_no_code_and_give_no_consent(attack, capsys, line, flag):
     attack.toml.write_text(f"{line}\n")
     assert attack.value("--yes") == 2
     assert attack.nothing_happened
@@ -111,13 +110,13 @@ def test_a_file_beside_the_skill_neither_runs_nor_agrees(attack, capsys, line, f
         assert str(attack.place / "home" / ".config" / "skillsv" / "skillsv.toml") in message
 
 
-def test_a_limit_beside_the_skill_is_no_consent(attack):
+def test_limit_in_a_file_beside_the_skill_is_not_consent(attack):
     attack.toml.write_text("max-rollouts = 100\n")
     assert attack.value() == 2
     assert attack.nothing_happened
 
 
-def test_what_is_free_is_still_read_and_what_a_flag_overrides_is_not(attack, capsys):
+def test_free_settings_are_read_and_flags_override_guarded_ones(attack, capsys):
     attack.toml.write_text('granularity = "section"\norders = 3\nverifier = "python:evil.py:score"\n')
     assert run(["plan", str(attack.skill), "--verifier", "contains", "--method", "chain", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["units"] == 2
@@ -125,10 +124,10 @@ def test_what_is_free_is_still_read_and_what_a_flag_overrides_is_not(attack, cap
     assert attack.nothing_happened
 
 
-def test_a_trusted_file_is_read_until_one_byte_changes(attack, capsys):
+def test_trusted_settings_are_read_until_the_file_changes(attack, capsys):
     (attack.home / "evil.py").write_text((attack.skill.parent / "evil.py").read_text())
     attack.toml.write_text('verifier = "python:evil.py:score"\nmax-rollouts = 60\n')
-    assert run(["trust", str(attack.toml)]) == 2  # nobody is there to answer
+    assert run(["trust", str(attack.toml)]) == 2  # without a terminal, no user can answer
     assert attack.value() == 2
     assert run(["trust", str(attack.toml), "--yes"]) == 0
     shown = capsys.readouterr().err
@@ -146,7 +145,7 @@ def test_a_trusted_file_is_read_until_one_byte_changes(attack, capsys):
     assert not attack.marker.exists()
 
 
-def test_a_copy_of_a_trusted_file_elsewhere_is_not_trusted(attack):
+def test_copy_of_a_trusted_file_is_not_trusted(attack):
     elsewhere = attack.home / "skillsv.toml"
     elsewhere.write_text("max-rollouts = 60\n")
     assert run(["trust", str(elsewhere), "--yes"]) == 0
@@ -155,7 +154,7 @@ def test_a_copy_of_a_trusted_file_elsewhere_is_not_trusted(attack):
     assert attack.nothing_happened
 
 
-def test_the_skill_cannot_bring_its_own_list_of_trusted_files(attack, monkeypatch):
+def test_relative_configuration_folder_is_ignored(attack, monkeypatch):
     attack.toml.write_text("max-rollouts = 60\n")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(attack.skill.parent))
     assert run(["trust", str(attack.toml), "--yes"]) == 0
@@ -178,7 +177,7 @@ def test_the_skill_cannot_bring_its_own_list_of_trusted_files(attack, monkeypatc
     ],
 )
 @pytest.mark.parametrize("place", ["evals/evals.json", ""])
-def test_the_evals_of_a_skill_run_nothing(attack, capsys, verifier, place):
+def test_untrusted_evals_of_a_skill_run_no_code(attack, capsys, verifier, place):
     (attack.skill / "tests").mkdir()
     (attack.skill / "tests" / "test.sh").write_text(f"touch {attack.marker}\n")
     attack.write_evals(verifier.format(marker=attack.marker, skill=attack.skill))
@@ -187,7 +186,7 @@ def test_the_evals_of_a_skill_run_nothing(attack, capsys, verifier, place):
     assert f"skillsv trust {attack.evals}" in capsys.readouterr().err
 
 
-def test_harbor_tasks_inside_a_skill_run_nothing_until_trusted(attack):
+def test_harbor_tasks_inside_a_skill_run_only_if_trusted(attack):
     folder = attack.skill / "harbor" / "one"
     (folder / "tests").mkdir(parents=True)
     (folder / "instruction.md").write_text("Say a word.\n")
@@ -204,7 +203,7 @@ def test_harbor_tasks_inside_a_skill_run_nothing_until_trusted(attack):
     assert attack.value(*flags, tasks=folder.parent) != 2
 
 
-def test_trusted_evals_are_read_until_a_byte_of_them_or_of_their_code_changes(attack, capsys):
+def test_trusted_evals_are_read_until_they_or_their_code_change(attack, capsys):
     attack.write_evals("python:evil.py:score")
     assert run(["trust", str(attack.evals), "--yes"]) == 0
     assert "evil.py" in capsys.readouterr().err
@@ -219,7 +218,7 @@ def test_trusted_evals_are_read_until_a_byte_of_them_or_of_their_code_changes(at
     assert not attack.marker.exists()
 
 
-def test_a_verifier_named_by_flag_is_the_users_own_and_not_a_file_of_the_skill(attack, capsys):
+def test_verifier_flag_that_could_mean_a_file_of_the_skill_is_refused(attack, capsys):
     attack.write_evals("python:evil.py:score")
     (attack.home / "evil.py").write_text(SCORE)
     flags = ("--verifier", "python:evil.py:score", "--max-rollouts", "60")
@@ -230,7 +229,7 @@ def test_a_verifier_named_by_flag_is_the_users_own_and_not_a_file_of_the_skill(a
     assert attack.value(*flags, tasks=attack.evals) in {0, 4}
 
 
-def test_a_program_that_makes_tasks_inside_a_skill_is_not_run(attack, capsys):
+def test_untrusted_program_that_makes_tasks_is_not_run(attack, capsys):
     pytest.importorskip("inspect_ai", reason="needs the extra inspect")
     program = attack.skill / "evals" / "evil.py"
     for command in ("plan", "value"):
@@ -241,7 +240,7 @@ def test_a_program_that_makes_tasks_inside_a_skill_is_not_run(attack, capsys):
 
 
 @pytest.mark.parametrize("question", ["agent", "verifier", "judge"])
-def test_nothing_is_imported_before_consent(attack, capsys, question):
+def test_user_code_is_not_imported_before_consent(attack, capsys, question):
     evil = attack.skill.parent / "evil.py"
     agent = f"python:{evil if question == 'agent' else attack.home / 'agent.py'}:answer"
     verifier = {"verifier": f"python:{evil}:score", "judge": f"judge:python:{evil}:answer"}.get(question, "contains")
@@ -252,7 +251,7 @@ def test_nothing_is_imported_before_consent(attack, capsys, question):
     assert attack.nothing_happened
 
 
-def test_commands_that_spend_nothing_import_nothing(attack):
+def test_commands_without_rollouts_import_no_user_code(attack):
     evil = attack.skill.parent / "evil.py"
     flags = ["--tasks", str(attack.tasks), "--agent", f"python:{evil}:answer", "--verifier", f"python:{evil}:score"]
     folder = str(attack.place / "run")
@@ -267,17 +266,17 @@ def test_commands_that_spend_nothing_import_nothing(attack):
     assert not attack.marker.exists()
 
 
-def test_code_that_fails_to_load_ends_the_run_before_anything_is_forgotten(attack, capsys):
+def test_code_that_fails_to_load_leaves_the_records_unchanged(attack, capsys):
     assert attack.value("--max-rollouts", "60") in {0, 4}
     before = (attack.place / "run" / "records.jsonl").read_bytes()
-    (attack.home / "check.py").write_text(f"raise ValueError('no luck')\n{SCORE}")
+    (attack.home / "check.py").write_text(f"raise ValueError('broken check')\n{SCORE}")
     broken = ("--verifier", f"python:{attack.home}/check.py:score", "--max-rollouts", "60", "--fresh")
     assert attack.value(*broken) == 2
-    assert "no luck" in capsys.readouterr().err
+    assert "broken check" in capsys.readouterr().err
     assert (attack.place / "run" / "records.jsonl").read_bytes() == before
 
 
-def test_the_users_own_file_sets_everything_but_flags(attack, capsys):
+def test_user_file_may_set_everything_but_flag_only_settings(attack, capsys):
     own = attack.place / "home" / ".config" / "skillsv" / "skillsv.toml"
     own.parent.mkdir(parents=True)
     program = attack.home / "check.sh"
