@@ -38,9 +38,9 @@ class SkillSVError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        place = f"{self.where}: " if self.where else ""
+        location = f"{self.where}: " if self.where else ""
         advice = f" {self.hint}" if self.hint else ""
-        return f"{place}{self.what}{advice}"
+        return f"{location}{self.what}{advice}"
 
 
 class InputError(SkillSVError):

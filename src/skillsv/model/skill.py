@@ -296,8 +296,8 @@ class CompiledSkill:
         for edge in self.edges:
             source, target = (edge.source, edge.target) if forward else (edge.target, edge.source)
             table[source].add(target)
-        place = {unit.id: index for index, unit in enumerate(self.units)}
-        return {unit: tuple(sorted(others, key=place.__getitem__)) for unit, others in table.items()}
+        position = {unit.id: index for index, unit in enumerate(self.units)}
+        return {unit: tuple(sorted(others, key=position.__getitem__)) for unit, others in table.items()}
 
     def closure(self, units: frozenset[str]) -> frozenset[str]:
         """The units together with all units on which they depend, directly or indirectly."""

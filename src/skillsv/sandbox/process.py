@@ -24,7 +24,7 @@ _CHUNK = 65536
 """Bytes that are read from a pipe at once: the size of a pipe's buffer on Linux."""
 
 _ERROR_TAIL = 65536
-"""Bytes of stderr that are kept, from its end: error messages stand there."""
+"""Bytes of stderr that are kept, from its end: error messages are there."""
 
 _DRAIN_SECONDS = 1.0
 """Wait for the last output after the program was ended."""

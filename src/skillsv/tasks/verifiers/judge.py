@@ -1,4 +1,4 @@
-"""The verifier `judge`: a model decides which expectations an answer meets. Reports mark such scores as judged."""
+"""The verifier `judge`: a model decides which expectations an answer meets. The score is the opinion of that model."""
 
 from __future__ import annotations
 
