@@ -2,8 +2,8 @@
 
 To add a verifier, write a function that returns a `Scorer` (see `scorer.py`) and add one row:
 
-- to `TARGET_VERIFIERS` if it compares the answer with the task's target (see `compare.py`); `NAME:ARGUMENT` passes the
-  text after the colon;
+- to `TARGET_VERIFIERS` if it compares the answer with the task's target (see `comparisons.py`); it also receives the
+  text after the colon of `NAME:ARGUMENT`;
 - to `EXTERNAL_VERIFIERS` if the score comes from a program, a function or an evaluator (see `external.py`).
 
 The verifier `judge` is not in a table, because it also needs an agent: `make.py` makes it.
@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from skillsv.tasks.verifiers.compare import choice, contains, exact, json_equal, numeric
+from skillsv.tasks.verifiers.comparisons import choice, contains, exact, json_equal, numeric
 from skillsv.tasks.verifiers.external import PythonVerifier, command_verifier, inspect_score
 from skillsv.tasks.verifiers.harbor import harbor
 from skillsv.tasks.verifiers.regex import regex

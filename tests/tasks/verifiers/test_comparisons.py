@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from skillsv.tasks.verifiers.compare import choice, contains, exact, json_equal, numeric
+from skillsv.tasks.verifiers.comparisons import choice, contains, exact, json_equal, numeric
 
 
 @pytest.mark.parametrize(
