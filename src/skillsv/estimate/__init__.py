@@ -1,4 +1,4 @@
-"""From finished records to values with intervals. Pure functions: the same records and options give the same answer."""
+"""From finished records to values with intervals. Pure functions: the same records and options give the same result."""
 
 from skillsv.estimate.chain import EstimateOptions, estimate_chains, ranking_of
 from skillsv.estimate.truncation import TruncationAudit, compare_with_control

@@ -1,4 +1,4 @@
-"""Algorithm 1's estimate: values of all units from finished chains, with everything needed to judge them."""
+"""The chain estimate (the paper's Algorithm 1): values of all units from finished chains, with intervals and notes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,22 @@ import numpy as np
 
 from skillsv.errors import SettingsError
 from skillsv.estimate.intervals import (
-    Spread,
+    ChainMeans,
     bootstrap_interval,
     evidence_of,
-    honest_interval,
     reporting_resolution,
     truncation_variance,
+    widened_interval,
 )
-from skillsv.estimate.marginals import Anchored, Floats, Marginals, anchored, check_records, count_missing, marginals
+from skillsv.estimate.marginals import (
+    ChainAnchors,
+    Floats,
+    Marginals,
+    chain_anchors,
+    check_records,
+    count_missing,
+    marginals,
+)
 from skillsv.estimate.shared_noise import SharedNoise
 from skillsv.estimate.totals import closure_of, section_values, sum_interval
 from skillsv.model.coalition import ChainRecord, Operator
@@ -26,10 +34,10 @@ from skillsv.model.value import Anchors, Estimate, Evidence, Interval, Ranking, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimateOptions:
-    """How to judge: confidence level, bootstrap replicates and seed, reporting resolution.
+    """Confidence level, bootstrap replicates and seed, and reporting resolution of an estimate.
 
-    `resolution` None derives it from the number of answers (see `evidence.reporting_resolution`). `identical` names the
-    units whose removal renders the same bytes: they are zero by construction.
+    `resolution` None derives it from the number of answers (`intervals.reporting_resolution`). `identical` names the
+    units whose removal renders the same bytes: their value is zero by construction.
     """
 
     level: float = 0.95
@@ -55,69 +63,74 @@ DEFAULT = EstimateOptions()
 def estimate_chains(
     compiled: CompiledSkill, records: Sequence[ChainRecord], options: EstimateOptions = DEFAULT
 ) -> Estimate:
-    """The value (phi hat, eq. 4) of every execution unit: the mean of its paired marginals over chains."""
+    """Estimate the value phi hat (Eq. 4) of every execution unit: the mean of its paired marginals over chains."""
     check_records(compiled, records)
     operators = records[0].plan.operators
-    net = _Side(compiled, records, Operator.DELETE, options.level)
-    padded = _Side(compiled, records, Operator.PAD, options.level) if Operator.PAD in operators else None
-    anchors = anchored(records)
+    net = _OperatorEstimate(compiled, records, Operator.DELETE, options.level)
+    padded = _OperatorEstimate(compiled, records, Operator.PAD, options.level) if Operator.PAD in operators else None
+    anchors = chain_anchors(records)
     answers = sum(len(record.plan.window.tasks) for record in records)
     resolution = reporting_resolution(answers) if options.resolution is None else options.resolution
     units = _unit_values(compiled, net, padded, options, resolution)
     values = np.array([unit.net.value for unit in units], dtype=np.float64)
-    change, level, shared = net.marginals.change, options.level, net.luck.of_anchors()
-    everything = net.luck.variance(np.ones(len(units), dtype=np.bool_))
-    total = sum_interval(change, values, answers=answers, level=level, luck=everything)
-    lift = _single(anchors.content_gain, answers, level, luck=2 * shared)
+    change, level, anchor_noise = net.marginals.change, options.level, net.shared_noise.anchor_variance()
+    sum_noise = net.shared_noise.sum_variance(np.ones(len(units), dtype=np.bool_))
+    total = sum_interval(change, values, answers=answers, level=level, shared_noise=sum_noise)
+    lift = _mean_interval(anchors.content_gain, answers, level, extra=2 * anchor_noise)
     return Estimate(
         method="chain",
-        anchors=_anchors(anchors, answers, level, shared),
-        trigger_value=_single(anchors.trigger_gain, answers, level, luck=2 * shared),
+        anchors=_anchors(anchors, answers, level, anchor_noise),
+        trigger_value=_mean_interval(anchors.trigger_gain, answers, level, extra=2 * anchor_noise),
         content_lift=lift,
         closure=closure_of(total, lift, resolution=resolution),
         units=units,
-        sections=section_values(compiled, change, values, answers=answers, level=level, luck=net.luck),
+        sections=section_values(compiled, change, values, answers=answers, level=level, shared_noise=net.shared_noise),
         chains=len(records),
-        truncation_share=_surviving_share(compiled, records),
+        truncation_share=_evaluated_share(compiled, records),
         resolution=resolution,
         missing=count_missing(records),
         notes=tuple(_notes(compiled, records, net.marginals, units, options)),
     )
 
 
-class _Side:
-    """One operator's view of the records: its marginals, the luck its chains share, its intervals per unit."""
+class _OperatorEstimate:
+    """The estimate under one operator: marginals, noise shared by chains, and means with intervals per unit."""
 
     def __init__(
         self, compiled: CompiledSkill, records: Sequence[ChainRecord], operator: Operator, level: float
     ) -> None:
         self.marginals = marginals(compiled, records, operator)
-        self.luck = SharedNoise(compiled, records, operator)
-        self.shared = self.luck.per_unit()
-        self.spread = tested_interval(self.marginals, level, self.shared)
+        self.shared_noise = SharedNoise(compiled, records, operator)
+        self.unit_noise = self.shared_noise.unit_variances()
+        self.means = _unit_means(self.marginals, level, self.unit_noise)
 
 
-def tested_interval(part: Marginals, level: float, luck: Floats | float) -> Spread:
-    """The honest interval per unit; the logical range for a unit that truncation kept from ever being tested."""
+def _unit_means(part: Marginals, level: float, unit_noise: Floats) -> ChainMeans:
+    """Mean and widened interval per unit; the possible range for a unit that truncation left untested."""
     change = np.where(part.evaluated.any(axis=0), part.change, np.nan)
-    extra = truncation_variance(part.change, part.evaluated) + luck
-    return honest_interval(change, part.pairs.sum(axis=0), level=level, extra=extra)
+    extra = truncation_variance(part.change, part.evaluated) + unit_noise
+    return widened_interval(change, part.pairs.sum(axis=0), level=level, extra=extra)
 
 
 def _unit_values(
-    compiled: CompiledSkill, net: _Side, padded: _Side | None, options: EstimateOptions, resolution: float
+    compiled: CompiledSkill,
+    net: _OperatorEstimate,
+    padded: _OperatorEstimate | None,
+    options: EstimateOptions,
+    resolution: float,
 ) -> tuple[UnitValue, ...]:
-    change, spread = net.marginals.change, net.spread
+    """Net effect, content value and context cost of every unit (Sec. 3.2)."""
+    change, means = net.marginals.change, net.means
     low, high = bootstrap_interval(
         change, level=options.level, replicates=options.replicates, rng=np.random.default_rng(options.seed)
     )
     cost = None if padded is None else _cost(padded, net, options.level)
-    tested = net.marginals.evaluated.sum(axis=0)
+    samples = net.marginals.evaluated.sum(axis=0)
     rows = []
     for column, unit in enumerate(compiled.execution):
-        nothing = unit in options.identical and not np.any(np.nan_to_num(change[:, column]))
-        interval = Interval(0.0, 0.0, 0.0) if nothing else _at(spread, column)
-        content_at, cost_at = _decomposed(interval, None if padded is None else padded.spread, cost, column)
+        identical = unit in options.identical and not np.any(np.nan_to_num(change[:, column]))
+        interval = Interval(0.0, 0.0, 0.0) if identical else _at(means, column)
+        content_at, cost_at = _content_and_cost(interval, None if padded is None else padded.means, cost, column)
         rows.append(
             UnitValue(
                 id=unit,
@@ -125,63 +138,66 @@ def _unit_values(
                 content=content_at,
                 cost=cost_at,
                 plain=Interval(interval.value, float(low[column]), float(high[column])) if len(change) > 1 else None,
-                samples=int(tested[column]),
-                standard_error=0.0 if nothing else float(spread.standard_error[column]),
+                samples=int(samples[column]),
+                standard_error=0.0 if identical else float(means.standard_error[column]),
                 evidence=evidence_of(
-                    interval, resolution=resolution, tested=bool(tested[column] > 0), identical=nothing
+                    interval, resolution=resolution, tested=bool(samples[column] > 0), identical=identical
                 ),
             )
         )
     return tuple(rows)
 
 
-def _cost(padded: _Side, net: _Side, level: float) -> Spread:
-    """The context cost per chain: a paired difference, because both operators share order and tasks."""
+def _cost(padded: _OperatorEstimate, net: _OperatorEstimate, level: float) -> ChainMeans:
+    """The context cost phi_pad - phi_del: a paired difference per chain, because operators share order and tasks."""
     paired = Marginals(
         change=padded.marginals.change - net.marginals.change,
         pairs=np.minimum(padded.marginals.pairs, net.marginals.pairs),
         evaluated=padded.marginals.evaluated & net.marginals.evaluated,
     )
-    return tested_interval(paired, level, padded.shared + net.shared)
+    return _unit_means(paired, level, padded.unit_noise + net.unit_noise)
 
 
-def _decomposed(
-    net: Interval, content: Spread | None, cost: Spread | None, column: int
+def _content_and_cost(
+    net: Interval, content: ChainMeans | None, cost: ChainMeans | None, column: int
 ) -> tuple[Interval | None, Interval | None]:
-    """Content and cost with content == net + cost to the last bit: cost is rounded first, content follows from it."""
+    """Content value and context cost of one unit.
+
+    The cost is rounded first and the content computed from it, so that content == net + cost to the last bit.
+    """
     if content is None or cost is None:
         return None, None
-    price = _at(cost, column, value=float(content.mean[column]) - net.value)
-    return _at(content, column, value=net.value + price.value), price
+    cost_at = _at(cost, column, value=float(content.mean[column]) - net.value)
+    return _at(content, column, value=net.value + cost_at.value), cost_at
 
 
-def _at(spread: Spread, column: int, value: float | None = None) -> Interval:
-    point = float(spread.mean[column]) if value is None else value
-    return Interval(point, float(spread.low[column]), float(spread.high[column]))
+def _at(means: ChainMeans, column: int, value: float | None = None) -> Interval:
+    point = float(means.mean[column]) if value is None else value
+    return Interval(point, float(means.low[column]), float(means.high[column]))
 
 
-def _single(
-    change: Floats, answers: int, level: float, *, luck: float, bounds: tuple[float, float] = (-1.0, 1.0)
+def _mean_interval(
+    change: Floats, answers: int, level: float, *, extra: float, bounds: tuple[float, float] = (-1.0, 1.0)
 ) -> Interval:
-    spread = honest_interval(change[:, None], np.array([answers]), level=level, bounds=bounds, extra=luck)
-    return _at(spread, 0)
+    """The mean over chains of one number per chain, with its widened interval."""
+    return _at(widened_interval(change[:, None], np.array([answers]), level=level, bounds=bounds, extra=extra), 0)
 
 
-def _anchors(anchors: Anchored, answers: int, level: float, luck: float) -> Anchors:
+def _anchors(anchors: ChainAnchors, answers: int, level: float, anchor_noise: float) -> Anchors:
     empty, trigger, full = (
-        _single(part, answers, level, luck=luck, bounds=(0.0, 1.0))
+        _mean_interval(part, answers, level, extra=anchor_noise, bounds=(0.0, 1.0))
         for part in (anchors.empty, anchors.trigger, anchors.full)
     )
     return Anchors(empty=empty, trigger=trigger, full=full)
 
 
-def _surviving_share(compiled: CompiledSkill, records: Sequence[ChainRecord]) -> float | None:
-    """gamma: the share of intermediate prefixes (neither {m} nor N) that survived the truncation gate."""
+def _evaluated_share(compiled: CompiledSkill, records: Sequence[ChainRecord]) -> float | None:
+    """The share gamma (Sec. 3.3) of intermediate prefixes (neither {m} nor N) that were evaluated before truncation."""
     inner = len(compiled.execution) - 1
     if inner < 1:
         return None
-    lived = [inner if record.truncated_at is None else min(record.truncated_at, inner) for record in records]
-    return sum(lived) / (inner * len(records))
+    evaluated = [inner if record.truncated_at is None else min(record.truncated_at, inner) for record in records]
+    return sum(evaluated) / (inner * len(records))
 
 
 def _notes(
@@ -206,13 +222,13 @@ def _notes(
         )
     elif untested:
         notes.append(f"{_listed(untested)} never tested (truncated or missing in every chain): no verdict.")
-    silent = int(np.isnan(net.change).sum())
-    if silent:
-        notes.append(f"{silent} of {net.change.size} marginals are missing because no task was scored on both sides.")
-    moved = [unit.id for unit in units if unit.id in options.identical and unit.evidence is not Evidence.IDENTICAL]
-    if moved:
+    missing = int(np.isnan(net.change).sum())
+    if missing:
+        notes.append(f"{missing} of {net.change.size} marginals are missing because no task was scored on both sides.")
+    changed = [unit.id for unit in units if unit.id in options.identical and unit.evidence is not Evidence.IDENTICAL]
+    if changed:
         notes.append(
-            f"{_listed(moved)} said to render the same bytes, but the scores changed: the agent is not repeatable."
+            f"{_listed(changed)} said to render the same bytes, but the scores changed: the agent is not repeatable."
         )
     if not compiled.execution:
         notes.append("The skill has no execution units: only the trigger can be valued.")
@@ -220,14 +236,11 @@ def _notes(
 
 
 def _listed(units: list[str]) -> str:
-    shown = ", ".join(units[:5]) + (f" and {len(units) - 5} more" if len(units) > 5 else "")
-    return f"{shown} {'was' if len(units) == 1 else 'were'}"
-
-
-# The estimate as a ranking, to stand beside the baselines.
+    names = ", ".join(units[:5]) + (f" and {len(units) - 5} more" if len(units) > 5 else "")
+    return f"{names} {'was' if len(units) == 1 else 'were'}"
 
 
 def ranking_of(estimate: Estimate) -> Ranking:
-    """Net effects of all execution units, under the estimate's method name."""
+    """The estimate as a ranking by net effect, for comparison with the baselines."""
     values = {unit.id: unit.net for unit in estimate.units}
     return Ranking(method=f"skillsv-{estimate.method}", values=values, notes=estimate.notes)

@@ -1,14 +1,15 @@
-"""Intervals: the honest one that verdicts rest on, and the paper's bootstrap of complete chains beside it.
+"""Confidence intervals of chain estimates: the widened t interval for verdicts, and the paper's bootstrap beside it.
 
-The plain bootstrap of few chains is too narrow: a unit whose jump was not seen in any chain gets the point [0, 0].
-The honest interval is Student's t for K chains around
+The bootstrap of few chains is too narrow: a unit whose effect appeared in no chain gets the point [0, 0].
+The widened interval is Student's t interval for K chains with
 
-    variance = spread between chains / K
-             + (2/3 of an answer)^2       a mean over K windows of b tasks moves by 1/(bK); a jump may be unseen
-             + (3/4 share |seen|)^2       truncated marginals count as zero, but may be like those that were seen
-             + shared luck                noise of prompts that several chains share (luck.py)
+    variance = variance between chains / K
+             + (2/3 of an answer)^2       one answer moves a mean over K windows of b tasks by 1/(bK), and an effect
+                                          may have appeared in no chain
+             + (3/4 share |mean|)^2       truncated marginals count as zero, but may be like the evaluated ones
+             + shared noise               noise of prompts that several chains share (shared_noise.py)
 
-The factors 2/3 and 3/4 were chosen by coverage on planted games and checked on games not used for choosing.
+The factors 2/3 and 3/4 were chosen by coverage on planted games and checked on other planted games.
 """
 
 from __future__ import annotations
@@ -21,10 +22,22 @@ import numpy.typing as npt
 from skillsv.estimate.marginals import Floats
 from skillsv.model.value import Evidence, Interval
 
+UNSEEN = 2 / 3
+"""Size of an effect that appeared in no chain, in answers: 1 covers more often than the level, 1/2 less often."""
+
+LIKE_EVALUATED = 3 / 4
+"""Standard error of truncated marginals, as a share of the mean of the evaluated ones."""
+
+FINEST = 0.01
+"""Finest reporting resolution, as a share of the score: nobody acts on less than one point."""
+
+COARSEST = 0.03
+"""Coarsest reporting resolution, as a share of the score: more than three points are never negligible."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
-    """Means over chains, column by column, with what is known about their precision."""
+class ChainMeans:
+    """Means over chains with their intervals, one entry per column."""
 
     mean: Floats
     low: Floats
@@ -33,26 +46,19 @@ class Spread:
     samples: npt.NDArray[np.int64]
 
 
-UNSEEN = 2 / 3
-"""Answers that an unseen jump is taken to be worth: one would cover more than was asked for, one half less."""
-
-LIKE_SEEN = 3 / 4
-"""How far truncated marginals may be like those that were seen, as one standard error."""
-
-
-def honest_interval(
+def widened_interval(
     change: Floats,
     answers: npt.NDArray[np.int64],
     *,
     level: float,
     bounds: tuple[float, float] = (-1.0, 1.0),
     extra: Floats | float = 0.0,
-) -> Spread:
-    """Student's t interval around the mean of K chains, column by column, with what the chains cannot show added.
+) -> ChainMeans:
+    """Student's t interval around the mean of K chains, one per column, widened by what the chains cannot show.
 
-    `change` is [K, n] with NaN where a chain says nothing, `answers` the tasks behind each column (bK when nothing is
-    missing), `extra` further variance of the mean. Fewer than two chains bound nothing: the interval is then `bounds`,
-    the logical range.
+    The mean is phi hat (Eq. 4). `change` is [K, n] with NaN where a chain has no marginal, `answers` the number of
+    answers behind each column (bK when none is missing), `extra` further variance of the mean. With fewer than two
+    chains the interval is `bounds`, the possible range.
     """
     present = ~np.isnan(change)
     samples = present.sum(axis=0)
@@ -60,10 +66,10 @@ def honest_interval(
     squares = (np.where(present, change - mean, 0.0) ** 2).sum(axis=0)
     freedom = np.maximum(samples - 1, 1)
     error = np.sqrt(squares / freedom / np.maximum(samples, 1))
-    half = _student(level, freedom) * np.sqrt(error**2 + (UNSEEN / np.maximum(answers, 1)) ** 2 + extra)
+    half = _t_quantile(level, freedom) * np.sqrt(error**2 + (UNSEEN / np.maximum(answers, 1)) ** 2 + extra)
     low, high = np.clip(mean - half, *bounds), np.clip(mean + half, *bounds)
     known = samples > 1
-    return Spread(
+    return ChainMeans(
         mean=mean,
         low=np.where(known, low, bounds[0]),
         high=np.where(known, high, bounds[1]),
@@ -73,22 +79,22 @@ def honest_interval(
 
 
 def truncation_variance(change: Floats, evaluated: npt.NDArray[np.bool_]) -> Floats:
-    """Allowance per unit for marginals that truncation set to zero without running them.
+    """Variance per unit for marginals that truncation set to zero without running them.
 
-    The square of a noisy mean is too large by the mean's own variance, so that is taken off.
+    The square of a noisy mean is too large by the mean's own variance, so this variance is subtracted.
     """
-    seen = np.maximum(evaluated.sum(axis=0), 1)
+    count = np.maximum(evaluated.sum(axis=0), 1)
     known = np.where(evaluated, np.nan_to_num(change), 0.0)
-    mean = known.sum(axis=0) / seen
+    mean = known.sum(axis=0) / count
     squares = np.where(evaluated, (known - mean) ** 2, 0.0).sum(axis=0)
-    square = np.maximum(mean**2 - squares / np.maximum(seen - 1, 1) / seen, 0.0)
+    square = np.maximum(mean**2 - squares / np.maximum(count - 1, 1) / count, 0.0)
     skipped = 1.0 - (evaluated | np.isnan(change)).mean(axis=0)
-    variance: Floats = (LIKE_SEEN * skipped) ** 2 * square
+    variance: Floats = (LIKE_EVALUATED * skipped) ** 2 * square
     return variance
 
 
-def _student(level: float, freedom: npt.NDArray[np.int64]) -> Floats:
-    """The two-sided quantile of Student's t, looked up once per distinct number of chains."""
+def _t_quantile(level: float, freedom: npt.NDArray[np.int64]) -> Floats:
+    """The two-sided quantile of Student's t for each number of degrees of freedom."""
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 
     quantile: Floats = np.asarray(stdtrit(freedom, 0.5 + level / 2), dtype=np.float64)
@@ -98,7 +104,10 @@ def _student(level: float, freedom: npt.NDArray[np.int64]) -> Floats:
 def bootstrap_interval(
     change: Floats, *, level: float, replicates: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """The paper's percentile bootstrap: complete chains resampled with replacement, all units together."""
+    """The paper's percentile bootstrap: resample complete chains with replacement, all units together.
+
+    One multinomial draw per replicate and one matrix product are much faster than `scipy.stats.bootstrap`.
+    """
     chains = change.shape[0]
     weights = rng.multinomial(chains, np.full(chains, 1.0 / chains), size=replicates).astype(np.float64)
     present = ~np.isnan(change)
@@ -113,23 +122,17 @@ def bootstrap_interval(
     return low, high
 
 
-# What an interval shows about a unit: five kinds that are never mixed.
-
-FINEST, COARSEST = 0.01, 0.03
-
-
 def reporting_resolution(answers: int) -> float:
     """The size below which a net effect counts as about zero, unless the user sets it.
 
-    One answer in all windows moves a value by 1/(bK), and zero events in bK tries leave up to 3/(bK) open (the rule of
-    three), so a run cannot report finer than that. Finer than one point nobody acts on; coarser than three points must
-    not be called negligible, however small the run.
+    Zero events in bK answers leave a rate of up to 3/(bK) possible (the rule of three), so a run cannot report a finer
+    resolution. The result stays between `FINEST` and `COARSEST`.
     """
     return min(max(3.0 / max(answers, 1), FINEST), COARSEST)
 
 
 def evidence_of(net: Interval, *, resolution: float, tested: bool, identical: bool) -> Evidence:
-    """The kind of evidence. A unit that no chain ever tested is unresolved, whatever its number says."""
+    """What the interval of a net effect shows. A unit that was never tested is unresolved, whatever its value."""
     if identical:
         return Evidence.IDENTICAL
     if not tested:

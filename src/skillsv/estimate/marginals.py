@@ -1,4 +1,4 @@
-"""Chain records as arrays: one row per chain, one column per unit, the paired marginal in between."""
+"""Chain records as arrays of paired marginals: one row per chain, one column per execution unit."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Counts = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marginals:
-    """One operator's marginals: the change of the window mean when a unit enters, per chain and unit.
+    """The marginals of one operator: the change of the window mean when a unit enters, per chain and unit.
 
-    `change` is NaN where no task of the window was scored on both sides of the step. `pairs` counts the tasks behind
-    each entry (all tasks of the window where truncation set the marginal to zero), `evaluated` says whether the step
-    was really run.
+    `change` is v(S_j, B_k) - v(S_(j-1), B_k), and NaN where no task of the window B_k was scored on both sides. `pairs`
+    counts the tasks behind each entry (all tasks of the window where truncation set the marginal to zero), `evaluated`
+    says whether the step was run.
     """
 
     change: Floats
@@ -32,8 +32,8 @@ class Marginals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Anchored:
-    """The anchors of every chain on its window, and their paired differences (NaN: nothing to pair)."""
+class ChainAnchors:
+    """The anchors of every chain on its window, and their paired differences (NaN: no task has both scores)."""
 
     empty: Floats
     trigger: Floats
@@ -43,7 +43,7 @@ class Anchored:
 
 
 def check_records(compiled: CompiledSkill, records: Sequence[ChainRecord]) -> None:
-    """Refuse records that would give a silent or a wrong number."""
+    """Raise `RecordsError` for records that would give a wrong number or none."""
     if not records:
         raise RecordsError(
             "no chain has finished, so there is nothing to estimate from.", hint="Run the same command again to resume."
@@ -51,7 +51,7 @@ def check_records(compiled: CompiledSkill, records: Sequence[ChainRecord]) -> No
     operators = records[0].plan.operators
     if Operator.DELETE not in operators:
         raise RecordsError(
-            "the chains were not run under deletion, and net effects rest on it.", hint="Add `delete` to --operators."
+            "the chains were not run under deletion, and net effects need it.", hint="Add `delete` to --operators."
         )
     for record in records:
         where = f"chain {record.plan.index}"
@@ -95,29 +95,29 @@ def _all_scores(record: ChainRecord) -> Iterator[Scores]:
 
 
 def count_missing(records: Sequence[ChainRecord]) -> int:
-    """Scores that the infrastructure failed to give. The step of a whole record may also be absent; see `Marginals`."""
+    """The number of scores that are missing because the infrastructure failed."""
     return sum(scores.count(None) for record in records for scores in _all_scores(record))
 
 
 def marginals(compiled: CompiledSkill, records: Sequence[ChainRecord], operator: Operator) -> Marginals:
-    """The telescoping differences of one operator along every chain, put into document order of the units."""
+    """The marginals of one operator along every chain (the summands of Eq. 4), with units in document order."""
     column = {unit: index for index, unit in enumerate(compiled.execution)}
     shape = (len(records), len(column))
     change, pairs = np.full(shape, np.nan), np.zeros(shape, dtype=np.int64)
     evaluated = np.zeros(shape, dtype=np.bool_)
     for row, record in enumerate(records):
-        rungs = ladder(record, operator)
-        seat = np.fromiter((column[unit] for unit in record.plan.order[1:]), dtype=np.intp, count=len(column))
-        means, counts = _paired_means(np.diff(rungs, axis=0))
-        change[row, seat], pairs[row, seat], evaluated[row, seat] = means, counts, counts > 0
+        scores = prefix_scores(record, operator)
+        columns = np.fromiter((column[unit] for unit in record.plan.order[1:]), dtype=np.intp, count=len(column))
+        means, counts = _paired_means(np.diff(scores, axis=0))
+        change[row, columns], pairs[row, columns], evaluated[row, columns] = means, counts, counts > 0
         if record.truncated_at is not None:
-            skipped = seat[record.truncated_at :]
-            change[row, skipped], pairs[row, skipped], evaluated[row, skipped] = 0.0, rungs.shape[1], False
+            skipped = columns[record.truncated_at :]
+            change[row, skipped], pairs[row, skipped], evaluated[row, skipped] = 0.0, scores.shape[1], False
     return Marginals(change=change, pairs=pairs, evaluated=evaluated)
 
 
-def ladder(record: ChainRecord, operator: Operator) -> Floats:
-    """Scores of every prefix from {m} to N, a row each; NaN where a score is missing or was never run."""
+def prefix_scores(record: ChainRecord, operator: Operator) -> Floats:
+    """The scores of every prefix S_j from {m} to N, a row each; NaN where a score is missing or was not run."""
     order, missing = record.plan.order, (None,) * len(record.plan.window.tasks)
     by_unit: Mapping[str, Scores] = {step.unit: step.scores for step in record.steps if step.operator is operator}
     rows = [record.trigger[record.plan.operators.index(operator)]]
@@ -127,7 +127,7 @@ def ladder(record: ChainRecord, operator: Operator) -> Floats:
 
 
 def _paired_means(differences: Floats) -> tuple[Floats, Counts]:
-    """The mean over the tasks present on both sides, row by row, and how many they were."""
+    """For each row the mean over the tasks with both scores, and the number of these tasks."""
     present = ~np.isnan(differences)
     counts = present.sum(axis=-1)
     sums = np.where(present, differences, 0.0).sum(axis=-1)
@@ -136,12 +136,12 @@ def _paired_means(differences: Floats) -> tuple[Floats, Counts]:
     return means, counts
 
 
-def anchored(records: Sequence[ChainRecord]) -> Anchored:
-    """V(empty), V({m}) under deletion and V(N) on each chain's window; theta_m and Lambda as paired differences."""
+def chain_anchors(records: Sequence[ChainRecord]) -> ChainAnchors:
+    """V(empty), V({m}) and V(N) under deletion on each chain's window; theta_m and Lambda as paired differences."""
     empty = _stack([record.empty for record in records])
     trigger = _stack([record.trigger[record.plan.operators.index(Operator.DELETE)] for record in records])
     full = _stack([record.full for record in records])
-    return Anchored(
+    return ChainAnchors(
         empty=_paired_means(empty)[0],
         trigger=_paired_means(trigger)[0],
         full=_paired_means(full)[0],
@@ -151,6 +151,6 @@ def anchored(records: Sequence[ChainRecord]) -> Anchored:
 
 
 def _stack(rows: list[Scores]) -> Floats:
-    """Rows of different lengths in one array, filled up with NaN."""
+    """Rows of different lengths as one array, filled with NaN."""
     width = max(map(len, rows))
     return np.array([(*row, *(None,) * (width - len(row))) for row in rows], dtype=np.float64)

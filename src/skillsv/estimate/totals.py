@@ -1,10 +1,10 @@
-"""Sums of unit values: does everything add up to the lift, and where in the document does it lie."""
+"""Sums of unit values: over the whole skill (the closure check) and over sections of the document."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from skillsv.estimate.intervals import honest_interval
+from skillsv.estimate.intervals import widened_interval
 from skillsv.estimate.marginals import Floats
 from skillsv.estimate.shared_noise import SharedNoise
 from skillsv.model.skill import CompiledSkill
@@ -12,45 +12,47 @@ from skillsv.model.value import Closure, Interval, SectionValue
 
 
 def closure_of(total: Interval, lift: Interval, *, resolution: float) -> Closure:
-    """Sum of phi against the content lift Lambda; no ratio where the lift is too small to divide by."""
+    """Compare the sum of phi with the content lift Lambda; no ratio where the lift is below the resolution."""
     ratio = total.value / lift.value if abs(lift.value) >= resolution else None
     return Closure(sum=total, lift=lift, ratio=ratio, covered=total.covers(lift.value))
 
 
-def sum_interval(change: Floats, values: Floats, *, answers: int, level: float, luck: float) -> Interval:
-    """The sum of some units' values with the interval of its per-chain sums (they move together, so bounds do not add).
+def sum_interval(change: Floats, values: Floats, *, answers: int, level: float, shared_noise: float) -> Interval:
+    """The sum of some units' values. Its interval comes from the sums per chain: the units' bounds must not be added.
 
-    A chain that says nothing about a unit counts with the unit's mean, so the sum stays the sum of the values.
+    A missing marginal is replaced by the unit's mean, so that the sum stays the sum of the values.
     """
     filled = np.where(np.isnan(change), values, change).sum(axis=1, keepdims=True)
-    spread = honest_interval(filled, np.array([answers]), level=level, extra=luck)
+    spread = widened_interval(filled, np.array([answers]), level=level, extra=shared_noise)
     return Interval(float(values.sum()), float(spread.low[0]), float(spread.high[0]))
 
 
 def section_values(
-    compiled: CompiledSkill, change: Floats, values: Floats, *, answers: int, level: float, luck: SharedNoise
+    compiled: CompiledSkill, change: Floats, values: Floats, *, answers: int, level: float, shared_noise: SharedNoise
 ) -> tuple[SectionValue, ...]:
-    """The value tree: for every section with units below it the sum of their net effects, not a new estimate."""
+    """The sum of the net effects of the units below each section that has any; not a new estimate."""
     rows = []
     for section, below in zip(compiled.sections, units_below(compiled), strict=True):
         if below:
             members = np.zeros(len(values), dtype=np.bool_)
             members[below] = True
-            net = sum_interval(
-                change[:, below], values[below], answers=answers, level=level, luck=luck.variance(members)
-            )
+            extra = shared_noise.sum_variance(members)
+            net = sum_interval(change[:, below], values[below], answers=answers, level=level, shared_noise=extra)
             rows.append(SectionValue(path=section.path, net=net))
     return tuple(rows)
 
 
 def units_below(compiled: CompiledSkill) -> list[list[int]]:
-    """Columns of the execution units in each section's subtree; a unit of several places counts where they meet."""
+    """Columns of the execution units in each section's subtree.
+
+    A unit with text in several sections counts in their common ancestors only.
+    """
     homes: dict[str, set[int]] = {}
     for layout in compiled.layouts:
         for piece in layout.pieces:
             if piece.unit is not None:
-                line = _ancestors(compiled, piece.section)
-                homes[piece.unit] = homes.get(piece.unit, line) & line
+                ancestors = _ancestors(compiled, piece.section)
+                homes[piece.unit] = homes.get(piece.unit, ancestors) & ancestors
     below: list[list[int]] = [[] for _ in compiled.sections]
     for column, unit in enumerate(compiled.execution):
         for section in homes.get(unit, {0}):
@@ -59,9 +61,9 @@ def units_below(compiled: CompiledSkill) -> list[list[int]]:
 
 
 def _ancestors(compiled: CompiledSkill, section: int) -> set[int]:
-    line = {section}
+    ancestors = {section}
     parent = compiled.sections[section].parent
     while parent is not None:
-        line.add(parent)
+        ancestors.add(parent)
         parent = compiled.sections[parent].parent
-    return line
+    return ancestors

@@ -1,4 +1,4 @@
-"""What truncation did: the same chains with and without it, side by side."""
+"""The effect of truncation: the same chains with and without it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from skillsv.errors import RecordsError
-from skillsv.estimate.intervals import honest_interval
-from skillsv.estimate.marginals import check_records, ladder, marginals
+from skillsv.estimate.intervals import widened_interval
+from skillsv.estimate.marginals import check_records, marginals, prefix_scores
 from skillsv.model.coalition import ChainRecord, Operator
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import Interval
@@ -17,10 +17,11 @@ from skillsv.model.value import Interval
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TruncationAudit:
-    """Aggregate and per-unit discrepancies, kept apart: only the aggregate has a bound, and only on its window.
+    """Differences between truncated chains and their untruncated controls.
 
-    `omitted` is the suffix each truncated chain left out (full minus last prefix), `bound` the tolerance; `units` are
-    the differences truncated minus control per unit, `largest` the unit with the largest of them. `prefixes` and
+    `omitted` holds, per truncated chain, the total of the marginals it left out (full skill minus last prefix); the
+    tolerance tau bounds only this total, and only on the chain's window. `bound` is the largest tau. `units` are the
+    differences truncated minus control per unit, `largest` names the unit with the largest one. `prefixes` and
     `prefixes_control` count evaluated prefixes.
     """
 
@@ -42,13 +43,13 @@ def compare_with_control(
     operator: Operator = Operator.DELETE,
     level: float = 0.95,
 ) -> TruncationAudit:
-    """Truncated chains against untruncated ones of the same orders and windows (`--tolerance off`, same seed)."""
+    """Compare truncated chains with untruncated ones of the same orders and windows (`--tolerance off`, same seed)."""
     check_records(compiled, truncated)
     check_records(compiled, control)
     pairs = _paired(truncated, control)
-    cut, whole = (marginals(compiled, side, operator) for side in zip(*pairs, strict=True))
-    answers = np.minimum(cut.pairs, whole.pairs).sum(axis=0)
-    spread = honest_interval(cut.change - whole.change, answers, level=level)
+    cut, complete = (marginals(compiled, side, operator) for side in zip(*pairs, strict=True))
+    answers = np.minimum(cut.pairs, complete.pairs).sum(axis=0)
+    spread = widened_interval(cut.change - complete.change, answers, level=level)
     units = {
         unit: Interval(float(spread.mean[place]), float(spread.low[place]), float(spread.high[place]))
         for place, unit in enumerate(compiled.execution)
@@ -59,11 +60,11 @@ def compare_with_control(
         operator=operator,
         bound=bound,
         omitted=omitted,
-        within_bound=all(abs(suffix) <= bound + 1e-12 for suffix in omitted),
+        within_bound=all(abs(total) <= bound + 1e-12 for total in omitted),
         units=units,
         largest=max(units, key=lambda unit: abs(units[unit].value)),
         prefixes=int(cut.evaluated.sum()),
-        prefixes_control=int(whole.evaluated.sum()),
+        prefixes_control=int(complete.evaluated.sum()),
     )
 
 
@@ -83,7 +84,7 @@ def _paired(truncated: Sequence[ChainRecord], control: Sequence[ChainRecord]) ->
 
 
 def _omitted(record: ChainRecord, operator: Operator) -> float:
-    """The window-level sum of what was cut off: v(N) - v(S_j), over the tasks scored on both sides."""
-    rungs = ladder(record, operator)
-    gaps = rungs[-1] - rungs[record.truncated_at or 0]
+    """The sum of the marginals that were cut off: v(N, B_k) - v(S_j, B_k), over the tasks with both scores."""
+    scores = prefix_scores(record, operator)
+    gaps = scores[-1] - scores[record.truncated_at or 0]
     return float(np.nanmean(gaps)) if not np.isnan(gaps).all() else 0.0

@@ -119,9 +119,23 @@ class ChainRecord:
     truncated_at: int | None = None
 
 
+class AdaptiveReason(StrEnum):
+    """Why the adaptive policy asks for a rollout. Records store the value as `why`."""
+
+    ANCHOR_EMPTY = "anchor:empty"
+    ANCHOR_TRIGGER = "anchor:trigger"
+    ANCHOR_FULL = "anchor:full"
+    PATTERN = "pattern"  # a set of deciding units that was never scored
+    VERIFY = "verify"  # a predicted score is compared with a measured one
+    BISECT = "bisect"  # search for the unit that changed the score
+    CHECK = "check"  # a score next to a change that was just located
+    REPEAT = "repeat"  # an unexpected score is measured again
+    CLOSED_SET = "closed-set"  # a random dependency-closed coalition: only for a noisy agent
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """The score of one coalition on one task in an adaptive run; `why` is the reason for which it was run."""
+    """The score of one coalition on one task in an adaptive run; `why` is the value of an `AdaptiveReason`."""
 
     coalition: Coalition
     operator: Operator
@@ -129,3 +143,8 @@ class Observation:
     replicate: int
     score: float | None
     why: str
+
+    @property
+    def agent_is_noisy(self) -> bool:
+        """Whether the policy had found the agent noisy when it asked for this rollout."""
+        return self.why == AdaptiveReason.CLOSED_SET

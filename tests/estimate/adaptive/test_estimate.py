@@ -24,7 +24,7 @@ def played(kind, noise, budget, seed=1, operators=(Operator.DELETE,), crowding=0
     return game, record.observations, [problem.sample_order(rng) for _ in range(400)]
 
 
-def test_a_deterministic_game_is_solved_and_adds_up():
+def test_a_deterministic_game_gives_the_true_values_and_closure():
     game, seen, orders = played("mechanism", Noise(), 3000)
     estimate = estimate_adaptive(game.compiled, seen, orders)
     values = np.array([unit.net.value for unit in estimate.units])
@@ -53,14 +53,16 @@ def test_padding_that_changes_nothing_costs_nothing():
 
 
 @pytest.mark.parametrize("noise", [Noise(), Noise(temperature=0.5), Noise(lapse=0.08)], ids=["T=0", "T=.5", "lapse"])
-def test_intervals_hold_the_true_values_about_as_often_as_they_say(noise):
-    held = []
+def test_intervals_hold_the_true_values_as_often_as_their_level(noise):
+    covered = []
     for seed in range(4):
         game, seen, orders = played("officeqa", noise, 1200, seed=seed)
         units = estimate_adaptive(game.compiled, seen, orders).units
         truth = game.truth(noise)
-        held += [unit.net.low - 1e-9 <= value <= unit.net.high + 1e-9 for unit, value in zip(units, truth, strict=True)]
-    assert np.mean(held) > 0.86
+        covered += [
+            unit.net.low - 1e-9 <= value <= unit.net.high + 1e-9 for unit, value in zip(units, truth, strict=True)
+        ]
+    assert np.mean(covered) > 0.86
 
 
 def test_the_same_observations_give_the_same_estimate():
@@ -70,36 +72,38 @@ def test_the_same_observations_give_the_same_estimate():
 
 def test_missing_scores_are_counted_and_left_out():
     game, seen, orders = played("mechanism", Noise(), 600)
-    gaps = [replace(each, score=None) if place % 7 == 0 else each for place, each in enumerate(seen)]
+    gaps = [
+        replace(observation, score=None) if place % 7 == 0 else observation for place, observation in enumerate(seen)
+    ]
     estimate = estimate_adaptive(game.compiled, gaps, orders)
     assert estimate.missing == len(range(0, len(seen), 7))
     assert any("left out" in note for note in estimate.notes)
     assert estimate.anchors.full.low < estimate.anchors.full.high
 
 
-def test_anchors_alone_decide_nothing():
+def test_anchors_alone_leave_every_unit_unresolved():
     game, seen, orders = played("mechanism", Noise(), 64)
     assert {unit.evidence for unit in estimate_adaptive(game.compiled, seen, orders).units} == {Evidence.UNRESOLVED}
 
 
-def test_units_of_the_same_bytes_are_zero_by_construction():
+def test_a_unit_that_renders_the_same_bytes_is_identical():
     game, seen, orders = played("mechanism", Noise(), 300)
     unit = game.compiled.execution[2]
     options = EstimateOptions(identical=frozenset({unit}))
     assert estimate_adaptive(game.compiled, seen, orders, options).unit(unit).evidence is Evidence.IDENTICAL
 
 
-def test_open_tasks_are_those_that_were_just_surprising():
+def test_open_tasks_names_every_task_with_a_weight():
     game, seen, orders = played("mechanism", Noise(), 400)
     weights = value_all(game.compiled, seen, orders).open_tasks
     assert set(weights) == {task.id for task in game.tasks}
     assert min(weights.values()) >= 0
 
 
-def test_records_that_cannot_be_used_are_refused():
+def test_unusable_observations_raise_an_error():
     game, seen, orders = played("mechanism", Noise(), 100)
     with pytest.raises(RecordsError, match="no rollout has a score"):
-        estimate_adaptive(game.compiled, [replace(each, score=None) for each in seen], orders)
+        estimate_adaptive(game.compiled, [replace(observation, score=None) for observation in seen], orders)
     with pytest.raises(RecordsError, match="does not have"):
         estimate_adaptive(game.compiled, [replace(seen[0], coalition=frozenset({"nobody"}))], orders)
     with pytest.raises(RecordsError, match="between 0 and 1"):
@@ -108,15 +112,15 @@ def test_records_that_cannot_be_used_are_refused():
         estimate_adaptive(game.compiled, seen, [])
 
 
-def held_in_a_game_of_many_needs(seed, budget=4800, lessons=10):
-    """A task is passed where all of five to eight units are there, drawn from ten that teach something.
+def coverage_where_tasks_need_many_units(seed, budget=4800, useful_units=10):
+    """Whether the interval of each useful unit holds its true value, up to three standard errors of the truth.
 
-    Returns whether each teaching unit's interval holds its true value, to three standard errors of the truth.
+    A task is passed if all of five to eight units are present, drawn from ten useful ones.
     """
     game = planted_skill("alfworld", seed)
     problem, rng = problem_of(game), np.random.default_rng(seed)
-    teaching = rng.choice(problem.units, size=lessons, replace=False).tolist()
-    needs = {task: set(rng.choice(teaching, size=rng.integers(5, 9), replace=False)) for task in problem.tasks}
+    useful = rng.choice(problem.units, size=useful_units, replace=False).tolist()
+    needs = {task: set(rng.choice(useful, size=rng.integers(5, 9), replace=False)) for task in problem.tasks}
 
     def answer(wanted):
         return {request: float(needs[request.task] <= request.coalition) for request in wanted}
@@ -124,26 +128,22 @@ def held_in_a_game_of_many_needs(seed, budget=4800, lessons=10):
     record = play_with(answer, problem, budget, seed)
     orders = [problem.sample_order(rng) for _ in range(3000)]
     last = np.array([[max(order.index(unit) for unit in needs[task]) for task in problem.tasks] for order in orders])
-    gains = {
-        unit: (last == np.array([order.index(unit) for order in orders])[:, None]).mean(axis=1) for unit in teaching
-    }
+    gains = {unit: (last == np.array([order.index(unit) for order in orders])[:, None]).mean(axis=1) for unit in useful}
     values = {unit.id: unit.net for unit in estimate_adaptive(game.compiled, record, orders[:400]).units}
     slack = {unit: 3 * gain.std() / np.sqrt(len(orders)) for unit, gain in gains.items()}
-    return [
-        values[unit].low - slack[unit] <= gains[unit].mean() <= values[unit].high + slack[unit] for unit in teaching
-    ]
+    return [values[unit].low - slack[unit] <= gains[unit].mean() <= values[unit].high + slack[unit] for unit in useful]
 
 
 def play_with(answer, problem, budget, seed):
-    walk = adaptive_policy(problem, AdaptiveOptions(stop=Budget(budget)), seed)
+    policy = adaptive_policy(problem, AdaptiveOptions(stop=Budget(budget)), seed)
     try:
-        wanted = next(walk)
+        wanted = next(policy)
         while True:
-            wanted = walk.send(answer(wanted))
+            wanted = policy.send(answer(wanted))
     except StopIteration as done:
         return done.value.observations
 
 
 def test_intervals_hold_where_tasks_need_many_units_at_once():
-    held = [each for seed in range(5) for each in held_in_a_game_of_many_needs(seed)]
-    assert sum(held) >= 0.95 * len(held)
+    covered = [truth for seed in range(5) for truth in coverage_where_tasks_need_many_units(seed)]
+    assert sum(covered) >= 0.95 * len(covered)

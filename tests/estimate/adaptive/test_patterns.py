@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillsv.estimate.adaptive.observations import Scored
-from skillsv.estimate.adaptive.patterns import pattern_effects, task_table
+from skillsv.estimate.adaptive.patterns import pattern_effects, score_patterns
 
 UNITS = 4
 EVERY = np.array([[mask >> unit & 1 for unit in range(UNITS)] for mask in range(1 << UNITS)], dtype=np.bool_)
@@ -15,7 +15,7 @@ PLACES = np.argsort(ORDERS, axis=1)
 
 
 def shapley(scores):
-    """Marginals averaged over all orders, the slow way."""
+    """Marginals averaged over all orders, computed one by one."""
     values = np.zeros(UNITS)
     for order in ORDERS.tolist():
         mask = 0
@@ -31,42 +31,42 @@ def test_values_are_exact_when_everything_was_scored(scores):
     scored = Scored(present=EVERY, task=np.zeros(len(EVERY), dtype=np.int64), score=np.array(scores))
     effects = pattern_effects(scored, 1, PLACES)
     assert effects.values[0] == pytest.approx(shapley(scores), abs=1e-12)
-    assert effects.unknown[0] == 0
+    assert effects.predicted[0] == 0
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32))
-def test_values_add_up_to_the_lift_whatever_was_left_out(seed):
+def test_values_add_up_to_the_lift_with_coalitions_left_out(seed):
     rng = np.random.default_rng(seed)
     scores = rng.integers(2, size=len(EVERY)).astype(float)
     kept = rng.random(len(EVERY)) < 0.4
     kept[[0, -1]] = True
     scored = Scored(present=EVERY[kept], task=np.zeros(kept.sum(), dtype=np.int64), score=scores[kept])
-    table = task_table(scored.present, scored.score)
+    patterns = score_patterns(scored.present, scored.score)
     effects = pattern_effects(scored, 1, PLACES)
-    assert effects.values.sum() == pytest.approx(table.scores[-1] - table.scores[0])
+    assert effects.values.sum() == pytest.approx(patterns.scores[-1] - patterns.scores[0])
 
 
-def test_a_unit_that_was_never_seen_to_decide_gets_nothing_and_a_gap_is_reported():
+def test_a_unit_is_deciding_only_after_a_pair_of_scores_shows_it():
     both = EVERY[:, 0] & EVERY[:, 1]
     kept = [0, 1, 3, 15]
-    table = task_table(EVERY[kept], both[kept].astype(float))
-    assert table.deciding == (1,)
-    assert table.clean == 1
-    surprise = [*kept, 2]
-    unsettled = task_table(EVERY[surprise], both[surprise].astype(float))
-    assert unsettled.deciding == (0, 1)
-    assert unsettled.known.all()
+    patterns = score_patterns(EVERY[kept], both[kept].astype(float))
+    assert patterns.deciding == (1,)
+    assert patterns.agreeing == 1
+    more = [*kept, 2]
+    patterns = score_patterns(EVERY[more], both[more].astype(float))
+    assert patterns.deciding == (0, 1)
+    assert patterns.known.all()
 
 
-def test_patterns_whose_scores_disagree_count_as_unknown():
-    table = task_table(EVERY[[0, 15]], np.array([0.0, 1.0]))
-    assert table.deciding == ()
-    assert not table.known.any()
+def test_a_pattern_with_different_scores_is_not_known():
+    patterns = score_patterns(EVERY[[0, 15]], np.array([0.0, 1.0]))
+    assert patterns.deciding == ()
+    assert not patterns.known.any()
 
 
 def test_a_score_that_did_not_repeat_is_left_out():
     rows = EVERY[[0, 15, 1, 1]]
-    table = task_table(rows, np.array([0.0, 0.0, 1.0, 0.0]))
-    assert table.deciding == ()
-    assert table.known.all()
+    patterns = score_patterns(rows, np.array([0.0, 0.0, 1.0, 0.0]))
+    assert patterns.deciding == ()
+    assert patterns.known.all()

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from skillsv.estimate.adaptive.observations import Scored
-from skillsv.estimate.adaptive.surrogate import OrderLadder, fit_surrogate
+from skillsv.estimate.adaptive.surrogate import OrderPrefixes, fit_surrogate
 
 TASKS, UNITS = 30, 6
 TRUE = np.array([2.0, -2.0, 0.0, 0.0, 0.0, 1.0])
@@ -26,26 +26,26 @@ def places(count, seed=0):
     return np.argsort([rng.permutation(UNITS) for _ in range(count)], axis=1)
 
 
-def test_an_additive_game_is_recovered_from_noisy_scores():
+def test_the_fit_recovers_an_additive_game_from_noisy_scores():
     scored, level = additive(6000, 1)
     fit = fit_surrogate(scored, TASKS)
     assert fit.shared[1:] == pytest.approx(TRUE, abs=0.35)
-    ladder = OrderLadder(places(200))
-    truth = ladder.effects(np.column_stack([level, np.tile(TRUE, (TASKS, 1))]))
-    assert ladder.effects(fit.weights) == pytest.approx(truth, abs=0.03)
+    prefixes = OrderPrefixes(places(200))
+    truth = prefixes.effects(np.column_stack([level, np.tile(TRUE, (TASKS, 1))]))
+    assert prefixes.effects(fit.weights) == pytest.approx(truth, abs=0.03)
 
 
 def test_more_rollouts_give_narrower_draws():
     spreads = []
     for rows in (600, 6000):
         fit = fit_surrogate(additive(rows, 2)[0], TASKS)
-        ladder = OrderLadder(places(20))
-        draws = [ladder.effects(weights) for weights in fit.draws(40, np.random.default_rng(0))]
+        prefixes = OrderPrefixes(places(20))
+        draws = [prefixes.effects(weights) for weights in fit.draw_weights(40, np.random.default_rng(0))]
         spreads.append(np.std(draws, axis=0).mean())
     assert spreads[1] < 0.6 * spreads[0]
 
 
-def test_a_unit_that_matters_on_one_task_only_is_kept_there():
+def test_a_unit_with_an_effect_on_one_task_keeps_its_weight_there():
     rng = np.random.default_rng(3)
     present, task = rng.random((3000, UNITS)) < 0.5, rng.integers(TASKS, size=3000)
     logit = np.where(task == 4, 6.0 * (present[:, 2] - 0.5), -1.0)
@@ -55,18 +55,18 @@ def test_a_unit_that_matters_on_one_task_only_is_kept_there():
     assert np.abs(np.delete(weights, 4)).max() < 0.25 * weights[4]
 
 
-def test_the_ladder_adds_up_to_the_difference_of_its_ends():
+def test_effects_add_up_to_the_difference_of_the_anchors():
     weights = np.random.default_rng(0).normal(size=(TASKS, UNITS + 1))
     ends = chance(weights[:, 0] + 0.5 * weights[:, 1:].sum(axis=1)) - chance(
         weights[:, 0] - 0.5 * weights[:, 1:].sum(axis=1)
     )
-    assert OrderLadder(places(15)).effects(weights).sum() == pytest.approx(ends.mean(), abs=1e-5)
+    assert OrderPrefixes(places(15)).effects(weights).sum() == pytest.approx(ends.mean(), abs=1e-5)
 
 
-def test_noise_is_told_from_the_fit():
+def test_the_fit_measures_the_noise_of_scores():
     scored, _ = additive(3000, 5)
-    loud = fit_surrogate(scored, TASKS).noise
-    calm = fit_surrogate(
+    noisy = fit_surrogate(scored, TASKS).noise
+    deterministic = fit_surrogate(
         Scored(present=scored.present, task=scored.task, score=scored.present[:, 0].astype(float)), TASKS
     ).noise
-    assert calm < 0.05 < loud
+    assert deterministic < 0.05 < noisy

@@ -1,5 +1,5 @@
-"""Values from adaptive runs: two estimators, pure functions of the observations."""
+"""Values from adaptive runs: one estimator for agents that repeat their answers, one for noisy agents."""
 
-from skillsv.estimate.adaptive.estimate import ORDERS, Valued, assemble, estimate_adaptive, value_all
+from skillsv.estimate.adaptive.estimate import ORDERS, AdaptiveValues, assemble, estimate_adaptive, value_all
 
-__all__ = ["ORDERS", "Valued", "assemble", "estimate_adaptive", "value_all"]
+__all__ = ["ORDERS", "AdaptiveValues", "assemble", "estimate_adaptive", "value_all"]

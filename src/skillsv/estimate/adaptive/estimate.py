@@ -8,8 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from skillsv.errors import RecordsError
-from skillsv.estimate.adaptive.observations import Bools, Numbers, Observed, Scored, anchors_of, read_observations
-from skillsv.estimate.adaptive.values import Drawn, noisy_values, steady_values
+from skillsv.estimate.adaptive.observations import (
+    Bools,
+    Numbers,
+    RunObservations,
+    Scored,
+    anchors_of,
+    read_observations,
+)
+from skillsv.estimate.adaptive.values import ValueDraws, noisy_values, steady_values
 from skillsv.estimate.chain import DEFAULT, EstimateOptions
 from skillsv.estimate.intervals import FINEST, evidence_of, reporting_resolution
 from skillsv.estimate.totals import closure_of, units_below
@@ -18,27 +25,29 @@ from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import Estimate, Evidence, Interval, SectionValue, UnitValue
 
 ORDERS = 1000
-"""Orders that make the error of averaging over orders negligible; they cost no rollouts."""
-
+"""Orders to average over: the error of the average is then negligible, and orders cost no rollouts."""
 
 FALSE_SHARE = 0.02
-"""Noisy agents: of the verdicts on a sign, at most about this share may be wrong."""
+"""Noisy agent: expected share of wrong signs among the signs that count as shown (false discovery rate)."""
+
+SMALLEST_ERROR = 1e-12
+"""Standard error below which a value counts as exact; it keeps the division finite."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Valued:
-    """Both operators' values, and the weight of each task for what is still open."""
+class AdaptiveValues:
+    """The values of both operators with their draws. `padded` is None where only deletion was run."""
 
-    net: Drawn
-    padded: Drawn | None
-    observed: Observed
+    net: ValueDraws
+    padded: ValueDraws | None
+    observed: RunObservations
 
     @property
     def open_tasks(self) -> Mapping[str, float]:
-        """By task id, how much more rollouts would help the units whose sign and size are still open."""
+        """By task id, how much more rollouts on the task would help the units whose sign and size are undecided."""
         value, error = np.abs(self.net.values), 2.0 * self.net.standard_error
         undecided = (value <= error) & (value + error > FINEST)
-        weights = np.sqrt(self.net.doubt[:, undecided].sum(axis=1))
+        weights = np.sqrt(self.net.task_variance[:, undecided].sum(axis=1))
         return dict(zip(self.observed.tasks, weights.tolist(), strict=True))
 
 
@@ -48,7 +57,10 @@ def estimate_adaptive(
     orders: Sequence[Order],
     options: EstimateOptions = DEFAULT,
 ) -> Estimate:
-    """Values (phi, Eq. 2) of every execution unit. `orders` are drawn under mu (about 1000; they cost nothing)."""
+    """Estimate the value phi (Eq. 2) of every execution unit.
+
+    `orders` are drawn under mu; about `ORDERS` of them suffice, and they cost nothing.
+    """
     return assemble(compiled, value_all(compiled, observations, orders, options), options)
 
 
@@ -57,29 +69,30 @@ def value_all(
     observations: Sequence[Observation],
     orders: Sequence[Order],
     options: EstimateOptions = DEFAULT,
-) -> Valued:
-    """Values with draws for every operator that was run."""
+) -> AdaptiveValues:
+    """Compute the values and their draws for every operator that was run."""
     observed = read_observations(compiled, observations)
     place = _places(compiled, orders)
-    values = noisy_values if observed.noisy else steady_values
+    estimate_values = noisy_values if observed.noisy else steady_values
 
-    def drawn(scored: Scored) -> Drawn:
-        return values(scored, len(observed.tasks), place, np.random.default_rng(options.seed))
+    def draws_of(scored: Scored) -> ValueDraws:
+        return estimate_values(scored, len(observed.tasks), place, np.random.default_rng(options.seed))
 
-    padded = None if observed.padded is None else drawn(observed.padded)
-    return Valued(net=drawn(observed.net), padded=padded, observed=observed)
+    padded = None if observed.padded is None else draws_of(observed.padded)
+    return AdaptiveValues(net=draws_of(observed.net), padded=padded, observed=observed)
 
 
 def _places(compiled: CompiledSkill, orders: Sequence[Order]) -> Numbers:
+    """The position of each execution unit in each order [orders, units]."""
     if not orders:
         raise RecordsError("no orders were given, and values are averages over orders.")
     column = {unit: number for number, unit in enumerate(compiled.execution)}
-    listed = np.array([[column[unit] for unit in order[1:]] for order in orders], dtype=np.int64)
-    return np.argsort(listed.reshape(len(orders), len(column)), axis=1)
+    columns = np.array([[column[unit] for unit in order[1:]] for order in orders], dtype=np.int64)
+    return np.argsort(columns.reshape(len(orders), len(column)), axis=1)
 
 
-def assemble(compiled: CompiledSkill, valued: Valued, options: EstimateOptions = DEFAULT) -> Estimate:
-    """Intervals, evidence, sums and notes around the values."""
+def assemble(compiled: CompiledSkill, valued: AdaptiveValues, options: EstimateOptions = DEFAULT) -> Estimate:
+    """Build the estimate from the values: add intervals, evidence, sums and notes."""
     observed, net = valued.observed, valued.net
     answers = len(observed.net.score)
     resolution = reporting_resolution(answers) if options.resolution is None else options.resolution
@@ -100,49 +113,51 @@ def assemble(compiled: CompiledSkill, valued: Valued, options: EstimateOptions =
         truncation_share=None,
         resolution=resolution,
         missing=observed.missing,
-        notes=tuple(_notes(valued)),
+        notes=tuple(_notes(observed)),
     )
 
 
-def _sum(drawn: Drawn, columns: list[int], level: float) -> Interval:
-    """The sum of some units' values; their draws move together, so bounds do not add."""
+def _sum(drawn: ValueDraws, columns: list[int], level: float) -> Interval:
+    """The sum of some units' values. Its interval comes from the sums of the draws, not from the units' bounds."""
     return _interval(float(drawn.values[columns].sum()), float(drawn.draws[:, columns].sum(axis=1).std()), level)
 
 
 def _unit_values(
-    compiled: CompiledSkill, valued: Valued, options: EstimateOptions, resolution: float
+    compiled: CompiledSkill, valued: AdaptiveValues, options: EstimateOptions, resolution: float
 ) -> tuple[UnitValue, ...]:
+    """Net effect, content value and context cost of every unit (Sec. 3.2): cost = content - net."""
     net, padded = valued.net, valued.padded
     cost = None if padded is None else padded.minus(net)
-    tested = _samples(valued.observed.net)
-    sure = _discoveries(net) if valued.observed.noisy else np.ones(len(tested), dtype=np.bool_)
+    samples = _samples(valued.observed.net)
+    sign_shown = _shown_signs(net) if valued.observed.noisy else np.ones(len(samples), dtype=np.bool_)
     rows = []
     for column, unit in enumerate(compiled.execution):
-        nothing = unit in options.identical
-        interval = Interval(0.0, 0.0, 0.0) if nothing else _at(net, column, options.level)
-        price = None if cost is None else _at(cost, column, options.level)
-        content = None if padded is None else _at(padded, column, options.level)
-        if price is not None and content is not None:
-            price = Interval(content.value - interval.value, price.low, price.high)
-            content = Interval(interval.value + price.value, content.low, content.high)
-        evidence = evidence_of(interval, resolution=resolution, tested=bool(tested[column] > 0), identical=nothing)
-        if evidence in {Evidence.POSITIVE, Evidence.NEGATIVE} and not sure[column]:
+        identical = unit in options.identical
+        net_at = Interval(0.0, 0.0, 0.0) if identical else _at(net, column, options.level)
+        cost_at = None if cost is None else _at(cost, column, options.level)
+        content_at = None if padded is None else _at(padded, column, options.level)
+        if cost_at is not None and content_at is not None:
+            # Round the cost first; content == net + cost then holds to the last bit.
+            cost_at = Interval(content_at.value - net_at.value, cost_at.low, cost_at.high)
+            content_at = Interval(net_at.value + cost_at.value, content_at.low, content_at.high)
+        evidence = evidence_of(net_at, resolution=resolution, tested=bool(samples[column] > 0), identical=identical)
+        if evidence in {Evidence.POSITIVE, Evidence.NEGATIVE} and not sign_shown[column]:
             evidence = Evidence.UNRESOLVED
         rows.append(
             UnitValue(
                 id=unit,
-                net=interval,
-                content=content,
-                cost=price,
-                samples=int(tested[column]),
-                standard_error=0.0 if nothing else float(net.standard_error[column]),
+                net=net_at,
+                content=content_at,
+                cost=cost_at,
+                samples=int(samples[column]),
+                standard_error=0.0 if identical else float(net.standard_error[column]),
                 evidence=evidence,
             )
         )
     return tuple(rows)
 
 
-def _at(drawn: Drawn, column: int, level: float) -> Interval:
+def _at(drawn: ValueDraws, column: int, level: float) -> Interval:
     return _interval(float(drawn.values[column]), float(drawn.standard_error[column]), level)
 
 
@@ -153,33 +168,34 @@ def _interval(value: float, error: float, level: float) -> Interval:
     return Interval(value, max(value - half, -1.0), min(value + half, 1.0))
 
 
-def _discoveries(drawn: Drawn) -> Bools:
-    """Units whose sign is sure among all of them (Benjamini and Hochberg's rule at `FALSE_SHARE`).
+def _shown_signs(drawn: ValueDraws) -> Bools:
+    """Units whose sign is shown, by Benjamini and Hochberg's rule over all units at the rate `FALSE_SHARE`.
 
-    Of fifty worthless units two or three have a 95 % interval without zero; a verdict must not rest on that.
+    Of fifty units without effect two or three have a 95 % interval that excludes zero, by chance alone.
+    `scipy.stats.false_discovery_control` does the same, but importing `scipy.stats` takes three times as long as
+    `scipy.special`, and this runs in every `skillsv value`.
     """
     from scipy.special import ndtr
 
-    error = np.maximum(drawn.standard_error, 1e-12)
-    chance = 2.0 * np.asarray(ndtr(-np.abs(drawn.values) / error))
-    ranked = np.sort(chance)
+    error = np.maximum(drawn.standard_error, SMALLEST_ERROR)
+    p_values = 2.0 * np.asarray(ndtr(-np.abs(drawn.values) / error))
+    ranked = np.sort(p_values)
     below = ranked <= FALSE_SHARE * np.arange(1, len(ranked) + 1) / max(len(ranked), 1)
     limit = ranked[below].max(initial=-1.0)
-    sure: Bools = chance <= limit
-    return sure
+    shown: Bools = p_values <= limit
+    return shown
 
 
 def _samples(scored: Scored) -> Numbers:
-    """For each unit how often it was seen in or out between the anchors, whichever is less."""
-    inner = scored.present.any(axis=1) & ~scored.present.all(axis=1)
-    inside = scored.present[inner].sum(axis=0)
-    counts: Numbers = np.minimum(inside, int(inner.sum()) - inside)
+    """For each unit the number of rollouts with it or without it, whichever is smaller; anchors do not count."""
+    between_anchors = scored.present.any(axis=1) & ~scored.present.all(axis=1)
+    with_unit = scored.present[between_anchors].sum(axis=0)
+    counts: Numbers = np.minimum(with_unit, int(between_anchors.sum()) - with_unit)
     return counts
 
 
-def _notes(valued: Valued) -> list[str]:
+def _notes(observed: RunObservations) -> list[str]:
     """What a reader must know before trusting the numbers."""
-    observed = valued.observed
     if observed.noisy:
         basis = (
             "The agent does not repeat itself, so values come from a statistical model fitted to all rollouts; "

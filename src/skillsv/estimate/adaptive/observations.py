@@ -1,4 +1,4 @@
-"""Observations as arrays: which units were there, on which task, under which operator, and the score."""
+"""The observations of an adaptive run as arrays, and the anchors computed from them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
 
-CLOSED_SET = "closed-set"
-"""The reason that only a run with a noisy agent gives."""
+TaskMeans = tuple[Floats, Floats]
+"""Per task the mean score (NaN without a score), and the number of scores behind it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scored:
-    """Scored coalitions of one operator in the order they were asked: a row each, a column per execution unit."""
+    """The scored coalitions of one operator, in the order in which they were asked.
+
+    Each row of `present` is a coalition, with a column per execution unit; `task` holds task numbers.
+    """
 
     present: Bools
     task: Numbers
@@ -32,8 +35,12 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Observed:
-    """A whole adaptive run. `bare` holds task numbers and scores of the bare agent; `padded` is None if not run."""
+class RunObservations:
+    """All observations of an adaptive run. `padded` is None if the operator `pad` was not run.
+
+    `bare` holds task numbers and scores of the bare agent. `noisy` says whether the policy found the agent noisy.
+    `missing` counts rollouts without a score.
+    """
 
     tasks: tuple[str, ...]
     net: Scored
@@ -43,8 +50,8 @@ class Observed:
     missing: int
 
 
-def read_observations(compiled: CompiledSkill, observations: Sequence[Observation]) -> Observed:
-    """Sort the observations of a run by operator; complain about what does not belong to this skill."""
+def read_observations(compiled: CompiledSkill, observations: Sequence[Observation]) -> RunObservations:
+    """Sort the observations of a run by operator; raise `RecordsError` for those that do not belong to this skill."""
     if not any(observation.score is not None for observation in observations):
         raise RecordsError(
             "no rollout has a score, so there is nothing to estimate from.",
@@ -52,22 +59,21 @@ def read_observations(compiled: CompiledSkill, observations: Sequence[Observatio
         )
     tasks = tuple(dict.fromkeys(observation.task for observation in observations))
     number = {task: place for place, task in enumerate(tasks)}
-    present = [observation for observation in observations if _valid(compiled, observation)]
-    bare = [each for each in present if not each.coalition]
-    return Observed(
+    scored = [observation for observation in observations if _has_score(compiled, observation)]
+    bare = [observation for observation in scored if not observation.coalition]
+    padding = any(observation.operator is Operator.PAD for observation in scored)
+    return RunObservations(
         tasks=tasks,
-        net=_scored(compiled, present, Operator.DELETE, number),
-        padded=_scored(compiled, present, Operator.PAD, number)
-        if any(each.operator is Operator.PAD for each in present)
-        else None,
-        bare=(_numbers(bare, number), _scores(bare)),
-        noisy=any(each.why == CLOSED_SET for each in observations),
-        missing=len(observations) - len(present),
+        net=_scored(compiled, scored, Operator.DELETE, number),
+        padded=_scored(compiled, scored, Operator.PAD, number) if padding else None,
+        bare=(_task_numbers(bare, number), _scores(bare)),
+        noisy=any(observation.agent_is_noisy for observation in observations),
+        missing=len(observations) - len(scored),
     )
 
 
-def _valid(compiled: CompiledSkill, observation: Observation) -> bool:
-    """Whether there is a score to use. A coalition of another skill or a score out of range is an error."""
+def _has_score(compiled: CompiledSkill, observation: Observation) -> bool:
+    """Whether the observation has a score. A coalition of another skill or a score out of range is an error."""
     if not observation.coalition <= compiled.everything:
         raise RecordsError(
             "an observation names units that this skill does not have.",
@@ -88,73 +94,75 @@ def _valid(compiled: CompiledSkill, observation: Observation) -> bool:
 def _scored(
     compiled: CompiledSkill, observations: Sequence[Observation], operator: Operator, number: dict[str, int]
 ) -> Scored:
-    """One operator's rows. The full skill was asked once and serves all operators."""
+    """The rows of one operator. The full skill was asked once and belongs to all operators."""
     full = compiled.everything
-    rows = [each for each in observations if each.coalition and (each.operator is operator or each.coalition == full)]
+    rows = [
+        observation
+        for observation in observations
+        if observation.coalition and (observation.operator is operator or observation.coalition == full)
+    ]
     column = {unit: place for place, unit in enumerate(compiled.execution)}
     present = np.zeros((len(rows), len(column)), dtype=np.bool_)
-    for place, each in enumerate(rows):
-        present[place, [column[unit] for unit in each.coalition if unit in column]] = True
-    return Scored(present=present, task=_numbers(rows, number), score=_scores(rows))
+    for row, observation in enumerate(rows):
+        present[row, [column[unit] for unit in observation.coalition if unit in column]] = True
+    return Scored(present=present, task=_task_numbers(rows, number), score=_scores(rows))
 
 
-def _numbers(rows: Sequence[Observation], number: dict[str, int]) -> Numbers:
-    return np.array([number[each.task] for each in rows], dtype=np.int64)
+def _task_numbers(observations: Sequence[Observation], number: dict[str, int]) -> Numbers:
+    return np.array([number[observation.task] for observation in observations], dtype=np.int64)
 
 
-def _scores(rows: Sequence[Observation]) -> Floats:
-    return np.array([each.score for each in rows], dtype=np.float64)
+def _scores(observations: Sequence[Observation]) -> Floats:
+    return np.array([observation.score for observation in observations], dtype=np.float64)
 
 
-# V(empty), V({m}) and V(N) of an adaptive run, with the trigger value and the content lift.
+def anchors_of(observed: RunObservations, level: float) -> tuple[Anchors, Interval, Interval]:
+    """The anchors V(empty), V({m}) and V(N) (Eq. 3) over the panel, the trigger value theta_m and the content lift.
 
-Cells = tuple[Floats, Floats]
-"""Per task the mean score, and the number of answers behind it."""
-
-
-def anchors_of(observed: Observed, level: float) -> tuple[Anchors, Interval, Interval]:
-    """The anchors over the whole panel, theta_m and Lambda."""
+    theta_m = V({m}) - V(empty) and Lambda = V(N) - V({m}), both under deletion.
+    """
     tasks, net = len(observed.tasks), observed.net
-    least, most = ~net.present.any(axis=1), net.present.all(axis=1)
-    empty = _cells(*observed.bare, tasks)
-    trigger = _cells(net.task[least], net.score[least], tasks)
-    full = _cells(net.task[most], net.score[most], tasks)
+    only_trigger, all_units = ~net.present.any(axis=1), net.present.all(axis=1)
+    empty = _task_means(*observed.bare, tasks)
+    trigger = _task_means(net.task[only_trigger], net.score[only_trigger], tasks)
+    full = _task_means(net.task[all_units], net.score[all_units], tasks)
     noisy = observed.noisy
     anchors = Anchors(
-        empty=_mean([empty], [1.0], level, noisy=noisy, bounds=(0.0, 1.0)),
-        trigger=_mean([trigger], [1.0], level, noisy=noisy, bounds=(0.0, 1.0)),
-        full=_mean([full], [1.0], level, noisy=noisy, bounds=(0.0, 1.0)),
+        empty=_mean_interval([empty], [1.0], level, noisy=noisy, bounds=(0.0, 1.0)),
+        trigger=_mean_interval([trigger], [1.0], level, noisy=noisy, bounds=(0.0, 1.0)),
+        full=_mean_interval([full], [1.0], level, noisy=noisy, bounds=(0.0, 1.0)),
     )
-    trigger_value = _mean([trigger, empty], [1.0, -1.0], level, noisy=noisy, bounds=(-1.0, 1.0))
-    return anchors, trigger_value, _mean([full, trigger], [1.0, -1.0], level, noisy=noisy, bounds=(-1.0, 1.0))
+    trigger_value = _mean_interval([trigger, empty], [1.0, -1.0], level, noisy=noisy, bounds=(-1.0, 1.0))
+    lift = _mean_interval([full, trigger], [1.0, -1.0], level, noisy=noisy, bounds=(-1.0, 1.0))
+    return anchors, trigger_value, lift
 
 
-def _cells(task: Numbers, score: Floats, tasks: int) -> Cells:
+def _task_means(task: Numbers, score: Floats, tasks: int) -> TaskMeans:
     count = np.bincount(task, minlength=tasks).astype(np.float64)
     total = np.bincount(task, weights=score, minlength=tasks)
     return np.divide(total, count, out=np.full(tasks, np.nan), where=count > 0), count
 
 
-def _mean(
-    parts: list[Cells], signs: list[float], level: float, *, noisy: bool, bounds: tuple[float, float]
+def _mean_interval(
+    parts: list[TaskMeans], signs: list[float], level: float, *, noisy: bool, bounds: tuple[float, float]
 ) -> Interval:
-    """The mean over tasks of a signed sum. Tasks that are missing, and the agent's noise, make the interval wide."""
+    """The mean over tasks of a signed sum. Missing tasks and the agent's noise widen the interval."""
     from scipy.special import ndtri  # type: ignore[import-untyped]
 
     value = np.sum([sign * mean for (mean, _), sign in zip(parts, signs, strict=True)], axis=0)
-    there = ~np.isnan(value)
-    known = int(there.sum())
+    present = ~np.isnan(value)
+    known = int(present.sum())
     if not known:
         return Interval(float(np.clip(0.0, *bounds)), *bounds)
-    mean = float(value[there].mean())
-    variance = (1.0 - known / len(value)) * float(value[there].var()) / max(known - 1, 1)
+    mean = float(value[present].mean())
+    variance = (1.0 - known / len(value)) * float(value[present].var()) / max(known - 1, 1)
     if noisy:
-        variance += sum(_noise(mean_of[there], count[there]) for mean_of, count in parts) / known**2
+        variance += sum(_noise_variance(task_mean[present], count[present]) for task_mean, count in parts) / known**2
     half = float(ndtri(0.5 + level / 2)) * variance**0.5
     return Interval(mean, float(np.clip(mean - half, *bounds)), float(np.clip(mean + half, *bounds)))
 
 
-def _noise(mean: Floats, count: Floats) -> float:
-    """The variance that chance adds to a sum over tasks: at most that of a coin with the panel's own rate."""
+def _noise_variance(mean: Floats, count: Floats) -> float:
+    """The variance that noise adds to a sum over tasks: at most that of pass or fail at the panel's mean rate."""
     rate = (float(mean.sum()) + 1.0) / (len(mean) + 2.0)
     return float((rate * (1.0 - rate) / count).sum())

@@ -1,145 +1,153 @@
-"""Values under a deterministic agent: each task's score as a table over the units that were seen to decide it.
+"""Values under a deterministic agent: the score of each task as a function of the units that decide it.
 
-With the table, orders cost nothing: the marginal of a unit along any order of mu is a difference of two entries. An
-entry that was never scored is filled in by a small logistic fit to the others; how much of mu runs over such entries,
-and how few scores have agreed since the last surprise, say how far the values may be off.
+The deciding units of a task come from its scored coalitions (`model.task_table`). With the score of every set of
+deciding units (a *pattern*), orders cost no rollouts: the marginal of a unit along any order of mu is the difference of
+two patterns' scores. A pattern that was never scored gets the prediction of a small logistic regression. Two figures
+bound the error of the values: the share of predicted patterns along the orders, and the number of scores since the last
+deciding unit was found.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from skillsv.estimate.adaptive.observations import Bools, Floats, Numbers, Scored
+from skillsv.model.task_table import TaskTable
 
 MOST_DECIDING = 14
-"""Tables have two to this many entries at most; what more units decide is left to the noise of the estimate."""
+"""Deciding units per task that are used, the first ones found: 2^14 patterns still fit in memory for each task."""
 
-RIDGE, INTERCEPT_RIDGE, NEWTON_STEPS = 0.3, 0.05, 8
+RIDGE = 0.3
+"""Ridge penalty on a unit's weight in the logistic regression: few scores must not give large weights."""
+
+INTERCEPT_RIDGE = 0.05
+"""Ridge penalty on the intercept: only large enough to keep the regression solvable."""
+
+NEWTON_STEPS = 8
+"""Newton steps of the logistic regression: a fixed number, enough for at most 15 weights."""
+
+LEAST_CURVATURE = 1e-4
+"""Smallest variance p(1 - p) of a predicted score, so that Newton's step stays bounded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaskTable:
-    """One task: deciding units (columns), the score of every pattern, which patterns are known, later agreement.
+class PatternScores:
+    """The score of every pattern of one task's deciding units.
 
-    A pattern is known if it was scored and all its scores agree. `clean` counts the scores that came after the last
-    deciding unit was found, all of which the table explains.
+    `deciding` holds the columns of the deciding units; bit k of a pattern stands for `deciding[k]`. `scores` has an
+    entry for each pattern; `known` says which of them were measured, with one score throughout. `agreeing` counts the
+    scores after the one that showed the last deciding unit.
     """
 
     deciding: tuple[int, ...]
     scores: Floats
     known: Bools
-    clean: int
+    agreeing: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Effects:
-    """phi per task and unit over the given orders, with what bounds the error.
+class PatternEffects:
+    """phi (Eq. 2) per task and unit over the given orders, with what bounds the error.
 
-    `unknown` is the share of patterns along the orders that were filled in; `spread` the standard error of the mean
-    over orders, unit by unit.
+    `predicted` is the share of patterns along the orders that were not measured; `spread` is the standard error of the
+    mean over orders, per unit.
     """
 
     values: Floats
     deciding: Bools
-    unknown: Floats
-    clean: Numbers
+    predicted: Floats
+    agreeing: Numbers
     spread: Floats
 
 
-def pattern_effects(scored: Scored, tasks: int, place: Numbers) -> Effects:
-    """Values of every unit on every task along orders given as positions `place` [orders, units]."""
+def pattern_effects(scored: Scored, tasks: int, place: Numbers) -> PatternEffects:
+    """Average the marginals of every unit on every task over orders, given as positions `place` [orders, units]."""
     units = scored.present.shape[1]
     values, deciding = np.zeros((tasks, units)), np.zeros((tasks, units), dtype=np.bool_)
-    unknown, clean = np.zeros(tasks), np.zeros(tasks, dtype=np.int64)
+    predicted, agreeing = np.zeros(tasks), np.zeros(tasks, dtype=np.int64)
     totals = np.zeros((len(place), units))
     for task in range(tasks):
         rows = scored.task == task
-        table = task_table(scored.present[rows], scored.score[rows])
-        clean[task] = table.clean
-        columns = list(table.deciding)
+        patterns = score_patterns(scored.present[rows], scored.score[rows])
+        agreeing[task] = patterns.agreeing
+        columns = list(patterns.deciding)
         deciding[task, columns] = True
-        along, unknown[task] = _marginals(table, place)
-        values[task, columns] = along.mean(axis=0)
-        totals[:, columns] += along
+        marginals, predicted[task] = _marginals(patterns, place)
+        values[task, columns] = marginals.mean(axis=0)
+        totals[:, columns] += marginals
     spread = totals.std(axis=0) / np.sqrt(len(place)) / max(tasks, 1)
-    return Effects(values=values, deciding=deciding, unknown=unknown, clean=clean, spread=spread)
+    return PatternEffects(values=values, deciding=deciding, predicted=predicted, agreeing=agreeing, spread=spread)
 
 
-def task_table(present: Bools, score: Floats) -> TaskTable:
-    """The table of one task from its scored coalitions, in the order they were asked."""
-    seen = _settled(present, score)
-    found = _deciding(seen, present.shape[1])
-    deciding = tuple(sorted(sorted(found, key=found.__getitem__)[:MOST_DECIDING]))
-    scores, known = _fill(seen, deciding)
-    last = max(found.values(), default=0)
-    return TaskTable(deciding=deciding, scores=scores, known=known, clean=max(len(seen) - 1 - last, 0))
+def score_patterns(present: Bools, score: Floats) -> PatternScores:
+    """Compute the pattern scores of one task from its scored coalitions, in the order in which they were asked."""
+    table = _task_table(present, score)
+    shown = table.find_deciding(present.shape[1])
+    deciding = tuple(sorted(sorted(shown, key=shown.__getitem__)[:MOST_DECIDING]))
+    table.add_deciding(deciding)
+    scores, known = _complete_scores(table, deciding)
+    last = max(shown.values(), default=0)
+    return PatternScores(deciding=deciding, scores=scores, known=known, agreeing=max(len(table.scores) - 1 - last, 0))
 
 
-def _settled(present: Bools, score: Floats) -> dict[int, float]:
-    """Scores by coalition (as bits); one that did not repeat is left out."""
-    seen: dict[int, float] = {}
-    unsteady: set[int] = set()
+def _task_table(present: Bools, score: Floats) -> TaskTable:
+    """The scores by coalition. A coalition whose score did not repeat is left out."""
+    first: dict[int, float] = {}
+    unstable: set[int] = set()
     packed = np.packbits(present, axis=1, bitorder="little")
     for bits, value in zip(packed, score.tolist(), strict=True):
         mask = int.from_bytes(bits.tobytes(), "little")
-        if seen.setdefault(mask, value) != value:
-            unsteady.add(mask)
-    return {mask: value for mask, value in seen.items() if mask not in unsteady}
+        if first.setdefault(mask, value) != value:
+            unstable.add(mask)
+    table = TaskTable()
+    for mask, value in first.items():
+        if mask not in unstable:
+            table.add(mask, (value,))
+    return table
 
 
-def _deciding(seen: Mapping[int, float], units: int) -> dict[int, int]:
-    """Units whose change alone changed the score, with the number of scores it took to find that out."""
-    when = {mask: number for number, mask in enumerate(seen)}
-    found: dict[int, int] = {}
-    for mask, value in seen.items():
-        for unit in range(units):
-            other = mask | 1 << unit
-            if other != mask and other in seen and seen[other] != value:
-                time = max(when[mask], when[other])
-                found[unit] = min(found.get(unit, time), time)
-    return found
+def _complete_scores(table: TaskTable, deciding: tuple[int, ...]) -> tuple[Floats, Bools]:
+    """The score of every pattern, and whether it is known.
 
-
-def _fill(seen: Mapping[int, float], deciding: tuple[int, ...]) -> tuple[Floats, Bools]:
-    """The score of every pattern: the mean of its coalitions, or the logistic fit where none was scored."""
+    A pattern's score is the mean over its coalitions, or the prediction of the regression where none was scored. It is
+    known where all its coalitions have the same score.
+    """
     size = 1 << len(deciding)
-    total, count = np.zeros(size), np.zeros(size)
-    least, most = np.full(size, np.inf), np.full(size, -np.inf)
-    for mask, value in seen.items():
-        pattern = sum(1 << place for place, unit in enumerate(deciding) if mask >> unit & 1)
-        total[pattern] += value
-        count[pattern] += 1
-        least[pattern], most[pattern] = min(least[pattern], value), max(most[pattern], value)
-    known = count > 0
+    means, measured, known = np.zeros(size), np.zeros(size, dtype=np.bool_), np.zeros(size, dtype=np.bool_)
+    for units, scores in table.scores_by_pattern().items():
+        pattern = sum(1 << bit for bit, unit in enumerate(deciding) if units >> unit & 1)
+        total = 0.0
+        for (score,) in scores:
+            total += score
+        means[pattern], measured[pattern] = total / len(scores), True
+        known[pattern] = all(score == scores[0] for score in scores)
     signs = ((np.arange(size)[:, None] >> np.arange(len(deciding))) & 1) * 2.0 - 1.0
     design = np.hstack([np.ones((size, 1)), signs])
-    means = np.divide(total, count, out=np.zeros(size), where=known)
-    filled = 1.0 / (1.0 + np.exp(-design @ _logistic(design[known], means[known])))
-    return np.where(known, means, filled), known & (least == most)
+    predictions = 1.0 / (1.0 + np.exp(-design @ _fit_logistic(design[measured], means[measured])))
+    return np.where(measured, means, predictions), known
 
 
-def _logistic(design: Floats, score: Floats) -> Floats:
-    """Ridge logistic regression by Newton's method; a handful of rows and columns."""
+def _fit_logistic(design: Floats, score: Floats) -> Floats:
+    """Weights of a ridge logistic regression by Newton's method; a few rows and columns."""
     weights = np.zeros(design.shape[1])
     ridge = np.diag([INTERCEPT_RIDGE, *[RIDGE] * (design.shape[1] - 1)])
     for _ in range(NEWTON_STEPS):
         chance = 1.0 / (1.0 + np.exp(-design @ weights))
-        curvature = np.maximum(chance * (1.0 - chance), 1e-4)
+        curvature = np.maximum(chance * (1.0 - chance), LEAST_CURVATURE)
         hessian = (design.T * curvature) @ design + ridge
         weights += np.linalg.solve(hessian, design.T @ (score - chance) - ridge @ weights)
     return weights
 
 
-def _marginals(table: TaskTable, place: Numbers) -> tuple[Floats, float]:
-    """The marginal of each deciding unit along each order, and the share of patterns on the way that are filled in."""
-    ranks = np.argsort(place[:, list(table.deciding)], axis=1)
+def _marginals(task: PatternScores, place: Numbers) -> tuple[Floats, float]:
+    """The marginal of each deciding unit along each order, and the share of patterns there that are not known."""
+    ranks = np.argsort(place[:, list(task.deciding)], axis=1)
     patterns = np.cumsum(1 << ranks, axis=1)
     start = np.zeros((len(place), 1), dtype=np.int64)
     patterns = np.concatenate([start, patterns], axis=1)
-    steps = np.diff(table.scores[patterns], axis=1)
-    along = np.empty_like(steps)
-    np.put_along_axis(along, ranks, steps, axis=1)
-    return along, float(1.0 - table.known[patterns].mean())
+    steps = np.diff(task.scores[patterns], axis=1)
+    marginals = np.empty_like(steps)
+    np.put_along_axis(marginals, ranks, steps, axis=1)
+    return marginals, float(1.0 - task.known[patterns].mean())

@@ -1,10 +1,12 @@
-"""A model of a noisy agent: a logistic curve per task whose weights borrow strength from all other tasks.
+"""A statistical model of a noisy agent: one logistic curve per task, with weights that the tasks share in part.
 
     logit v(S, t) = sum_j x_j w_tj,   x_0 = 1, x_j = +-1/2     w_tj ~ b_j + Student-t(scale_j),   b_j ~ N(common, sb)
 
-Most units do nothing on most tasks and much on a few: the heavy tails of the task parts leave those few alone while
-the rest is pulled to what the unit does elsewhere. All scales come from the data (evidence, by accelerated EM); the
-fit is Newton's method on blocks, one per task, joined by the shared weights.
+Here v(S, t) is the expected score of coalition S on task t (Eq. 3 is its mean over tasks), x_j says whether unit j is
+in S, w_tj is the weight of unit j on task t, and b_j its weight shared by all tasks. Most units change nothing on most
+tasks and much on a few tasks. Student's t has heavy tails, so those few weights stay large while the others are pulled
+to the shared weight. All scales come from the data (empirical Bayes by an accelerated EM algorithm). The fit uses
+Newton's method on one block per task; the shared weights join the blocks.
 """
 
 from __future__ import annotations
@@ -16,27 +18,70 @@ import numpy.typing as npt
 
 from skillsv.estimate.adaptive.observations import Floats, Numbers, Scored
 
-TAILS, COIN_LIKE, LIGHTER = 2.0, 0.15, 40.0
-"""Degrees of freedom of the task parts: small is heavy-tailed. Where scores are nearly coins (their variance is above
-COIN_LIKE, of at most 0.25) single tasks cannot be told apart, and the tails become lighter."""
+TAILS = 2.0
+"""Degrees of freedom of Student's t for the task weights: a small number means heavy tails."""
 
-STEPS, HOLD, DAMPING = 40, 2, 0.9
+COIN_LIKE = 0.15
+"""Variance of a score (at most 0.25) above which scores are nearly coin flips and single tasks look alike."""
+
+LIGHTER = 40.0
+"""Degrees of freedom that the tails gain per unit of variance above `COIN_LIKE`."""
+
+STEPS = 40
+"""Iterations of the fit; each is a Newton step on the weights and an EM step on the scales."""
+
+HOLD = 2
+"""Iterations before the scales change: the weights must first be near their optimum."""
+
+DAMPING = 0.9
+"""Share of Newton's step that is taken once the scales change, so that both do not oscillate."""
+
 POOLING = 0.25
-"""How much a unit's own scale is pulled to that of all units, in units of the number of tasks."""
+"""How far a unit's own scale is pulled to the scale of all units, as a share of the number of tasks."""
 
-SPEED, SMALLEST, LARGEST = 1.6, 1e-6, 100.0
-START_SHARED, START_TASK, START_LEVEL = 0.09, 0.09, 2.25
-LIMIT, LEAST_CURVATURE = 8.0, 1e-4
+SPEED = 1.6
+"""Exponent of the EM step on a variance: 1 is plain EM, which converges slowly."""
+
+SMALLEST = 1e-6
+"""Lower bound of a prior variance, in squared logits: a zero could never grow again."""
+
+LARGEST = 100.0
+"""Upper bound of a prior variance, in squared logits: larger ones change no probability."""
+
+START_SHARED = 0.09
+"""Prior variance of the shared weights at the start, in squared logits."""
+
+START_TASK = 0.09
+"""Prior variance of a task's departure from the shared weights at the start, in squared logits."""
+
+START_LEVEL = 2.25
+"""Prior variance of the tasks' intercepts at the start, in squared logits: tasks differ much in difficulty."""
+
+LEVEL_PRECISION = 0.01
+"""Prior precision of the shared intercept: almost no constraint."""
+
+LIMIT = 8.0
+"""Largest absolute logit during the fit: beyond it a probability is 0 or 1 to three digits."""
+
+PREDICTION_LIMIT = 30.0
+"""Largest absolute logit of a prediction: its exponential still fits a 32-bit float."""
+
+LEAST_CURVATURE = 1e-4
+"""Smallest variance p(1 - p) of a score in Newton's step, so that the step stays bounded."""
+
 FREE = 1e-3
-"""The common mean of the shared weights is all but free: this much of its prior precision is left."""
+"""Share of prior precision left on the common mean of the shared weights: the data choose this mean."""
+
+JITTER = 1e-10
+"""Added to the diagonal of a covariance before its Cholesky factor, against rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surrogate:
-    """The fit: shared weights with their covariance, and what the weights of each task are given the shared ones.
+    """The fitted model: the shared weights with their covariance, and each task's weights given the shared ones.
 
     Given shared weights b, task t's weights are normal with covariance `block[t]` and mean
-    `block[t] @ (pull[t] + precision[t] * b)`. `noise` is the mean variance of a score around its predicted chance.
+    `block[t] @ (pull[t] + precision[t] * b)`. `noise` is the mean variance of a score around its predicted mean.
     """
 
     shared: Floats
@@ -48,55 +93,55 @@ class Surrogate:
 
     @property
     def weights(self) -> Floats:
-        """The best weights of each task [tasks, 1 + units]."""
-        return self.given(self.shared)
+        """The most likely weights of each task [tasks, 1 + units]."""
+        return self.weights_given(self.shared)
 
-    def given(self, shared: Floats) -> Floats:
+    def weights_given(self, shared: Floats) -> Floats:
         """The mean weights of each task for these shared weights."""
         means: Floats = np.einsum("tij,tj->ti", self.block, self.pull + self.precision * shared)
         return means
 
-    def draws(self, count: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
-        """Weights drawn from the fit's own uncertainty [draws, tasks, 1 + units]."""
+    def draw_weights(self, count: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+        """Draw weights from the posterior distribution of the fit [draws, tasks, 1 + units]."""
         size = len(self.shared)
-        outer = np.linalg.cholesky(self.shared_covariance + 1e-10 * np.eye(size))
-        inner = np.linalg.cholesky(self.block + 1e-10 * np.eye(size))
-        drawn = np.empty((count, *self.pull.shape))
+        outer = np.linalg.cholesky(self.shared_covariance + JITTER * np.eye(size))
+        inner = np.linalg.cholesky(self.block + JITTER * np.eye(size))
+        weights = np.empty((count, *self.pull.shape))
         for row in range(count):
             shared = self.shared + outer @ rng.standard_normal(size)
-            luck = rng.standard_normal(self.pull.shape)
-            drawn[row] = self.given(shared) + np.einsum("tij,tj->ti", inner, luck)
-        return drawn
+            normal = rng.standard_normal(self.pull.shape)
+            weights[row] = self.weights_given(shared) + np.einsum("tij,tj->ti", inner, normal)
+        return weights
 
 
 @dataclass(slots=True)
 class _Scales:
-    """Prior variances: of the shared weights, and of each task's departure from them (column 0 is the level)."""
+    """Prior variances: of the shared weights, and of each task's departure from them (column 0 is the intercept)."""
 
     shared: float
     task: Floats
 
 
-def fit_surrogate(scored: Scored, tasks: int, steps: int = STEPS) -> Surrogate:
+def fit_surrogate(scored: Scored, tasks: int) -> Surrogate:
     """Fit the model to all scores of one operator."""
-    design, score, weight = _by_task(scored, tasks)
+    design, score, weight = _rows_by_task(scored, tasks)
     size = design.shape[2]
     scales = _Scales(START_SHARED, np.full((tasks, size), START_TASK))
     scales.task[:, 0] = START_LEVEL
     weights = np.zeros((tasks, size))
-    for step in range(steps):
-        curvature, target = _working(design, score, weight, weights)
+    for step in range(STEPS):
+        curvature, target = _newton_terms(design, score, weight, weights)
         noise = float(curvature.sum() / weight.sum())
         fit = _solve(design, curvature, target, scales)
-        moved = fit.weights - weights
-        weights += moved if step <= HOLD else DAMPING * moved
+        change = fit.weights - weights
+        weights += change if step <= HOLD else DAMPING * change
         if step >= HOLD and size > 1:
-            _update(scales, fit, weights, noise)
+            _update_scales(scales, fit, weights, noise)
     return replace(fit, noise=noise)
 
 
-def _by_task(scored: Scored, tasks: int) -> tuple[Floats, Floats, Floats]:
-    """Rows of each task side by side, padded with weightless ones: [tasks, rows, 1 + units]."""
+def _rows_by_task(scored: Scored, tasks: int) -> tuple[Floats, Floats, Floats]:
+    """Design rows, scores and row weights by task [tasks, rows, 1 + units]; rows of weight 0 fill the shorter tasks."""
     order = np.argsort(scored.task, kind="stable")
     task = scored.task[order]
     slot = np.arange(len(task)) - np.searchsorted(task, task)
@@ -109,8 +154,8 @@ def _by_task(scored: Scored, tasks: int) -> tuple[Floats, Floats, Floats]:
     return design, score, weight
 
 
-def _working(design: Floats, score: Floats, weight: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Newton's quadratic at the present weights: curvature and working response of every row."""
+def _newton_terms(design: Floats, score: Floats, weight: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Curvature and working response of every row at the current weights, for a Newton step."""
     logit = np.clip(np.matmul(design, weights[:, :, None])[:, :, 0], -LIMIT, LIMIT)
     chance = 1.0 / (1.0 + np.exp(-logit))
     curvature = np.maximum(chance * (1.0 - chance), LEAST_CURVATURE)
@@ -118,14 +163,14 @@ def _working(design: Floats, score: Floats, weight: Floats, weights: Floats) -> 
 
 
 def _solve(design: Floats, curvature: Floats, target: Floats, scales: _Scales) -> Surrogate:
-    """The weights that maximise the quadratic and the prior together; task blocks are eliminated first."""
+    """The weights that maximise Newton's quadratic and the prior together; the task blocks are eliminated first."""
     size = design.shape[2]
-    turned = design.transpose(0, 2, 1) * curvature[:, None, :]
+    weighted = design.transpose(0, 2, 1) * curvature[:, None, :]
     precision = 1.0 / scales.task
-    hessian = np.matmul(turned, design)
+    hessian = np.matmul(weighted, design)
     hessian[:, np.arange(size), np.arange(size)] += precision
     block = np.linalg.inv(hessian)
-    pull = np.matmul(turned, target[:, :, None])[:, :, 0]
+    pull = np.matmul(weighted, target[:, :, None])[:, :, 0]
     joint = np.diag(precision.sum(axis=0)) - np.einsum("ti,tij,tj->ij", precision, block, precision, optimize=True)
     joint += _shared_precision(size, scales.shared)
     covariance = np.linalg.inv(joint)
@@ -134,74 +179,69 @@ def _solve(design: Floats, curvature: Floats, target: Floats, scales: _Scales) -
 
 
 def _shared_precision(size: int, variance: float) -> Floats:
-    """Shared weights spread around a common mean that the data chooses; the level is free."""
+    """Prior precision of the shared weights: they scatter around a common mean that the data choose."""
     units = size - 1
     prior = np.zeros((size, size))
-    prior[0, 0] = 0.01
+    prior[0, 0] = LEVEL_PRECISION
     if units:
         prior[1:, 1:] = (np.eye(units) - (1.0 - FREE) / units) / variance
     return prior
 
 
-def _update(scales: _Scales, fit: Surrogate, weights: Floats, noise: float) -> None:
-    """One accelerated EM step for all scales."""
+def _update_scales(scales: _Scales, fit: Surrogate, weights: Floats, noise: float) -> None:
+    """Change all scales by one accelerated EM step."""
     tails = TAILS + LIGHTER * max(noise - COIN_LIKE, 0.0)
     covariance = fit.shared_covariance
     units = weights.shape[1] - 1
-    departure = _departure(fit, weights)
-    common = departure[:, 1:].mean()
+    departures = _squared_departures(fit, weights)
+    common = departures[:, 1:].mean()
     tasks = len(weights)
-    own = (departure[:, 1:].sum(axis=0) + POOLING * tasks * common) / (tasks * (1.0 + POOLING))
-    tailed = own * (tails + departure[:, 1:] / np.maximum(own, SMALLEST)) / (tails + 1.0)
-    scales.task[:, 1:] = _towards(scales.task[:, 1:], tailed)
-    scales.task[:, 0] = _towards(scales.task[:1, 0], departure[:, 0].mean(keepdims=True))
+    own = (departures[:, 1:].sum(axis=0) + POOLING * tasks * common) / (tasks * (1.0 + POOLING))
+    heavy_tailed = own * (tails + departures[:, 1:] / np.maximum(own, SMALLEST)) / (tails + 1.0)
+    scales.task[:, 1:] = _accelerate(scales.task[:, 1:], heavy_tailed)
+    scales.task[:, 0] = _accelerate(scales.task[:1, 0], departures[:, 0].mean(keepdims=True))
     spread = ((fit.shared[1:] - fit.shared[1:].mean()) ** 2).sum() / units
-    doubt = np.diag(covariance)[1:].mean() - covariance[1:, 1:].mean()
-    scales.shared = float(_towards(np.array([scales.shared]), np.array([spread + doubt]))[0])
+    uncertainty = np.diag(covariance)[1:].mean() - covariance[1:, 1:].mean()
+    scales.shared = float(_accelerate(np.array([scales.shared]), np.array([spread + uncertainty]))[0])
 
 
-def _departure(fit: Surrogate, weights: Floats) -> Floats:
-    """The expected square of each task's departure from the shared weights."""
-    apart = fit.block * fit.precision[:, None, :] - np.eye(weights.shape[1])
-    spread = np.matmul(apart, fit.shared_covariance)
-    doubt = np.einsum("tii->ti", fit.block) + np.einsum("tij,tij->ti", spread, apart)
-    total: Floats = (weights - fit.shared) ** 2 + doubt
+def _squared_departures(fit: Surrogate, weights: Floats) -> Floats:
+    """The expected square of each task's departure from the shared weights [tasks, 1 + units]."""
+    offset = fit.block * fit.precision[:, None, :] - np.eye(weights.shape[1])
+    spread = np.matmul(offset, fit.shared_covariance)
+    uncertainty = np.einsum("tii->ti", fit.block) + np.einsum("tij,tij->ti", spread, offset)
+    total: Floats = (weights - fit.shared) ** 2 + uncertainty
     return total
 
 
-def _towards(old: Floats, new: Floats) -> Floats:
-    """A step from the old variance past the new one, which EM alone would reach too slowly."""
+def _accelerate(old: Floats, new: Floats) -> Floats:
+    """Move a variance from the old value past the new one, because plain EM steps are too short."""
     return np.clip(old * (new / old) ** SPEED, SMALLEST, LARGEST)
 
 
-# From a surrogate to values: differences of its predictions along orders of mu, averaged over tasks.
-
-
-class OrderLadder:
-    """Prefixes of some orders as rows of a design matrix, made once and used for every draw."""
+class OrderPrefixes:
+    """The prefixes of some orders of mu as rows of a design matrix, built once and used for every draw of weights."""
 
     def __init__(self, place: Numbers) -> None:
         self.orders, self.units = place.shape
         steps = np.arange(self.units + 1)
-        rungs = np.empty((self.orders, self.units + 1, self.units + 1), dtype=np.float32)
-        rungs[:, :, 0] = 1.0
-        rungs[:, :, 1:] = (place[:, None, :] < steps[None, :, None]) - np.float32(0.5)
-        self._rungs = rungs.reshape(-1, self.units + 1)
-        self._seat = np.argsort(place, axis=1)
+        design = np.empty((self.orders, self.units + 1, self.units + 1), dtype=np.float32)
+        design[:, :, 0] = 1.0
+        design[:, :, 1:] = (place[:, None, :] < steps[None, :, None]) - np.float32(0.5)
+        self._design = design.reshape(-1, self.units + 1)
+        self._unit_at = np.argsort(place, axis=1)
 
     def effects(self, weights: Floats) -> Floats:
-        """Values of all units: the mean over orders and tasks of the change of the predicted score when it enters."""
-        logits = self._rungs @ weights.T.astype(np.float32)
-        np.clip(logits, -30.0, 30.0, out=logits)
-        np.negative(logits, out=logits)
-        np.exp(logits, out=logits)
-        logits += 1.0
-        np.reciprocal(logits, out=logits)
-        level = logits.mean(axis=1, dtype=np.float64).reshape(self.orders, -1)
-        return self._seated(np.diff(level, axis=1))
-
-    def _seated(self, steps: npt.NDArray[np.float64]) -> Floats:
-        along = np.empty_like(steps)
-        np.put_along_axis(along, self._seat, steps, axis=1)
-        mean: Floats = along.mean(axis=0)
+        """The values phi (Eq. 2) of all units under these weights: mean marginals of the predicted score."""
+        predicted = self._design @ weights.T.astype(np.float32)
+        np.clip(predicted, -PREDICTION_LIMIT, PREDICTION_LIMIT, out=predicted)
+        np.negative(predicted, out=predicted)
+        np.exp(predicted, out=predicted)
+        predicted += 1.0
+        np.reciprocal(predicted, out=predicted)
+        panel_mean = predicted.mean(axis=1, dtype=np.float64).reshape(self.orders, -1)
+        steps = np.diff(panel_mean, axis=1)
+        marginals = np.empty_like(steps)
+        np.put_along_axis(marginals, self._unit_at, steps, axis=1)
+        mean: Floats = marginals.mean(axis=0)
         return mean

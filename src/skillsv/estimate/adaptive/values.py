@@ -1,4 +1,9 @@
-"""The two estimators: values of one operator with draws that carry their uncertainty, unit by unit and together."""
+"""Values of all units under one operator, with random draws that carry their uncertainty.
+
+`steady_values` serves an agent that repeats its answers, `noisy_values` one that does not. The draws of different units
+belong together, so the draws of a sum are the sums of the draws. The constants were chosen by coverage on planted games
+(docs/estimation.md).
+"""
 
 from __future__ import annotations
 
@@ -7,105 +12,129 @@ from dataclasses import dataclass
 import numpy as np
 
 from skillsv.estimate.adaptive.observations import Floats, Numbers, Scored
-from skillsv.estimate.adaptive.patterns import Effects, pattern_effects
-from skillsv.estimate.adaptive.surrogate import COIN_LIKE, OrderLadder, fit_surrogate
+from skillsv.estimate.adaptive.patterns import PatternEffects, pattern_effects
+from skillsv.estimate.adaptive.surrogate import COIN_LIKE, OrderPrefixes, fit_surrogate
 
 DRAWS = 60
-SURROGATE_ORDERS = 100
+"""Draws around the values: enough for a standard error within a tenth."""
 
-HIDDEN, HALVED_AFTER, QUIET = 0.2, 5.0, 0.3
-"""Steady agents: the expected squared error of one task's values right after a surprise; how many agreeing scores it
-takes to halve it; how much smaller it is on a task that no unit is known to decide. Chosen on planted games."""
+SURROGATE_ORDERS = 100
+"""Orders used for a noisy agent: each draw predicts every prefix of them, and the fit's error is far larger."""
+
+HIDDEN_ERROR = 0.2
+"""Steady agent: expected squared error of one task's values right after a deciding unit was found."""
+
+HALVED_AFTER = 5.0
+"""Steady agent: scores in agreement since the last deciding unit that halve `HIDDEN_ERROR`."""
+
+NO_DECIDING_UNIT = 0.3
+"""Steady agent: factor on `HIDDEN_ERROR` for a task without a known deciding unit."""
 
 WIDER = 1.3
-"""Errors of a steady agent's values are rare and large: intervals need more than a normal's width. Chosen likewise."""
+"""Steady agent: factor on the standard error; errors are rare and large, so a normal interval is too narrow."""
 
+NARROWEST = 0.72
+"""Noisy agent: factor on the spread of the fit with very many rollouts per task."""
 
-NARROWEST, EXTRA_ROLLOUTS, WIDEST = 0.72, 8.0, 2.0
-FAINT_NOISE, BY_NOISE, BY_COINS = 0.4, 7.5, 2.5
-"""Noisy agents: what the fit's own spread is multiplied by. Chosen likewise: with few rollouts a task, or with scores
-that are nearly coins, the fit is surer than it should be; with little noise it allows for more than is there."""
+EXTRA_ROLLOUTS = 8.0
+"""Noisy agent: this number divided by the rollouts per task is added to the factor; few rollouts overfit."""
+
+WIDEST = 2.0
+"""Noisy agent: largest factor that few rollouts give."""
+
+FAINT_NOISE = 0.4
+"""Noisy agent: factor where the agent has almost no noise; the fit allows for more than is there."""
+
+BY_NOISE = 7.5
+"""Noisy agent: increase of `FAINT_NOISE` per unit of score variance, up to a factor of 1."""
+
+BY_COINS = 2.5
+"""Noisy agent: increase of the factor per unit of score variance above `COIN_LIKE`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
-    """phi of every unit, and draws around it whose spread is its standard error (calibrated, see docs/estimation.md).
+class ValueDraws:
+    """phi of every unit, and draws around it whose standard deviation is its standard error.
 
-    `doubt` says task by task and unit by unit how uncertain the value there is, as a variance: where to look next.
+    `task_variance` is the variance of each unit's value on each task [tasks, units]: more rollouts help where it is
+    large.
     """
 
     values: Floats
     draws: Floats
-    doubt: Floats
+    task_variance: Floats
 
     @property
     def standard_error(self) -> Floats:
-        """The spread of the draws, unit by unit."""
+        """The standard deviation of the draws, per unit."""
         error: Floats = self.draws.std(axis=0)
         return error
 
-    def minus(self, other: Drawn) -> Drawn:
+    def minus(self, other: ValueDraws) -> ValueDraws:
         """The difference of two operators."""
-        return Drawn(values=self.values - other.values, draws=self.draws - other.draws, doubt=self.doubt)
+        return ValueDraws(
+            values=self.values - other.values, draws=self.draws - other.draws, task_variance=self.task_variance
+        )
 
 
-def steady_values(scored: Scored, tasks: int, place: Numbers, rng: np.random.Generator) -> Drawn:
-    """Values under an agent that repeats itself, from tables of patterns."""
+def steady_values(scored: Scored, tasks: int, place: Numbers, rng: np.random.Generator) -> ValueDraws:
+    """Estimate phi (Eq. 2) for an agent that repeats its answers, from the scores of patterns."""
     effects = pattern_effects(scored, tasks, place)
     values = effects.values.mean(axis=0)
-    doubt = _hidden(effects)
-    error = np.sqrt(WIDER**2 * doubt.sum(axis=0) / tasks**2 + effects.spread**2)
-    return Drawn(
+    variance = _hidden_variance(effects)
+    error = np.sqrt(WIDER**2 * variance.sum(axis=0) / tasks**2 + effects.spread**2)
+    return ValueDraws(
         values=values,
         draws=values + _standard_normal((DRAWS, len(values)), rng) * error,
-        doubt=doubt,
+        task_variance=variance,
     )
 
 
 def _standard_normal(shape: tuple[int, int], rng: np.random.Generator) -> Floats:
-    """Normal draws whose columns have mean zero and variance one exactly, so that luck does not widen an interval."""
-    luck = rng.standard_normal(shape)
-    luck -= luck.mean(axis=0)
-    scaled: Floats = luck / luck.std(axis=0)
+    """Normal draws whose columns have mean 0 and variance 1 exactly, so that a unit's interval ignores the seed."""
+    normal = rng.standard_normal(shape)
+    normal -= normal.mean(axis=0)
+    scaled: Floats = normal / normal.std(axis=0)
     return scaled
 
 
-def _hidden(effects: Effects) -> Floats:
+def _hidden_variance(effects: PatternEffects) -> Floats:
     """The expected squared error of each unit's value on each task [tasks, units].
 
-    Units still hidden, and patterns filled in. Half of an error falls on the units that decide the task, the other
-    half on the rest, most often on units that decide other tasks.
+    It comes from deciding units that are not known yet and from predicted patterns. Half of an error falls on the known
+    deciding units of the task; the other half on all units, most on those that decide other tasks.
     """
     deciding = effects.deciding.astype(np.float64)
     count = deciding.sum(axis=1)
-    surprise = np.where(count > 0, 1.0, QUIET) * HIDDEN / (1.0 + (effects.clean / HALVED_AFTER) ** 2)
+    hidden = np.where(count > 0, 1.0, NO_DECIDING_UNIT) * HIDDEN_ERROR
+    hidden = hidden / (1.0 + (effects.agreeing / HALVED_AFTER) ** 2)
     elsewhere = deciding.sum(axis=0) + 1.0
     share = deciding / np.maximum(count, 1.0)[:, None] + elsewhere / elsewhere.sum()
-    doubt: Floats = (surprise + effects.unknown**2)[:, None] * share / 2.0
-    return doubt
+    variance: Floats = (hidden + effects.predicted**2)[:, None] * share / 2.0
+    return variance
 
 
-def noisy_values(scored: Scored, tasks: int, place: Numbers, rng: np.random.Generator) -> Drawn:
-    """Values under a noisy agent, from the surrogate."""
+def noisy_values(scored: Scored, tasks: int, place: Numbers, rng: np.random.Generator) -> ValueDraws:
+    """Estimate phi (Eq. 2) for a noisy agent, from the fitted model of its scores."""
     fit = fit_surrogate(scored, tasks)
-    ladder = OrderLadder(place[:SURROGATE_ORDERS])
-    values = ladder.effects(fit.weights)
-    draws = np.array([ladder.effects(weights) for weights in fit.draws(DRAWS, rng)])
-    draws = values + _widening(len(scored.score) / tasks, fit.noise) * (draws - draws.mean(axis=0))
+    prefixes = OrderPrefixes(place[:SURROGATE_ORDERS])
+    values = prefixes.effects(fit.weights)
+    draws = np.array([prefixes.effects(weights) for weights in fit.draw_weights(DRAWS, rng)])
+    draws = values + _spread_factor(len(scored.score) / tasks, fit.noise) * (draws - draws.mean(axis=0))
     slope = _slopes(scored, tasks)
-    spread = np.einsum("tii->ti", fit.block)[:, 1:]
-    return Drawn(values=values, draws=draws, doubt=slope[:, None] ** 2 * spread)
+    variance = np.einsum("tii->ti", fit.block)[:, 1:]
+    return ValueDraws(values=values, draws=draws, task_variance=slope[:, None] ** 2 * variance)
 
 
 def _slopes(scored: Scored, tasks: int) -> Floats:
-    """How much a task's score moves with its logit: most where it is solved half the time."""
+    """The change of a task's expected score per logit: largest where half of the rollouts pass."""
     count = np.bincount(scored.task, minlength=tasks) + 2.0
     rate = (np.bincount(scored.task, weights=scored.score, minlength=tasks) + 1.0) / count
     slope: Floats = rate * (1.0 - rate)
     return slope
 
 
-def _widening(rollouts: float, noise: float) -> float:
-    """The factor on the fit's spread for so many rollouts a task and this variance of a score around its chance."""
+def _spread_factor(rollouts: float, noise: float) -> float:
+    """The factor on the spread of the fit, for this number of rollouts per task and this variance of a score."""
     by_noise = min(FAINT_NOISE + BY_NOISE * noise, 1.0) + BY_COINS * max(noise - COIN_LIKE, 0.0)
     return min(NARROWEST + EXTRA_ROLLOUTS / rollouts, WIDEST) * by_noise

@@ -1,4 +1,4 @@
-"""Adaptive policies: rollouts go where they say most about units whose value is still open."""
+"""The adaptive policy: it requests the rollouts that say most about units whose value is still undecided."""
 
 from skillsv.rollout.adaptive.policy import adaptive_policy
 from skillsv.rollout.adaptive.problem import FINISHED, AdaptiveOptions, AdaptiveProblem, AdaptiveRecord

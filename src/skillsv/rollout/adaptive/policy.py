@@ -1,7 +1,7 @@
-"""The adaptive policy: anchors, then visits task by task while the agent repeats itself, then random closed sets.
+"""The adaptive policy: anchors, then task searches, or random closed coalitions once the agent proves noisy.
 
-It proceeds in rounds. What a round asks depends on nothing but the seed and the answers to earlier rounds, and the
-path does not depend on the budget: the same run with more room goes on where the smaller one ended.
+The policy works in rounds. The requests of a round depend only on the seed and on the answers to earlier rounds. They
+do not depend on the budget: a run with a larger budget continues where the smaller one ended.
 """
 
 from __future__ import annotations
@@ -11,54 +11,59 @@ from collections.abc import Callable, Generator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from skillsv.model.coalition import Coalition, Observation, Operator
+from skillsv.model.coalition import AdaptiveReason, Coalition, Observation, Operator
 from skillsv.model.rollout import Answers, Request
-from skillsv.rollout.adaptive.allocation import Monitor, share_noisy, share_visits
-from skillsv.rollout.adaptive.problem import (
-    FINISHED,
-    AdaptiveOptions,
-    AdaptiveProblem,
-    AdaptiveRecord,
-    draw_closed,
-    needed_masks,
-)
+from skillsv.model.task_table import Mask, Score, TaskTable
+from skillsv.rollout.adaptive.allocation import choose_noisy_tasks, choose_search_tasks
+from skillsv.rollout.adaptive.closed_coalitions import draw_closed, needed_masks
+from skillsv.rollout.adaptive.noise_monitor import NoiseMonitor
+from skillsv.rollout.adaptive.problem import FINISHED, AdaptiveOptions, AdaptiveProblem, AdaptiveRecord
 from skillsv.rollout.adaptive.stop import EstimateStatus
-from skillsv.rollout.adaptive.task_search import Ask, Pool, TaskSearch, search_task
-from skillsv.rollout.adaptive.task_table import Mask, Score, TaskTable
+from skillsv.rollout.adaptive.task_search import CoalitionRequest, OrderPool, TaskSearch, search_task
 from skillsv.rollout.chain_policy import Policy
 
 POOL = 1000
-"""Orders drawn for choosing what to ask; fewer for skills of hundreds of units."""
+"""Orders drawn for choosing coalitions; fewer for skills with hundreds of units, because drawing takes time."""
+
+LEAST_POOL = 64
+"""Orders drawn at least, however many units there are."""
+
+UNITS_OF_FULL_POOL = 50
+"""Units up to which the whole pool is drawn; beyond, the pool shrinks in proportion."""
 
 IDLE_ROUNDS = 5
-"""So many rounds without a question mean that all is known."""
+"""Rounds without a request after which the run ends: all that can be measured is known."""
 
-LOOK_AGAIN = 1.25
-"""The judge is asked again when the record has grown by this factor."""
+FIRST_STATUS = 4
+"""Observations per task before the state of the estimate is computed for the first time."""
+
+STATUS_GROWTH = 1.25
+"""The state of the estimate is computed again when the record has grown by this factor."""
 
 BARE: Mask = -1
-"""Stands for the bare agent, which is no coalition: not even the trigger is there."""
+"""Stands for the bare agent, which has no coalition: it does not even get the trigger."""
 
-Asked = tuple[int, Ask]
-"""A task's number and what to ask of it."""
+TaskRequest = tuple[int, CoalitionRequest]
+"""The number of a task and a coalition to score on it."""
 
 OnObserved = Callable[[Sequence[Observation]], None]
+Rounds = Generator[tuple[Request, ...], Answers, None]
 Batch = Generator[tuple[Request, ...], Answers, list[Score | None]]
 
 
 def adaptive_policy(
     problem: AdaptiveProblem, options: AdaptiveOptions, seed: int, *, on_observed: OnObserved | None = None
 ) -> Policy[AdaptiveRecord]:
-    """Spend rollouts where they say most, until the stop rule holds. `on_observed` gets each round's observations."""
+    """Request the most informative rollouts until the stop rule holds. `on_observed` gets each round's observations."""
     run = _Run(problem, options, np.random.default_rng(seed), on_observed)
-    yield from run.anchors()
+    yield from run.score_anchors()
     while not run.ended:
         if run.bare_is_due:
-            yield from run.bare()
+            yield from run.score_bare_agent()
         elif run.noisy:
-            yield from run.closed_sets()
+            yield from run.score_closed_sets()
         else:
-            yield from run.visits()
+            yield from run.search_tasks()
     return AdaptiveRecord(
         observations=tuple(run.observations),
         noisy=run.noisy,
@@ -69,7 +74,7 @@ def adaptive_policy(
 
 
 class _Run:
-    """The state between rounds. It changes only when a whole batch of answers is there."""
+    """The state between rounds. It changes only when all answers of a batch have arrived."""
 
     def __init__(
         self,
@@ -80,115 +85,122 @@ class _Run:
     ) -> None:
         self.problem, self.options, self.rng, self.on_observed = problem, options, rng, on_observed
         self.tables = [TaskTable() for _ in problem.tasks]
-        self.sums = np.zeros((len(problem.tasks), 2))
-        self.asked: dict[tuple[int, Mask], int] = {}
-        self.monitor = Monitor()
+        self.sums = np.zeros((len(problem.tasks), 2))  # per task: number of scores, sum of scores
+        self.times_asked: dict[tuple[int, Mask], int] = {}
+        self.monitor = NoiseMonitor()
         self.pool = _draw_pool(problem, rng)
         self.needed = needed_masks(problem.units, problem.needs)
         self.full: Mask = (1 << len(problem.units)) - 1
         self.observations: list[Observation] = []
         self.rounds = np.zeros(len(problem.tasks), dtype=np.int64)
-        self.standing, self.next_look = EstimateStatus(), 4 * len(problem.tasks)
+        self.status, self.next_status = EstimateStatus(), FIRST_STATUS * len(problem.tasks)
         self.noisy = options.agent == "noisy"
         self.idle = 0
         self.bare_asked = False
         self.ended = ""
 
-    def anchors(self) -> Generator[tuple[Request, ...], Answers, None]:
-        """{m} and N on every task."""
+    def score_anchors(self) -> Rounds:
+        """Score {m} and N on every task."""
         tasks = range(len(self.problem.tasks))
-        for mask, why in ((0, "anchor:trigger"), (self.full, "anchor:full")):
-            batch = [(task, Ask(mask=mask, why=why)) for task in tasks]
-            for (task, ask), score in zip(batch, (yield from self.ask(batch)), strict=True):
+        for mask, why in ((0, AdaptiveReason.ANCHOR_TRIGGER), (self.full, AdaptiveReason.ANCHOR_FULL)):
+            batch = [(task, CoalitionRequest(mask=mask, why=why)) for task in tasks]
+            for task, score in zip(tasks, (yield from self.ask(batch)), strict=True):
                 if score is not None:
-                    self.tables[task].add(ask.mask, score)
+                    self.tables[task].add(mask, score)
 
     @property
     def bare_is_due(self) -> bool:
-        """Only the trigger value needs the bare agent, so it waits until every task was visited once."""
+        """Whether to score the bare agent now: once each task was searched, because only the trigger value needs it."""
         return not self.bare_asked and (self.noisy or self.rounds.min() > 0 or not self.problem.units)
 
-    def bare(self) -> Generator[tuple[Request, ...], Answers, None]:
-        """The bare agent on every task."""
+    def score_bare_agent(self) -> Rounds:
+        """Score the bare agent on every task."""
         self.bare_asked = True
-        yield from self.ask([(task, Ask(mask=BARE, why="anchor:empty")) for task in range(len(self.problem.tasks))])
+        request = CoalitionRequest(mask=BARE, why=AdaptiveReason.ANCHOR_EMPTY)
+        yield from self.ask([(task, request) for task in range(len(self.problem.tasks))])
         if not self.problem.units:
             self.ended = self.ended or "there are no units to value"
 
-    def visits(self) -> Generator[tuple[Request, ...], Answers, None]:
-        """One round of visits to different tasks, all advancing together."""
-        before, count = len(self.observations), min(self.options.visits, len(self.problem.tasks))
-        tasks = share_visits(self.tables, self.rounds, self.weights(), count, self.rng)
-        live: list[tuple[int, TaskSearch, Ask]] = []
-        elsewhere = self.decided()
+    def search_tasks(self) -> Rounds:
+        """Search different tasks for their deciding units, all at the same time: one round for a steady agent."""
+        before, count = len(self.observations), min(self.options.tasks_per_round, len(self.problem.tasks))
+        tasks = choose_search_tasks(self.tables, self.rounds, self.weights(), count, self.rng)
+        live: list[tuple[int, TaskSearch, CoalitionRequest]] = []
+        elsewhere = self.decided_tasks()
         for task in tasks:
-            luck = np.random.default_rng(self.rng.integers(2**63))
-            going = search_task(self.tables[task], self.pool, luck, self.monitor, elsewhere)
+            rng = np.random.default_rng(self.rng.integers(2**63))
+            search = search_task(self.tables[task], self.pool, rng, self.monitor, elsewhere)
             self.rounds[task] += 1
-            _advance(live, task, going, None)
+            _advance(live, task, search, None)
         while live and not self.ended:
             waiting, live = live, []
-            scores = yield from self.ask([(task, ask) for task, _, ask in waiting])
-            for (task, going, _), score in zip(waiting, scores, strict=True):
-                _advance(live, task, going, score)
-        for _, going, _ in live:
-            going.close()
+            scores = yield from self.ask([(task, request) for task, _, request in waiting])
+            for (task, search, _), score in zip(waiting, scores, strict=True):
+                _advance(live, task, search, score)
+        for _, search, _ in live:
+            search.close()
         self.noisy = self.options.agent == "unknown" and self.monitor.noisy
         self.idle = self.idle + 1 if len(self.observations) == before else 0
         if self.idle >= IDLE_ROUNDS:
             self.ended = FINISHED
 
-    def closed_sets(self) -> Generator[tuple[Request, ...], Answers, None]:
-        """One round of random closed coalitions; a coalition met again gets a fresh replicate."""
-        tasks = share_noisy(self.sums, self.rounds, self.weights(), self.options.visits, self.rng)
+    def score_closed_sets(self) -> Rounds:
+        """Score random closed coalitions: one round for a noisy agent. A coalition drawn again gets a new replicate."""
+        tasks = choose_noisy_tasks(self.sums, self.rounds, self.weights(), self.options.tasks_per_round, self.rng)
         self.rounds[tasks] += 1
-        batch = [(task, Ask(mask=draw_closed(self.needed, self.rng), why="closed-set")) for task in tasks.tolist()]
-        yield from self.ask(batch)
+        yield from self.ask(
+            [
+                (task, CoalitionRequest(mask=draw_closed(self.needed, self.rng), why=AdaptiveReason.CLOSED_SET))
+                for task in tasks.tolist()
+            ]
+        )
 
-    def decided(self) -> npt.NDArray[np.float64]:
-        """On how many tasks each unit is known to decide."""
-        units = [unit for table in self.tables for unit in table.units]
+    def decided_tasks(self) -> npt.NDArray[np.float64]:
+        """For each unit the number of tasks that it is known to decide."""
+        units = [unit for table in self.tables for unit in table.deciding]
         return np.bincount(np.array(units, dtype=np.int64), minlength=self.pool.size).astype(np.float64)
 
     def weights(self) -> npt.NDArray[np.float64] | None:
-        """What the judge says about where verdicts are open, task by task."""
-        if not self.standing.tasks:
+        """For each task how much more rollouts would help undecided units, by the last estimate; None without one."""
+        if not self.status.tasks:
             return None
-        return np.array([self.standing.tasks.get(task, 0.0) for task in self.problem.tasks])
+        return np.array([self.status.tasks.get(task, 0.0) for task in self.problem.tasks])
 
-    def ask(self, batch: Sequence[Asked]) -> Batch:
-        """Scores of a batch, in its order; what the stop rule leaves no room for stays unasked and missing."""
-        room = self.options.stop.room(len(self.observations), self.standing)
+    def ask(self, batch: Sequence[TaskRequest]) -> Batch:
+        """Request a batch and return its scores in order; requests beyond the limit of the stop rule have no score."""
+        room = self.options.stop.room(len(self.observations), self.status)
         wanted: list[list[Request]] = []
-        for task, ask in batch:
-            requests = self._requests(task, ask)
+        for task, request in batch:
+            requests = self._requests(task, request)
             room -= len(requests)
             if room < 0:
-                self.ended = self.options.stop.reason(len(self.observations), self.standing)
+                self.ended = self.options.stop.reason(len(self.observations), self.status)
                 break
             wanted.append(requests)
         if not wanted:
             return [None] * len(batch)
-        answers = yield tuple(request for requests in wanted for request in requests)
+        everything = tuple(request for requests in wanted for request in requests)
+        answers = yield everything
         scores = [self._score(task, requests, answers) for (task, _), requests in zip(batch, wanted, strict=False)]
-        self._observe([_observation(request, answers[request]) for requests in wanted for request in requests])
+        self._observe([_observation(request, answers[request]) for request in everything])
         return scores + [None] * (len(batch) - len(scores))
 
-    def _requests(self, task: int, ask: Ask) -> list[Request]:
-        """A coalition under all operators. The full skill and the bare agent are the same under each."""
-        kept = [unit for place, unit in enumerate(self.problem.units) if ask.mask >> place & 1]
-        coalition: Coalition = frozenset((self.problem.trigger, *kept)) if ask.mask != BARE else frozenset()
-        operators = (Operator.DELETE,) if ask.mask in (BARE, self.full) else self.problem.operators
-        replicate = self.asked.get((task, ask.mask), 0)
-        self.asked[task, ask.mask] = replicate + 1
-        name = self.problem.tasks[task]
+    def _requests(self, task: int, wanted: CoalitionRequest) -> list[Request]:
+        """One request per operator. The full skill and the bare agent are the same under all operators."""
+        mask = wanted.mask
+        units = [unit for place, unit in enumerate(self.problem.units) if mask >> place & 1]
+        coalition: Coalition = frozenset((self.problem.trigger, *units)) if mask != BARE else frozenset()
+        operators = (Operator.DELETE,) if mask in (BARE, self.full) else self.problem.operators
+        replicate = self.times_asked.get((task, mask), 0)
+        self.times_asked[task, mask] = replicate + 1
+        task_id = self.problem.tasks[task]
         return [
-            Request(coalition=coalition, operator=operator, task=name, replicate=replicate, why=ask.why)
+            Request(coalition=coalition, operator=operator, task=task_id, replicate=replicate, why=wanted.why)
             for operator in operators
         ]
 
     def _score(self, task: int, requests: Sequence[Request], answers: Answers) -> Score | None:
-        """One score per operator, or None if any is missing: then the coalition is left out under all."""
+        """One score per operator; None if any is missing: the coalition is then left out under all operators."""
         scores = [score for score in map(answers.__getitem__, requests) if score is not None]
         if len(scores) < len(requests):
             return None
@@ -198,13 +210,13 @@ class _Run:
         return (*scores, *scores * shared)
 
     def _observe(self, observations: list[Observation]) -> None:
-        """Keep the round's answers, tell who listens, and ask the judge when there is enough news."""
+        """Store the answers, report them, and compute the state of the estimate when the record has grown enough."""
         self.observations += observations
         if self.on_observed is not None:
             self.on_observed(observations)
-        if self.options.judge is not None and len(self.observations) >= self.next_look:
-            self.standing = self.options.judge(self.observations)
-            self.next_look = int(LOOK_AGAIN * len(self.observations)) + 1
+        if self.options.judge is not None and len(self.observations) >= self.next_status:
+            self.status = self.options.judge(self.observations)
+            self.next_status = int(STATUS_GROWTH * len(self.observations)) + 1
 
 
 def _observation(request: Request, score: float | None) -> Observation:
@@ -218,18 +230,20 @@ def _observation(request: Request, score: float | None) -> Observation:
     )
 
 
-def _advance(live: list[tuple[int, TaskSearch, Ask]], task: int, going: TaskSearch, score: Score | None) -> None:
-    """Take a visit to its next question; drop it where it has none."""
+def _advance(
+    live: list[tuple[int, TaskSearch, CoalitionRequest]], task: int, search: TaskSearch, score: Score | None
+) -> None:
+    """Send a score to a search and keep it in `live` with its next request, unless it has ended."""
     try:
-        live.append((task, going, going.send(score)))
+        live.append((task, search, search.send(score)))
     except StopIteration:
         return
 
 
-def _draw_pool(problem: AdaptiveProblem, rng: np.random.Generator) -> Pool:
-    """Orders as arrays of unit numbers; fewer where units are many, because a draw takes time linear in them."""
+def _draw_pool(problem: AdaptiveProblem, rng: np.random.Generator) -> OrderPool:
+    """Draw orders from mu as arrays of unit numbers."""
     number = {unit: place for place, unit in enumerate(problem.units)}
-    count = max(POOL // max(1, len(number) // 50), 64)
+    count = max(POOL // max(1, len(number) // UNITS_OF_FULL_POOL), LEAST_POOL)
     drawn = [[number[unit] for unit in problem.sample_order(rng)[1:]] for _ in range(count)]
     orders = np.array(drawn, dtype=np.int64).reshape(count, len(number))
-    return Pool(orders=orders, place=np.argsort(orders, axis=1))
+    return OrderPool(orders=orders, place=np.argsort(orders, axis=1))

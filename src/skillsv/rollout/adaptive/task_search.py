@@ -1,4 +1,8 @@
-"""One visit to a task: ask where most is open, and trace every surprise to the unit that caused it."""
+"""The search on one task for the units that decide its score, under a deterministic agent.
+
+One search asks for one coalition where most is open. If its score contradicts the task's table, the search bisects
+between the two conflicting coalitions until it has found the deciding unit.
+"""
 
 from __future__ import annotations
 
@@ -9,49 +13,57 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from skillsv.rollout.adaptive.allocation import Monitor
-from skillsv.rollout.adaptive.task_table import Mask, Score, TaskTable, path_between
+from skillsv.model.coalition import AdaptiveReason
+from skillsv.model.task_table import Mask, Score, TaskTable
+from skillsv.rollout.adaptive.closed_coalitions import path_between
+from skillsv.rollout.adaptive.noise_monitor import NoiseMonitor
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
 EQUAL_ENDS = 0.25
-"""How much an unknown pattern between two equal scores counts, against one between two different scores."""
+"""Weight of an unknown pattern between two equal scores; between two different scores it is 1."""
 
-VERIFIED = 0.5
-"""How often a forecast is verified while patterns are unknown that all lie between equal scores."""
+VERIFY_SHARE = 0.5
+"""Share of requests that verify a forecast while all unknown patterns lie between equal scores."""
 
-AT_JUMPS = 0.5
-"""How many of the verified forecasts lie where the score is forecast to jump."""
+AT_CHANGES = 0.5
+"""Share of the verified forecasts that lie where the score is predicted to change."""
 
-DECIDES_HERE, ANY_UNIT = 2.0, 0.5
-"""Weights of looking where a unit enters: one that decides this task, any one; against 1 for deciding elsewhere."""
+DECIDES_HERE = 2.0
+"""Weight of verifying next to a unit that decides this task; a unit that decides other tasks has 1."""
+
+ANY_UNIT = 0.5
+"""Weight of verifying next to any unit; a unit that decides other tasks has 1."""
 
 UNKNOWN_UNIT = 0.5
-"""In a bisection: the suspicion of a unit that decides no task so far, in units of the average unit's."""
+"""Bisection: weight of a unit that decides no task so far, as a share of the average unit's weight."""
 
-ORDERS_LOOKED_AT = 32
+ORDERS_COMPARED = 32
+"""Orders of the pool that are compared to choose the next coalition: more take longer and change little."""
+
 MOST_UNITS = 40
-"""Patterns are only told apart by this many deciding units when choosing what to ask; more are noise or chaos."""
+"""Deciding units of a task that tell patterns apart here: a task with more has a noisy or chaotic agent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
-    """One coalition to score for the visited task, with the reason."""
+class CoalitionRequest:
+    """A coalition to score on the searched task, with the reason."""
 
     mask: Mask
-    why: str
+    why: AdaptiveReason
 
 
-TaskSearch = Generator[Ask, Score | None, None]
-"""Asks one coalition at a time; None means that no score will ever come."""
+TaskSearch = Generator[CoalitionRequest, Score | None, None]
+"""Requests one coalition at a time and receives its score; None means that the score will stay missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pool:
-    """Feasible orders drawn once: `orders[q]` lists units, `place[q, i]` is the position of unit i."""
+class OrderPool:
+    """Feasible orders drawn once: `orders[q]` lists unit numbers, `place[q, i]` is the position of unit i."""
 
-    orders: npt.NDArray[np.int64]
-    place: npt.NDArray[np.int64]
+    orders: Integers
+    place: Integers
 
     @property
     def size(self) -> int:
@@ -64,182 +76,190 @@ class Pool:
 
 
 def search_task(
-    table: TaskTable, pool: Pool, rng: np.random.Generator, monitor: Monitor, elsewhere: Floats
+    table: TaskTable, pool: OrderPool, rng: np.random.Generator, monitor: NoiseMonitor, elsewhere: Floats
 ) -> TaskSearch:
-    """Settle what conflicts, score one coalition where most is open, and settle again.
+    """Resolve conflicts of the table, score one coalition where most is open, and resolve conflicts again.
 
-    `elsewhere` says for each unit on how many other tasks it is known to decide.
+    `elsewhere` holds for each unit the number of other tasks that it is known to decide.
     """
-    yield from _settle(table, pool, rng, monitor, elsewhere)
+    yield from _resolve_conflicts(table, pool, rng, monitor, elsewhere)
     mask, why = choose_probe(table, pool, rng, elsewhere)
-    if mask not in table.seen:
+    if mask not in table.scores:
         yield from _score(table, mask, why)
-        yield from _settle(table, pool, rng, monitor, elsewhere)
+        yield from _resolve_conflicts(table, pool, rng, monitor, elsewhere)
 
 
-def _score(table: TaskTable, mask: Mask, why: str) -> TaskSearch:
-    score = yield Ask(mask=mask, why=why)
+def _score(table: TaskTable, mask: Mask, why: AdaptiveReason) -> TaskSearch:
+    score = yield CoalitionRequest(mask=mask, why=why)
     if score is not None:
         table.add(mask, score)
 
 
-def _settle(table: TaskTable, pool: Pool, rng: np.random.Generator, monitor: Monitor, elsewhere: Floats) -> TaskSearch:
-    """Trace conflicts to units until all scores agree with their patterns, or a score stays missing."""
+def _resolve_conflicts(
+    table: TaskTable, pool: OrderPool, rng: np.random.Generator, monitor: NoiseMonitor, elsewhere: Floats
+) -> TaskSearch:
+    """Trace conflicts to deciding units until no conflict is left, the agent proves noisy, or a score is missing."""
     while table.conflict is not None and not monitor.noisy:
-        surprise = table.conflict[0]
-        if surprise not in (0, (1 << pool.size) - 1):
-            repeated = yield Ask(mask=surprise, why="repeat")
+        unexpected = table.conflict[0]
+        if unexpected not in (0, (1 << pool.size) - 1):
+            repeated = yield CoalitionRequest(mask=unexpected, why=AdaptiveReason.REPEAT)
             if repeated is not None:
-                monitor.repeats.append(repeated != table.seen[surprise])
+                monitor.repeats.append(repeated != table.scores[unexpected])
                 if monitor.repeats[-1]:
-                    table.forget(surprise)
+                    table.remove(unexpected)
                     continue
-        known = len(table.units)
+        known = len(table.deciding)
         order = pool.orders[int(rng.integers(len(pool.orders)))].tolist()
-        yield from _trace(table, path_between(*table.conflict, order), rng, monitor, elsewhere)
-        if len(table.units) == known:
+        yield from _bisect(table, path_between(*table.conflict, order), rng, monitor, elsewhere)
+        if len(table.deciding) == known:
             return
 
 
-def _trace(
-    table: TaskTable, path: Sequence[Mask], rng: np.random.Generator, monitor: Monitor, elsewhere: Floats
+def _bisect(
+    table: TaskTable, path: Sequence[Mask], rng: np.random.Generator, monitor: NoiseMonitor, elsewhere: Floats
 ) -> TaskSearch:
-    """Bisect between two conflicting coalitions down to one unit; then check that the new score stays.
+    """Bisect the path between two conflicting coalitions down to one unit; then check a neighbour of the change.
 
-    The cut halves the suspicion, not the length: units that decide other tasks are likelier to decide this one.
+    The cut halves the weight of the units, not their number: a unit that decides other tasks has a larger weight,
+    because it is more likely to decide this one.
     """
     units = [(before ^ after).bit_length() - 1 for before, after in pairwise(path)]
-    reached = np.cumsum(elsewhere[units] + UNKNOWN_UNIT * max(float(elsewhere.mean()), 1.0 / len(elsewhere)))
+    weight_up_to = np.cumsum(elsewhere[units] + UNKNOWN_UNIT * max(float(elsewhere.mean()), 1.0 / len(elsewhere)))
     low, high = 0, len(path) - 1
     while high - low > 1:
-        middle = _halfway(reached, low, high)
-        if path[middle] not in table.seen:
-            yield from _score(table, path[middle], "bisect")
-        if path[middle] not in table.seen:
+        middle = _middle(weight_up_to, low, high)
+        if path[middle] not in table.scores:
+            yield from _score(table, path[middle], AdaptiveReason.BISECT)
+        if path[middle] not in table.scores:
             return
-        if table.seen[path[middle]] == table.seen[path[low]]:
+        if table.scores[path[middle]] == table.scores[path[low]]:
             low = middle
         else:
             high = middle
-    table.learn((path[low] ^ path[high]).bit_length() - 1)
-    yield from _check(table, path, low, rng, monitor)
+    table.add_deciding([(path[low] ^ path[high]).bit_length() - 1])
+    yield from _check_neighbour(table, path, low, rng, monitor)
 
 
-def _halfway(reached: Floats, low: int, high: int) -> int:
-    """A place strictly between two places of a path, with half of the suspicion between them on either side.
+def _middle(weight_up_to: Floats, low: int, high: int) -> int:
+    """A place strictly between two places of a path, with half of the weight between them on either side.
 
-    Step k of the path leads from place k to place k + 1, and `reached[k]` is the suspicion up to and with it.
+    Step k of the path leads from place k to place k + 1; `weight_up_to[k]` is the weight of steps 0 to k.
     """
-    before = float(reached[low - 1]) if low else 0.0
-    middle = int(np.searchsorted(reached, (before + float(reached[high - 1])) / 2.0)) + 1
+    before = float(weight_up_to[low - 1]) if low else 0.0
+    middle = int(np.searchsorted(weight_up_to, (before + float(weight_up_to[high - 1])) / 2.0)) + 1
     return min(max(middle, low + 1), high - 1)
 
 
-def _check(table: TaskTable, path: Sequence[Mask], low: int, rng: np.random.Generator, monitor: Monitor) -> TaskSearch:
-    """One coalition further along the path, on a random side of the jump."""
+def _check_neighbour(
+    table: TaskTable, path: Sequence[Mask], low: int, rng: np.random.Generator, monitor: NoiseMonitor
+) -> TaskSearch:
+    """Score the next coalition on a random side of the change; the score must not be that of the other side."""
     sides = [(low - 1, low + 1), (low + 2, low)]
-    sides = [side for side in sides if 0 <= side[0] < len(path) and path[side[0]] not in table.seen]
+    sides = [side for side in sides if 0 <= side[0] < len(path) and path[side[0]] not in table.scores]
     if not sides:
         return
-    there, across = sides[int(rng.integers(len(sides)))]
-    score = yield Ask(mask=path[there], why="check")
+    neighbour, across = sides[int(rng.integers(len(sides)))]
+    score = yield CoalitionRequest(mask=path[neighbour], why=AdaptiveReason.CHECK)
     if score is not None:
-        monitor.further.append(score == table.seen[path[across]])
-        table.add(path[there], score)
+        monitor.neighbours.append(score == table.scores[path[across]])
+        table.add(path[neighbour], score)
 
 
-def choose_probe(table: TaskTable, pool: Pool, rng: np.random.Generator, elsewhere: Floats) -> tuple[Mask, str]:
-    """The next coalition to score, always a prefix of a feasible order: an unknown pattern, or a forecast to verify.
+def choose_probe(
+    table: TaskTable, pool: OrderPool, rng: np.random.Generator, elsewhere: Floats
+) -> tuple[Mask, AdaptiveReason]:
+    """Choose the next coalition to score, always a prefix of a feasible order: an unknown pattern or a forecast.
 
-    Among the unknown patterns along some orders, the one with most weight: it counts fully between known patterns of
-    different scores. Where all that is unknown lies between equal scores, forecasts are verified in turn with it: the
-    first score of a pattern cannot contradict anything, so it says nothing about units that are still hidden.
+    The unknown pattern with the largest weight along some orders is chosen. Where all unknown patterns lie between
+    equal scores, forecasts are verified in turn with them: the first score of a pattern cannot contradict another
+    score, so it reveals no deciding unit.
     """
-    numbers = rng.integers(len(pool.orders), size=ORDERS_LOOKED_AT)
-    best = _open_pattern(table, pool, numbers) if table.units else None
-    if best is None or (not best.telling and rng.random() < VERIFIED):
-        return _verified(table, pool, numbers, rng, elsewhere), "verify"
+    numbers = rng.integers(len(pool.orders), size=ORDERS_COMPARED)
+    best = _unknown_pattern(table, pool, numbers) if table.deciding else None
+    if best is None or (not best.informative and rng.random() < VERIFY_SHARE):
+        return _choose_forecast(table, pool, numbers, rng, elsewhere), AdaptiveReason.VERIFY
     number = int(numbers[best.row])
-    places = np.sort(pool.place[number, table.units[:MOST_UNITS]])
+    places = np.sort(pool.place[number, table.deciding[:MOST_UNITS]])
     last = int(places[best.rank]) if best.rank < len(places) else pool.size
-    return pool.prefix(number, int(rng.integers(int(places[best.rank - 1]) + 1, last + 1))), "pattern"
+    length = int(rng.integers(int(places[best.rank - 1]) + 1, last + 1))
+    return pool.prefix(number, length), AdaptiveReason.PATTERN
 
 
-def _verified(
-    table: TaskTable, pool: Pool, numbers: npt.NDArray[np.int64], rng: np.random.Generator, elsewhere: Floats
+def _choose_forecast(
+    table: TaskTable, pool: OrderPool, numbers: Integers, rng: np.random.Generator, elsewhere: Floats
 ) -> Mask:
-    """A coalition whose score is forecast, at the step where a unit enters: the scores on both sides are its marginal.
+    """A coalition with a predicted score, just before or after a unit enters: those two scores are its marginal.
 
-    Half of them where the score is forecast to jump: there a unit that is needed as well, or does as well, would show.
-    The others most often at a unit that decides this task, else at one that decides others.
+    A share `AT_CHANGES` lies where the score is predicted to change; there a second unit that is needed as well, or
+    that suffices as well, shows. The others lie next to a unit drawn by weight.
     """
-    if rng.random() < AT_JUMPS:
+    if rng.random() < AT_CHANGES:
         for number in numbers.tolist():
-            jumps = _jumps(table, pool, number)
-            if jumps:
-                mask = pool.prefix(number, jumps[int(rng.integers(len(jumps)))] + int(rng.integers(2)))
-                if mask not in table.seen:
+            changes = _predicted_changes(table, pool, number)
+            if changes:
+                mask = pool.prefix(number, changes[int(rng.integers(len(changes)))] + int(rng.integers(2)))
+                if mask not in table.scores:
                     return mask
-    unit, number = int(rng.choice(pool.size, p=_suspicion(table, elsewhere))), int(numbers[0])
+    unit, number = int(rng.choice(pool.size, p=_unit_chances(table, elsewhere))), int(numbers[0])
     return pool.prefix(number, int(pool.place[number, unit]) + int(rng.integers(2)))
 
 
-def _jumps(table: TaskTable, pool: Pool, number: int) -> list[int]:
-    """Places of one order at which a unit enters and the known score changes."""
-    found, pattern, before = [], 0, table.knows(0)
+def _predicted_changes(table: TaskTable, pool: OrderPool, number: int) -> list[int]:
+    """Places of one order at which a deciding unit enters and the known score changes."""
+    changes, pattern, before = [], 0, table.score_of(0)
     places = pool.place[number]
-    for unit in sorted(table.units, key=places.__getitem__):
+    for unit in sorted(table.deciding, key=places.__getitem__):
         pattern |= 1 << unit
-        after = table.knows(pattern)
+        after = table.score_of(pattern)
         if before is not None and after is not None and after != before:
-            found.append(int(places[unit]))
+            changes.append(int(places[unit]))
         before = after
-    return found
+    return changes
 
 
-def _suspicion(table: TaskTable, elsewhere: Floats) -> Floats:
-    """How likely each unit's step is worth a look: it decides here, it decides elsewhere, or it is any unit at all."""
+def _unit_chances(table: TaskTable, elsewhere: Floats) -> Floats:
+    """The probability of verifying next to each unit: it decides this task, it decides others, or it is any unit."""
     chance: Floats = ANY_UNIT / len(elsewhere) + elsewhere / max(elsewhere.sum(), 1.0)
-    if table.units:
-        chance[table.units] += DECIDES_HERE / len(table.units)
+    if table.deciding:
+        chance[table.deciding] += DECIDES_HERE / len(table.deciding)
     chance /= chance.sum()
     return chance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Open:
-    """An occurrence of an unknown pattern: its row, its rank (how many deciding units are in).
+class _UnknownPattern:
+    """Where an unknown pattern occurs: the row of its order, and its rank (the number of deciding units it holds).
 
-    `telling`: somewhere it lies between two known patterns of different scores.
+    `informative`: on some order it lies between two known patterns of different scores.
     """
 
     row: int
     rank: int
-    telling: bool
+    informative: bool
 
 
-def _open_pattern(table: TaskTable, pool: Pool, numbers: npt.NDArray[np.int64]) -> _Open | None:
-    """An occurrence of the weightiest unknown pattern."""
-    units = table.units[:MOST_UNITS]
+def _unknown_pattern(table: TaskTable, pool: OrderPool, numbers: Integers) -> _UnknownPattern | None:
+    """The unknown pattern with the largest weight along these orders; None if all are known."""
+    units = table.deciding[:MOST_UNITS]
     ranked = np.argsort(pool.place[numbers][:, units], axis=1).tolist()
     weight: dict[Mask, float] = {}
     where: dict[Mask, tuple[int, int]] = {}
-    telling: set[Mask] = set()
+    informative: set[Mask] = set()
     for row, ranks in enumerate(ranked):
-        pattern, before, waiting = 0, table.knows(0), []
+        pattern, before, unknown = 0, table.score_of(0), []
         for rank, place in enumerate(ranks, start=1):
             pattern |= 1 << units[place]
-            after = table.knows(pattern)
+            after = table.score_of(pattern)
             if after is None:
-                waiting.append(pattern)
+                unknown.append(pattern)
                 where.setdefault(pattern, (row, rank))
                 continue
-            for unknown in waiting:
-                weight[unknown] = weight.get(unknown, 0.0) + (1.0 if after != before else EQUAL_ENDS)
+            for between in unknown:
+                weight[between] = weight.get(between, 0.0) + (1.0 if after != before else EQUAL_ENDS)
             if after != before:
-                telling.update(waiting)
-            before, waiting = after, []
+                informative.update(unknown)
+            before, unknown = after, []
     if not weight:
         return None
     best = max(weight, key=lambda pattern: (weight[pattern], -pattern))
-    return _Open(row=where[best][0], rank=where[best][1], telling=best in telling)
+    return _UnknownPattern(row=where[best][0], rank=where[best][1], informative=best in informative)

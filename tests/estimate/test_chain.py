@@ -1,8 +1,9 @@
-"""Values from chains: what adds up exactly, what is refused, what is said when little is known."""
+"""The chain estimate: exact sums, refused records, notes, and the estimate as a table."""
 
+import json
 import math
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -18,6 +19,8 @@ from skillsv.model.value import Evidence
 UNITS = ("a", "b", "c", "d", "e")
 TASKS = tuple(f"t{number}" for number in range(8))
 BOTH = (Operator.DELETE, Operator.PAD)
+FEW_UNITS = ("a", "b", "c", "d")
+FEW_TASKS = TASKS[:3]
 
 
 def additive(coalition, task, operator):
@@ -32,7 +35,7 @@ def chains(make_skill, make_chain, make_order, game=additive, count=12, operator
 
 @given(data=st.data(), count=st.integers(1, 4), width=st.sampled_from([1, 2, 4, 8]))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_an_untruncated_chain_telescopes_exactly(make_skill, make_chain, data, count, width):
+def test_marginals_of_a_chain_add_up_to_the_lift_exactly(make_skill, make_chain, data, count, width):
     compiled, tasks = make_skill(UNITS), TASKS[:width]
     # Dyadic scores and windows of 2^k tasks: floating point holds every sum exactly, so "exactly" means ==.
     scores = st.integers(0, 16).map(lambda number: number / 16)
@@ -109,7 +112,7 @@ def test_a_missing_score_leaves_its_task_out_on_both_sides(make_skill, make_chai
     assert estimate.missing == 2
 
 
-def test_a_step_with_no_score_at_all_is_not_a_zero(make_skill, make_chain):
+def test_a_step_without_any_score_is_left_out(make_skill, make_chain):
     compiled = make_skill(("a", "b"))
     whole = make_chain(0, ("m", "a", "b"), ("t0",), lambda kept, *_: float("b" in kept))
     lost = make_chain(1, ("m", "b", "a"), ("t0",), lambda kept, *_: None if kept == {"m", "b"} else float("b" in kept))
@@ -118,7 +121,7 @@ def test_a_step_with_no_score_at_all_is_not_a_zero(make_skill, make_chain):
     assert any("missing" in note for note in estimate.notes)
 
 
-def test_truncation_gives_the_rest_zero_and_is_counted(make_skill, make_chain):
+def test_truncated_units_get_zero_and_stay_unresolved(make_skill, make_chain):
     compiled = make_skill(UNITS)
     record = make_chain(0, ("m", "a", "b", "c", "d", "e"), TASKS, additive, truncated_at=2)
     estimate = estimate_chains(compiled, [record, replace(record, plan=replace(record.plan, index=1))])
@@ -129,14 +132,14 @@ def test_truncation_gives_the_rest_zero_and_is_counted(make_skill, make_chain):
     assert any("never tested" in note for note in estimate.notes)
 
 
-def test_all_chains_truncated_at_once_says_so(make_skill, make_chain):
+def test_a_note_says_that_truncation_left_all_units_untested(make_skill, make_chain):
     record = make_chain(0, ("m", *UNITS), TASKS, lambda *_: 1.0, truncated_at=0)
     estimate = estimate_chains(make_skill(UNITS), [record, record])
     assert any("by truncation alone" in note for note in estimate.notes)
     assert {unit.evidence for unit in estimate.units} == {Evidence.UNRESOLVED}
 
 
-def test_one_chain_bounds_nothing_and_says_so(make_skill, make_chain, make_order):
+def test_one_chain_gives_the_possible_range_and_a_note(make_skill, make_chain, make_order):
     compiled, records = chains(make_skill, make_chain, make_order, count=1)
     estimate = estimate_chains(compiled, records)
     assert {(unit.net.low, unit.net.high, unit.evidence) for unit in estimate.units} == {
@@ -147,7 +150,7 @@ def test_one_chain_bounds_nothing_and_says_so(make_skill, make_chain, make_order
     assert any("One chain" in note for note in estimate.notes)
 
 
-def test_identical_bytes_are_zero_by_construction(make_skill, make_chain, make_order):
+def test_a_unit_that_renders_the_same_bytes_is_identical(make_skill, make_chain, make_order):
     compiled, records = chains(make_skill, make_chain, make_order)
     estimate = estimate_chains(compiled, records, EstimateOptions(identical=frozenset({"e", "a"})))
     assert estimate.unit("e").evidence is Evidence.IDENTICAL
@@ -156,12 +159,12 @@ def test_identical_bytes_are_zero_by_construction(make_skill, make_chain, make_o
     assert any("not repeatable" in note for note in estimate.notes)
 
 
-def test_the_same_records_give_the_same_answer(make_skill, make_chain, make_order):
+def test_the_same_records_give_the_same_estimate(make_skill, make_chain, make_order):
     compiled, records = chains(make_skill, make_chain, make_order)
     assert estimate_chains(compiled, records) == estimate_chains(compiled, records)
 
 
-def test_bad_records_are_refused_in_one_sentence(make_skill, make_chain, make_order):
+def test_bad_records_raise_an_error(make_skill, make_chain, make_order):
     compiled, records = chains(make_skill, make_chain, make_order)
     with pytest.raises(RecordsError, match="no chain has finished"):
         estimate_chains(compiled, [])
@@ -180,7 +183,7 @@ def test_bad_records_are_refused_in_one_sentence(make_skill, make_chain, make_or
         estimate_chains(compiled, pad_only)
 
 
-def test_bad_options_are_refused():
+def test_bad_options_raise_an_error():
     for bad in ({"level": 1.0}, {"replicates": 0}, {"resolution": 0.0}):
         with pytest.raises(SettingsError):
             EstimateOptions(**bad)
@@ -196,7 +199,65 @@ def test_a_skill_with_no_execution_units_has_anchors_only(make_skill, make_chain
     assert any("no execution units" in note for note in estimate.notes)
 
 
-def test_intervals_narrow_with_chains(make_skill, make_chain, make_order):
+def test_intervals_narrow_with_more_chains(make_skill, make_chain, make_order):
     compiled, records = chains(make_skill, make_chain, make_order, count=48)
     widths = [estimate_chains(compiled, records[:count]).unit("e").net.high for count in (6, 12, 24, 48)]
     assert all(after < before for before, after in pairwise(widths))
+
+
+def test_all_orders_of_a_flat_skill_give_exact_shapley_values(make_skill, make_chain):
+    shapiq = pytest.importorskip("shapiq")
+    rng = np.random.default_rng(4)
+    table = {
+        frozenset(unit for place, unit in enumerate(FEW_UNITS) if bits >> place & 1): rng.random(len(FEW_TASKS))
+        for bits in range(2 ** len(FEW_UNITS))
+    }
+
+    def game(coalition, task, operator):
+        return float(table[coalition - {"m"}][FEW_TASKS.index(task)])
+
+    def panel_value(coalitions):
+        kept = (frozenset(unit for unit, there in zip(FEW_UNITS, row, strict=True) if there) for row in coalitions)
+        return np.array([table[coalition].mean() for coalition in kept])
+
+    records = [make_chain(k, ("m", *order), FEW_TASKS, game) for k, order in enumerate(permutations(FEW_UNITS))]
+    estimate = estimate_chains(make_skill(FEW_UNITS), records)
+    exact = shapiq.ExactComputer(n_players=len(FEW_UNITS), game=panel_value)("SV", order=1)
+    assert [unit.net.value for unit in estimate.units] == pytest.approx(
+        [exact[(place,)] for place in range(len(FEW_UNITS))], abs=1e-12
+    )
+
+
+@pytest.fixture
+def small_estimate(make_skill, make_chain, make_order):
+    compiled, rng = make_skill(("a", "<b>")), np.random.default_rng(0)
+    return estimate_chains(
+        compiled,
+        [
+            make_chain(k, make_order(compiled, rng), FEW_TASKS[:2], lambda kept, *_: float("a" in kept))
+            for k in range(3)
+        ],
+    )
+
+
+def test_an_estimate_as_a_dictionary_is_valid_json(small_estimate):
+    plain = small_estimate.to_dict()
+    assert json.loads(json.dumps(plain)) == plain
+    assert plain["units"][0]["net"]["value"] == 1.0
+    assert plain["units"][0]["evidence"] == "positive"
+
+
+def test_an_estimate_as_a_data_frame_has_a_row_per_unit(small_estimate):
+    pytest.importorskip("pandas")
+    frame = small_estimate.to_frame()
+    assert list(frame["unit"]) == ["a", "<b>"]
+    assert list(frame["net"]) == [1.0, 0.0]
+    assert frame["content"].isna().all()
+
+
+def test_an_estimate_as_html_escapes_unit_names(small_estimate):
+    page = small_estimate._repr_html_()
+    assert "&lt;b&gt;" in page
+    assert "<b>" not in page
+    assert "<td>+100.0</td>" in page
+    assert "in points of a hundred" in page

@@ -1,10 +1,10 @@
 import pytest
 
-from skillsv.rollout.adaptive.allocation import WINDOW, Monitor
+from skillsv.rollout.adaptive.noise_monitor import WINDOW, NoiseMonitor
 
 
 @pytest.mark.parametrize(
-    ("repeats", "further", "noisy"),
+    ("repeats", "neighbours", "noisy"),
     [
         ([], [], False),
         ([True], [], False),
@@ -17,8 +17,8 @@ from skillsv.rollout.adaptive.allocation import WINDOW, Monitor
         ([True], [True], False),
     ],
 )
-def test_two_failures_among_the_last_checks_of_a_kind_mean_noise(repeats, further, noisy):
-    monitor = Monitor(repeats=repeats, further=further)
+def test_two_recent_failures_of_one_kind_mean_noise(repeats, neighbours, noisy):
+    monitor = NoiseMonitor(repeats=repeats, neighbours=neighbours)
     assert monitor.noisy is noisy
-    assert monitor.checks == len(repeats) + len(further)
-    assert monitor.reverts == sum(repeats) + sum(further)
+    assert monitor.checks == len(repeats) + len(neighbours)
+    assert monitor.reverts == sum(repeats) + sum(neighbours)

@@ -1,0 +1,67 @@
+"""The table of deciding units that the adaptive policy and the adaptive estimate share."""
+
+import numpy as np
+import pytest
+
+from skillsv.model.task_table import TaskTable
+from skillsv.rollout.adaptive.noise_monitor import NoiseMonitor
+from skillsv.rollout.adaptive.task_search import OrderPool, search_task
+
+UNITS = 6
+
+
+def test_scores_of_one_pattern_conflict_until_the_unit_is_added():
+    table = TaskTable()
+    table.add(0b000, (0.0,))
+    assert table.conflict is None
+    table.add(0b111, (1.0,))
+    assert table.conflict == (0b111, 0b000)
+    table.add(0b011, (1.0,))
+    table.add_deciding([1])
+    assert table.conflict is None
+    assert table.score_of(0b010) == (1.0,)
+    assert table.score_of(0b000) == (0.0,)
+    table.add(0b001, (1.0,))
+    assert table.conflict == (0b001, 0b000)
+    table.remove(0b001)
+    assert table.conflict is None
+
+
+def test_find_deciding_gives_the_first_score_that_showed_each_unit():
+    table = TaskTable()
+    for mask, score in ((0b00, 0.0), (0b01, 1.0), (0b11, 0.5), (0b10, 0.0)):
+        table.add(mask, (score,))
+    assert table.find_deciding(2) == {0: 1, 1: 2}
+    assert table.deciding == []
+
+
+def test_scores_by_pattern_groups_the_scores_by_deciding_units():
+    table = TaskTable()
+    for mask, score in ((0b00, 0.0), (0b01, 1.0), (0b10, 0.0)):
+        table.add(mask, (score,))
+    table.add_deciding([0])
+    assert table.scores_by_pattern() == {0b00: [(0.0,), (0.0,)], 0b01: [(1.0,)]}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_bisection_and_comparison_find_the_same_deciding_units(seed):
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(2, size=1 << UNITS).tolist()
+    orders = np.array([rng.permutation(UNITS) for _ in range(50)])
+    pool = OrderPool(orders=orders, place=np.argsort(orders, axis=1))
+    table = TaskTable()
+    for mask in (0, (1 << UNITS) - 1):
+        table.add(mask, (float(scores[mask]),))
+    for _ in range(30):
+        run_search(search_task(table, pool, rng, NoiseMonitor(), np.zeros(UNITS)), scores)
+        assert table.conflict is not None or set(table.deciding) == set(table.find_deciding(UNITS))
+    assert table.deciding
+
+
+def run_search(search, scores):
+    try:
+        request = next(search)
+        while True:
+            request = search.send((float(scores[request.mask]),))
+    except StopIteration:
+        return
