@@ -42,8 +42,8 @@ def test_marginals_of_a_chain_add_up_to_the_lift_exactly(make_skill, make_chain,
     table: dict[tuple[frozenset[str], str, Operator], float] = {}
 
     def game(coalition, task, operator):
-        whole = Operator.DELETE if len(coalition) == len(UNITS) + 1 else operator
-        return table.setdefault((coalition, task, whole), data.draw(scores))
+        rendered = Operator.DELETE if len(coalition) == len(UNITS) + 1 else operator
+        return table.setdefault((coalition, task, rendered), data.draw(scores))
 
     orders = [("m", *data.draw(st.permutations(UNITS))) for _ in range(count)]
     records = [make_chain(k, order, tasks, game, BOTH) for k, order in enumerate(orders)]
@@ -114,9 +114,11 @@ def test_a_missing_score_leaves_its_task_out_on_both_sides(make_skill, make_chai
 
 def test_a_step_without_any_score_is_left_out(make_skill, make_chain):
     compiled = make_skill(("a", "b"))
-    whole = make_chain(0, ("m", "a", "b"), ("t0",), lambda kept, *_: float("b" in kept))
-    lost = make_chain(1, ("m", "b", "a"), ("t0",), lambda kept, *_: None if kept == {"m", "b"} else float("b" in kept))
-    estimate = estimate_chains(compiled, [whole, lost])
+    complete = make_chain(0, ("m", "a", "b"), ("t0",), lambda kept, *_: float("b" in kept))
+    incomplete = make_chain(
+        1, ("m", "b", "a"), ("t0",), lambda kept, *_: None if kept == {"m", "b"} else float("b" in kept)
+    )
+    estimate = estimate_chains(compiled, [complete, incomplete])
     assert estimate.unit("b").net.value == 1.0
     assert any("missing" in note for note in estimate.notes)
 

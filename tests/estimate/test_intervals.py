@@ -56,9 +56,9 @@ def test_the_bootstrap_leaves_out_missing_entries():
 
 
 def test_truncation_variance_follows_the_evaluated_mean():
-    steady, shaky, whole = [0.4, 0.4, 0.0, 0.0], [0.8, 0.0, 0.0, 0.0], [0.4, 0.4, 0.4, 0.4]
+    steady, unsteady, complete = [0.4, 0.4, 0.0, 0.0], [0.8, 0.0, 0.0, 0.0], [0.4, 0.4, 0.4, 0.4]
     evaluated = np.array([[True, True, True], [True, True, True], [False, False, True], [False, False, True]])
-    variance = truncation_variance(np.array([steady, shaky, whole]).T, evaluated)
+    variance = truncation_variance(np.array([steady, unsteady, complete]).T, evaluated)
     assert variance[0] == pytest.approx((0.75 * 0.5 * 0.4) ** 2)
     assert variance[1] == 0.0  # a mean of 0.4 with a standard error of 0.4 shows nothing
     assert variance[2] == 0.0  # nothing was truncated

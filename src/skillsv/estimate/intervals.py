@@ -106,7 +106,7 @@ def bootstrap_interval(
 ) -> tuple[Floats, Floats]:
     """The paper's percentile bootstrap: resample complete chains with replacement, all units together.
 
-    One multinomial draw per replicate and one matrix product are much faster than `scipy.stats.bootstrap`.
+    Not `scipy.stats.bootstrap`: it has no missing entries, and importing `scipy.stats` delays every run.
     """
     chains = change.shape[0]
     weights = rng.multinomial(chains, np.full(chains, 1.0 / chains), size=replicates).astype(np.float64)

@@ -172,8 +172,8 @@ def _shown_signs(drawn: ValueDraws) -> Bools:
     """Units whose sign is shown, by Benjamini and Hochberg's rule over all units at the rate `FALSE_SHARE`.
 
     Of fifty units without effect two or three have a 95 % interval that excludes zero, by chance alone.
-    `scipy.stats.false_discovery_control` does the same, but importing `scipy.stats` takes three times as long as
-    `scipy.special`, and this runs in every `skillsv value`.
+    `scipy.stats.false_discovery_control` does the same, but importing `scipy.stats` takes about three times as long
+    as `scipy.special`, and every valuation of a noisy agent would wait for it.
     """
     from scipy.special import ndtr
 

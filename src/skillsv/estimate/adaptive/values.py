@@ -19,7 +19,7 @@ DRAWS = 60
 """Draws around the values: enough for a standard error within a tenth."""
 
 SURROGATE_ORDERS = 100
-"""Orders used for a noisy agent: each draw predicts every prefix of them, and the fit's error is far larger."""
+"""Orders used for a noisy agent: every draw predicts every prefix of them, so they set the computing time."""
 
 HIDDEN_ERROR = 0.2
 """Steady agent: expected squared error of one task's values right after a deciding unit was found."""

@@ -28,8 +28,8 @@ POOL = 1000
 LEAST_POOL = 64
 """Orders drawn at least, however many units there are."""
 
-UNITS_OF_FULL_POOL = 50
-"""Units up to which the whole pool is drawn; beyond, the pool shrinks in proportion."""
+POOL_UNITS = 50
+"""The pool is divided by the number of units in multiples of this: 1000 orders below 100 units, 100 at 500."""
 
 IDLE_ROUNDS = 5
 """Rounds without a request after which the run ends: all that can be measured is known."""
@@ -243,7 +243,7 @@ def _advance(
 def _draw_pool(problem: AdaptiveProblem, rng: np.random.Generator) -> OrderPool:
     """Draw orders from mu as arrays of unit numbers."""
     number = {unit: place for place, unit in enumerate(problem.units)}
-    count = max(POOL // max(1, len(number) // UNITS_OF_FULL_POOL), LEAST_POOL)
+    count = max(POOL // max(1, len(number) // POOL_UNITS), LEAST_POOL)
     drawn = [[number[unit] for unit in problem.sample_order(rng)[1:]] for _ in range(count)]
     orders = np.array(drawn, dtype=np.int64).reshape(count, len(number))
     return OrderPool(orders=orders, place=np.argsort(orders, axis=1))

@@ -40,7 +40,7 @@ UNKNOWN_UNIT = 0.5
 """Bisection: weight of a unit that decides no task so far, as a share of the average unit's weight."""
 
 ORDERS_COMPARED = 32
-"""Orders of the pool that are compared to choose the next coalition: more take longer and change little."""
+"""Orders of the pool that are compared to choose the next coalition: a sample, because comparing takes time."""
 
 MOST_UNITS = 40
 """Deciding units of a task that tell patterns apart here: a task with more has a noisy or chaotic agent."""
