@@ -172,10 +172,14 @@ def test_skill_dir_outside_the_workspace_is_refused(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "safe"),
-    [("../../etc", "etc"), ("a/b", "a-b"), ("", "skill"), ("..", "skill"), ("ok-1.2", "ok-1.2"), ("x" * 99, "x" * 64)],
+    [("../../etc", "-..-etc"), ("a/b", "a-b"), ("a  b", "a--b"), ("", "skill"), ("..", "skill"), ("ok-1.2", "ok-1.2")],
 )
 def test_folder_name_has_only_safe_characters(name, safe):
     assert folder_name(name) == safe
+
+
+def test_a_long_skill_name_is_cut_in_the_workspace(tmp_path):
+    assert place_skill(rendering(file("SKILL.md"), name="x" * 99), tmp_path, None).name == "x" * 64
 
 
 def test_environment_has_only_forwarded_variables(tmp_path, monkeypatch):

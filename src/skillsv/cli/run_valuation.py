@@ -34,6 +34,7 @@ from skillsv.report.text import terminal_table
 from skillsv.report.valuation_json import valuation_dict
 from skillsv.rollout import Forecast, PerRollout, RunFolder, Stop
 from skillsv.rollout.adaptive import advise
+from skillsv.sandbox.workspace import folder_name
 from skillsv.settings import Settings, compile_options
 
 PIPE_WIDTH = 120
@@ -74,8 +75,7 @@ async def _rolled(prepared: PreparedRun, folder: RunFolder, flags: RunFlags) -> 
 
 def default_folder(name: str) -> Path:
     """Where runs of a skill are kept unless told otherwise."""
-    safe = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name)
-    return Path(".skillsv") / (safe.strip(".") or "skill")
+    return Path(".skillsv") / folder_name(name)
 
 
 def ask_consent(prepared: PreparedRun, *, yes: bool) -> None:

@@ -135,18 +135,23 @@ def remove_pool() -> None:
             with contextlib.suppress(OSError):
                 folders.pop().rmdir()
 
+LONGEST_NAME = 64
+"""Characters of a skill's folder name in a workspace: the longest name that the skill format allows."""
+
 
 def place_skill(rendering: Rendering, workspace: Path, skill_dir: str | None) -> Path:
     """Write the skill to `workspace/SKILL_DIR/NAME` and return that folder. The bare agent has no skill."""
-    folder = workspace / inside(skill_dir or DEFAULT_SKILL_DIR) / folder_name(rendering.skill_name)
+    folder = workspace / inside(skill_dir or DEFAULT_SKILL_DIR) / folder_name(rendering.skill_name)[:LONGEST_NAME]
     write_tree(rendering, folder)
     return folder
 
 
-def folder_name(skill_name: str) -> str:
-    """The name of a skill as the name of a folder. It comes from an untrusted file and may contain any character."""
-    safe = re.sub(r"[^\w.-]+", "-", skill_name).strip(".-")[:64]
-    return safe or "skill"
+def folder_name(name: str) -> str:
+    """The name of a skill as one safe folder name: characters other than letters, digits, `_`, `.`, `-` become `-`.
+
+    The name of the default run folder is made here: another rule would not find the runs of earlier versions.
+    """
+    return re.sub(r"[^\w.-]", "-", name).strip(".") or "skill"
 
 
 def write_tree(rendering: Rendering, folder: Path) -> None:
