@@ -28,12 +28,8 @@ class _Meter:
 
     def average(self) -> PerRollout:
         """Per rollout; what no rollout reported stays unknown."""
-        count = len(self.finished)
-        if not count:
-            return PerRollout()
-        total = sum((event.usage for event in self.finished), Usage())
-        seconds = sum(event.duration for event in self.finished) / count
-        return PerRollout(usage=_divided(total, count), seconds=seconds)
+        usage = sum((event.usage for event in self.finished), Usage())
+        return PerRollout.measured(len(self.finished), usage, sum(event.duration for event in self.finished))
 
 
 async def probe(prepared: PreparedRun, folder: RunFolder) -> PerRollout:
@@ -52,11 +48,3 @@ async def probe(prepared: PreparedRun, folder: RunFolder) -> PerRollout:
         chosen = prepared.first_window[:PROBE_TASKS]
         await runner.run_policies([check_activation(chosen, prepared.compiled.everything)])
     return meter.average()
-
-
-def _divided(usage: Usage, count: int) -> Usage:
-    return Usage(
-        input_tokens=None if usage.input_tokens is None else round(usage.input_tokens / count),
-        output_tokens=None if usage.output_tokens is None else round(usage.output_tokens / count),
-        usd=None if usage.usd is None else usage.usd / count,
-    )

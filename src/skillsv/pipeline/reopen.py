@@ -13,7 +13,6 @@ from skillsv.errors import SkillSVError, TaskError
 from skillsv.model.coalition import Coalition, Operator, Rendering
 from skillsv.model.events import RunFinished, RunStarted
 from skillsv.model.protocols import Agent, Listener, Verifier
-from skillsv.model.rollout import Usage
 from skillsv.model.task import PanelA, PanelB, Task
 from skillsv.pipeline.clients import make_client
 from skillsv.pipeline.cost import CostListener, measured_cost, require_measurable_budget
@@ -169,14 +168,7 @@ def _refuse_seen(tasks: Iterable[Task], seen: Mapping[str, str], where: str) -> 
 def forecast_again(reopened: ReopenedRun, low: int, high: int) -> Forecast:
     """The cost of so many rollouts, at what the run's own rollouts took."""
     status = reopened.folder.status()
-    count = max(status.rollouts, 1)
-    usage = status.usage
-    average = Usage(
-        input_tokens=None if usage.input_tokens is None else usage.input_tokens // count,
-        output_tokens=None if usage.output_tokens is None else usage.output_tokens // count,
-        usd=None if usage.usd is None else usage.usd / count,
-    )
-    measured = PerRollout(usage=average, seconds=status.seconds / count if status.rollouts else None)
+    measured = PerRollout.measured(status.rollouts, status.usage, status.seconds)
     few, many = (cost_of(number, measured, jobs=reopened.settings.jobs) for number in (low, high))
     return Forecast(low=few, expected=few, high=many, method="confirm")
 
