@@ -1,10 +1,10 @@
-"""A run that is killed at random moments and resumed: a program of its own, so that only its children die.
+"""A program that runs chains, kills the run at random moments and resumes it. Only its child processes die.
 
     python killed_run.py FOLDER KILLS SEED
 
 Each session is a forked child that runs all chains on FOLDER and logs every invocation of its agent. The parent kills
-it with SIGKILL after a random number of invocations and a random moment more, notes what the ledger then holds, and
-starts the next; the last is left to finish. It prints one JSON object: what the test wants to know.
+it with SIGKILL after a random number of invocations and a short random time, reads what the ledger then holds, and
+starts the next; the last one finishes. The program prints one JSON object for the test.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ from worlds import ToyAgent, ToyVerifier, no_workspace, plan, render, tasks, uni
 from skillsv.model.skill import FileRole, Skill, SkillFile
 from skillsv.rollout import Ledger, LocalEngine, RunFolder, Runner, RunnerOptions, chain_policy
 
-N, B, CHAINS, JOBS = 10, 4, 8, 4
+N = 10
+B = 4
+CHAINS = 8
+JOBS = 4
 SKILL = Skill(
     name="toy",
     root=Path(),
@@ -34,7 +37,7 @@ SKILL = Skill(
 
 
 class LoggingAgent(ToyAgent):
-    """Writes down every invocation before it acts; a write to an append-only file survives SIGKILL."""
+    """Logs every invocation before it acts; a write to an append-only file survives SIGKILL."""
 
     def __init__(self, log: Path) -> None:
         super().__init__(seconds=0.002)
@@ -60,8 +63,8 @@ async def session(path: Path) -> None:
             RunnerOptions(jobs=JOBS, run=folder.run_id),
             lambda event: None,
         )
-        walks = [chain_policy(plan(N, B, index=index, rotate=index, tolerance=0.05), "m") for index in range(CHAINS)]
-        await runner.run_policies(walks, on_result=lambda index, record: folder.append(record))
+        policies = [chain_policy(plan(N, B, index=index, rotate=index, tolerance=0.05), "m") for index in range(CHAINS)]
+        await runner.run_policies(policies, on_result=lambda index, record: folder.append(record))
 
 
 def invocations(path: Path) -> list[str]:

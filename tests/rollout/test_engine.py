@@ -1,4 +1,4 @@
-"""One rollout executed: every way it can end is a score or a failure with a kind, never a zero by accident."""
+"""The local engine: a rollout ends with a score or a failure of a kind, never with an accidental 0."""
 
 import errno
 import math
@@ -15,9 +15,9 @@ FULL = frozenset(units(3))
 
 
 class Agent:
-    """Does what it is told to, once."""
+    """Answers with the result of `act`."""
 
-    fingerprint = "told/1"
+    fingerprint = "act/1"
 
     def __init__(self, act=lambda: "1"):
         self.act = act
@@ -29,7 +29,7 @@ class Agent:
         return Outcome(answer=await result if hasattr(result, "__await__") else result, usage=Usage(usd=0.5))
 
 
-class Verdict:
+class FixedVerifier:
     def __init__(self, score):
         self.value = score
 
@@ -41,7 +41,7 @@ class Verdict:
 
 def job(kept=FULL, timeout=None, replicate=0):
     task = tasks(1)["t0"]
-    key = RolloutKey(tree="x", task=task.digest, agent="told/1", replicate=replicate)
+    key = RolloutKey(tree="x", task=task.digest, agent="act/1", replicate=replicate)
     return Job(key=key, skill=render(kept, "delete", FULL), task=task, timeout=timeout)
 
 
@@ -79,23 +79,23 @@ def test_what_a_failed_agent_spent_is_kept():
 
 
 def test_the_bare_agent_gets_no_skill_at_all():
-    bare, whole = Agent(), Agent()
+    bare, full = Agent(), Agent()
     execute(bare, kept=frozenset())
-    execute(whole)
+    execute(full)
     assert bare.seen[0][0] is None
-    assert whole.seen[0][0].text == "m u1 u2"
+    assert full.seen[0][0].text == "m u1 u2"
 
 
-def test_every_rollout_starts_in_an_empty_workspace_and_leaves_nothing_behind():
+def test_every_rollout_has_an_empty_workspace_that_is_removed():
     from skillsv.sandbox.workspace import fresh_workspace
 
-    class Messy(Agent):
+    class WritingAgent(Agent):
         async def run(self, skill, task, replicate, workspace):
             assert list(workspace.iterdir()) == []
             (workspace / "left").write_text("behind")
             return await super().run(skill, task, replicate, workspace)
 
-    agent = Messy()
+    agent = WritingAgent()
     for _ in range(2):
         assert execute(agent, workspace=fresh_workspace).failure is None
     assert not any(seen[3].exists() for seen in agent.seen)
@@ -116,14 +116,14 @@ def test_every_rollout_starts_in_an_empty_workspace_and_leaves_nothing_behind():
         (OSError(errno.EPERM, "Not permitted"), FailureKind.CRASH),
     ],
 )
-def test_whatever_an_agent_raises_is_a_failure_of_its_kind(error, kind):
+def test_an_exception_of_an_agent_is_a_failure_of_its_kind(error, kind):
     rollout = execute(raising(error))
     assert rollout.score is None
     assert rollout.failure.kind is kind
     assert rollout.failure.retry_after == getattr(error, "retry_after", None)
 
 
-def test_a_message_that_never_ends_is_cut():
+def test_a_long_failure_message_is_cut():
     assert len(execute(raising(ValueError("x" * 100_000))).failure.message) == MESSAGE_LIMIT
 
 
@@ -148,26 +148,26 @@ def test_an_agent_that_hangs_is_cancelled_at_its_timeout():
 
 
 @pytest.mark.parametrize("score", [7, -0.1, math.nan, math.inf, "1", None])
-def test_a_verifier_that_gives_no_score_is_a_failure_and_the_answer_is_kept(score):
-    rollout = execute(Agent(lambda: "paid for"), Verdict(score))
+def test_an_invalid_score_is_a_failure_and_the_answer_is_kept(score):
+    rollout = execute(Agent(lambda: "paid for"), FixedVerifier(score))
     assert rollout.score is None
     assert rollout.failure.kind is FailureKind.VERIFIER
     assert repr(score) in rollout.failure.message
     assert (rollout.answer, rollout.usage.usd) == ("paid for", 0.5)
 
 
-def test_a_verifier_that_cannot_tell_keeps_what_the_agent_used():
-    rollout = execute(Agent(lambda: "paid for"), Verdict(VerifierFailure("no tests found")))
+def test_a_verifier_failure_keeps_the_usage_of_the_agent():
+    rollout = execute(Agent(lambda: "paid for"), FixedVerifier(VerifierFailure("no tests found")))
     assert (rollout.failure.kind, rollout.usage.usd) == (FailureKind.VERIFIER, 0.5)
 
 
 def test_a_verifier_that_crashes_is_not_a_wrong_answer():
-    assert execute(Agent(), Verdict(RuntimeError("boom"))).failure.kind is FailureKind.VERIFIER
+    assert execute(Agent(), FixedVerifier(RuntimeError("boom"))).failure.kind is FailureKind.VERIFIER
 
 
 @pytest.mark.parametrize("score", [0, 1, True, 0.5])
-def test_scores_at_the_ends_are_scores(score):
-    assert execute(Agent(), Verdict(score)).score == float(score)
+def test_numbers_between_0_and_1_are_scores(score):
+    assert execute(Agent(), FixedVerifier(score)).score == float(score)
 
 
 def test_a_clock_that_jumps_back_gives_no_negative_duration():
@@ -186,7 +186,7 @@ def test_a_workspace_that_cannot_be_made_is_a_failure():
     assert execute(Agent(), workspace=lambda task: NoRoom()).failure.kind is FailureKind.DISK
 
 
-def test_a_job_is_plain_data_that_travels():
+def test_a_job_can_be_pickled():
     import pickle
 
     sent = job()

@@ -1,4 +1,4 @@
-"""The forecast is the paper's formula, and the walk keeps to it."""
+"""The forecast follows the paper's formula, and chains request that number of rollouts."""
 
 import pytest
 from hypothesis import given, settings
@@ -15,11 +15,11 @@ DELETE = (Operator.DELETE,)
 
 
 def test_the_papers_example():
-    told = forecast(50, 8, 10, BOTH, gammas=(0.2, 0.2, 1.0))
-    assert told.expected.rollouts == round(10 * 8 * (4 + 2 * 0.2 * 48)) == 1856
-    assert told.high.rollouts == 10 * 8 * (4 + 2 * 48)
+    result = forecast(50, 8, 10, BOTH, gammas=(0.2, 0.2, 1.0))
+    assert result.expected.rollouts == round(10 * 8 * (4 + 2 * 0.2 * 48)) == 1856
+    assert result.high.rollouts == 10 * 8 * (4 + 2 * 48)
     full = 2 * 10 * 51 * 40
-    assert full / told.expected.rollouts > 10, "more than tenfold, as the paper says"
+    assert full / result.expected.rollouts > 10, "more than tenfold, as the paper says"
 
 
 def test_deletion_alone_has_three_anchors():
@@ -29,17 +29,21 @@ def test_deletion_alone_has_three_anchors():
 
 @settings(deadline=None)
 @given(st.integers(1, 12), st.integers(1, 4), st.sampled_from([BOTH, DELETE]))
-def test_without_truncation_the_walk_asks_for_exactly_what_was_foretold(n, b, operators):
-    walk, asked = chain_policy(plan(n=n, b=b, operators=operators), TRIGGER), set()
+def test_an_untruncated_chain_requests_exactly_the_forecast_number(n, b, operators):
+    policy, asked = chain_policy(plan(n=n, b=b, operators=operators), TRIGGER), set()
     everything = frozenset(plan(n=n).order)
     try:
-        requests = next(walk)
+        requests = next(policy)
         while True:
             asked |= {
-                (each.coalition, "any" if each.coalition in (everything, frozenset()) else each.operator, each.task)
-                for each in requests
+                (
+                    request.coalition,
+                    "any" if request.coalition in (everything, frozenset()) else request.operator,
+                    request.task,
+                )
+                for request in requests
             }
-            requests = walk.send(dict.fromkeys(requests, 0.0))
+            requests = policy.send(dict.fromkeys(requests, 0.0))
     except StopIteration:
         pass
     if n > 1:  # with the trigger alone, {m} is the full skill under all operators
@@ -48,11 +52,11 @@ def test_without_truncation_the_walk_asks_for_exactly_what_was_foretold(n, b, op
 
 def test_tokens_money_and_time_follow_what_was_measured():
     measured = PerRollout(usage=Usage(input_tokens=900, output_tokens=100, usd=0.02), seconds=6.0)
-    told = forecast(10, 4, 5, BOTH, gammas=(0.1, 0.5, 1.0), per_rollout=measured, jobs=8)
-    assert told.expected.rollouts == 5 * 4 * 12
-    assert (told.expected.tokens, told.expected.seconds) == (240_000, 240 * 6.0 / 8)
-    assert told.expected.usd == pytest.approx(4.80)
-    assert told.low.usd < told.expected.usd < told.high.usd
+    result = forecast(10, 4, 5, BOTH, gammas=(0.1, 0.5, 1.0), per_rollout=measured, jobs=8)
+    assert result.expected.rollouts == 5 * 4 * 12
+    assert (result.expected.tokens, result.expected.seconds) == (240_000, 240 * 6.0 / 8)
+    assert result.expected.usd == pytest.approx(4.80)
+    assert result.low.usd < result.expected.usd < result.high.usd
 
 
 def test_a_probe_gives_the_price_of_one_rollout():
@@ -62,8 +66,8 @@ def test_a_probe_gives_the_price_of_one_rollout():
 
 
 def test_what_is_unknown_stays_unknown():
-    told = forecast(10, 4, 5, BOTH)
-    assert (told.high.tokens, told.high.usd, told.high.seconds) == (None, None, None)
+    result = forecast(10, 4, 5, BOTH)
+    assert (result.high.tokens, result.high.usd, result.high.seconds) == (None, None, None)
     free = forecast(10, 4, 5, BOTH, per_rollout=PerRollout(usage=Usage(usd=0.0)))
     assert free.high.usd == 0.0
 
@@ -71,7 +75,7 @@ def test_what_is_unknown_stays_unknown():
 @pytest.mark.parametrize(
     ("change", "gammas"), [({"n_units": 0}, None), ({"window": 0}, None), ({}, (0.5, 0.1, 1)), ({}, (0, 1, 1.5))]
 )
-def test_nonsense_is_refused(change, gammas):
+def test_invalid_arguments_are_refused(change, gammas):
     known = {"n_units": 5, "window": 2, "orders": 3, "operators": BOTH} | change
     with pytest.raises(SettingsError):
         forecast(**known, **({} if gammas is None else {"gammas": gammas}))

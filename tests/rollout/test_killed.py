@@ -1,4 +1,4 @@
-"""SIGKILL at random moments: the run resumes, ends with identical records, and pays for nothing twice."""
+"""A run killed by SIGKILL at random moments resumes, ends with the same records and pays for nothing twice."""
 
 import json
 import subprocess
@@ -25,8 +25,8 @@ def run(folder: Path, kills: int, seed: int) -> dict:
 def check(tmp_path: Path, kills: int, seed: int) -> None:
     calm, killed = run(tmp_path / "calm", 0, 0), run(tmp_path / "killed", kills, seed)
     assert killed["kills"] == kills
-    assert killed["paid_twice"] == [], "what the ledger held was never run again"
-    assert max(killed["wasted"]) <= JOBS, "a kill costs at most what was in flight"
+    assert killed["paid_twice"] == [], "a rollout in the ledger never runs again"
+    assert max(killed["wasted"]) <= JOBS, "a kill costs at most the pending rollouts"
     assert killed["invocations"] == calm["invocations"] + sum(killed["wasted"])
     calm_folder, killed_folder = RunFolder(tmp_path / "calm"), RunFolder(tmp_path / "killed")
     assert killed_folder.chains() == calm_folder.chains()

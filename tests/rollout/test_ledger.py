@@ -1,4 +1,4 @@
-"""The ledger: what was paid for is there, whatever happens to the process, the disk or the file."""
+"""The ledger keeps every paid rollout, whatever happens to the process, the disk or the file."""
 
 import errno
 import os
@@ -16,7 +16,7 @@ from skillsv.errors import LedgerError
 from skillsv.model.rollout import FailureKind, Rollout, RolloutFailure, RolloutKey, Usage
 from skillsv.rollout import ledger_file
 from skillsv.rollout.ledger import Ledger
-from skillsv.rollout.ledger_file import is_held
+from skillsv.rollout.ledger_file import is_locked
 
 
 def key(number=0, **change):
@@ -67,13 +67,12 @@ def test_what_is_recorded_comes_back_after_reopening(path):
         unique=True,
     )
 )
-def test_different_keys_never_meet(tmp_path_factory, parts):
+def test_different_keys_never_collide(tmp_path_factory, parts):
     keys = [RolloutKey(tree=a, task=b, agent=c, replicate=d) for a, b, c, d in parts]
     with Ledger.open(tmp_path_factory.mktemp("l") / "ledger.sqlite") as ledger:
-        ledger.record(*(Rollout(key=each, task_id="", score=1 / (1 + at)) for at, each in enumerate(keys)))
-        assert {each: found.score for each, found in ledger.lookup(keys).items()} == {
-            each: 1 / (1 + at) for at, each in enumerate(keys)
-        }
+        expected = {key: 1 / (1 + index) for index, key in enumerate(keys)}
+        ledger.record(*(Rollout(key=key, task_id="", score=score) for key, score in expected.items()))
+        assert {key: rollout.score for key, rollout in ledger.lookup(keys).items()} == expected
 
 
 def test_a_commit_waits_for_the_disk(path, monkeypatch):
@@ -83,7 +82,7 @@ def test_a_commit_waits_for_the_disk(path, monkeypatch):
         assert ledger._writer.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
-def test_a_missing_rollout_is_counted_but_never_an_answer(path):
+def test_a_missing_rollout_is_counted_but_not_returned(path):
     with Ledger.open(path) as ledger:
         ledger.record(failed(attempts=3, usage=Usage(usd=0.5)))
         assert ledger.lookup([key()]) == {}
@@ -122,7 +121,7 @@ def test_counts_are_kept_by_agent(path):
         assert ledger.summary(agent="another").scored == 0
 
 
-def test_a_batch_is_saved_whole_or_not_at_all(path):
+def test_a_batch_is_saved_completely_or_not_at_all(path):
     with Ledger.open(path) as ledger:
         with pytest.raises(LedgerError):
             ledger.record(scored(0), scored(1, score=7.0))
@@ -131,7 +130,7 @@ def test_a_batch_is_saved_whole_or_not_at_all(path):
         assert ledger.summary().scored == 1
 
 
-def test_a_second_writer_is_told_who_holds_it_and_what_to_do(path):
+def test_a_second_writer_gets_an_error_that_names_the_first(path):
     with Ledger.open(path) as ledger:
         ledger.record(scored())
         with pytest.raises(LedgerError) as refused:
@@ -139,18 +138,18 @@ def test_a_second_writer_is_told_who_holds_it_and_what_to_do(path):
         assert str(path) in str(refused.value)
         assert str(os.getpid()) in str(refused.value)
         assert "--run-dir" in str(refused.value)
-        assert is_held(path)
+        assert is_locked(path)
         with Ledger.open(path, read_only=True) as reader:
             assert reader.summary().scored == 1, "status works beside a running run"
             ledger.record(scored(1))
             assert reader.summary().scored == 2, "and follows it"
             with pytest.raises(LedgerError, match="reading only"):
                 reader.record(scored(2))
-    assert not is_held(path)
+    assert not is_locked(path)
     Ledger.open(path).close()
 
 
-def test_a_newer_schema_is_refused_and_left_alone(path):
+def test_a_newer_schema_is_refused_and_not_changed(path):
     Ledger.open(path).close()
     with sqlite3.connect(path) as raw:
         raw.execute("PRAGMA user_version = 99")
@@ -166,7 +165,6 @@ def test_an_older_schema_is_migrated_with_its_rollouts(path, monkeypatch):
     with Ledger.open(path) as ledger:
         ledger.record(scored())
     newer = (*ledger_file.MIGRATIONS, ("ALTER TABLE rollout ADD COLUMN mood TEXT DEFAULT 'calm'",))
-    monkeypatch.setattr(ledger_file, "MIGRATIONS", newer)
     monkeypatch.setattr(ledger_file, "MIGRATIONS", newer)
     with Ledger.open(path) as ledger:
         assert ledger.lookup([key()])[key()].score == 0.5
@@ -220,7 +218,7 @@ def test_a_damaged_ledger_is_refused_by_name_and_never_overwritten(path, damage)
             Ledger.open(path, read_only=read_only)
         assert str(path) in str(refused.value)
     assert path.read_bytes() == before
-    assert not is_held(path), "a refused ledger is not held"
+    assert not is_locked(path), "a refused ledger is not locked"
 
 
 def test_damage_in_a_large_ledger_is_found_when_its_page_is_read(path, monkeypatch):
@@ -229,13 +227,13 @@ def test_damage_in_a_large_ledger_is_found_when_its_page_is_read(path, monkeypat
     data = bytearray(path.read_bytes())
     data[2 * 4096 : -4 * 4096] = os.urandom(len(data) - 6 * 4096)
     path.write_bytes(data)
-    monkeypatch.setattr(ledger_file, "WHOLE_CHECK_LIMIT", 0)
+    monkeypatch.setattr(ledger_file, "FULL_CHECK_LIMIT", 0)
     with pytest.raises(LedgerError, match="damaged"):  # noqa: SIM117
         with Ledger.open(path) as ledger:
             ledger.lookup(key(number) for number in range(2000))
 
 
-def test_a_half_made_ledger_of_zero_bytes_is_a_new_one(path):
+def test_a_ledger_of_zero_bytes_is_a_new_ledger(path):
     path.parent.mkdir()
     path.touch()
     with Ledger.open(path) as ledger:
@@ -243,13 +241,13 @@ def test_a_half_made_ledger_of_zero_bytes_is_a_new_one(path):
         assert ledger.summary().scored == 1
 
 
-def test_reading_where_nothing_is_says_so(path):
+def test_reading_a_ledger_that_does_not_exist_is_an_error(path):
     with pytest.raises(LedgerError, match=r"no ledger here.*skillsv value"):
         Ledger.open(path, read_only=True)
     assert not path.parent.exists()
 
 
-def test_a_place_that_cannot_be_written_is_a_sentence(tmp_path, monkeypatch):
+def test_a_path_that_cannot_be_written_is_a_ledger_error(tmp_path, monkeypatch):
     file = tmp_path / "file"
     file.touch()
     with pytest.raises(LedgerError, match="--run-dir"):
@@ -263,7 +261,7 @@ def test_a_place_that_cannot_be_written_is_a_sentence(tmp_path, monkeypatch):
         Ledger.open(tmp_path / "ledger.sqlite")
 
 
-def test_sqlite_on_a_read_only_file_is_a_sentence(path):
+def test_a_read_only_database_is_a_ledger_error(path):
     with Ledger.open(path) as ledger:
         ledger._writer.execute("PRAGMA query_only = ON")
         with pytest.raises(LedgerError, match=r"cannot be written.*--run-dir"):
@@ -291,7 +289,7 @@ FULL_DISK = """
 """
 
 
-def test_a_full_disk_stops_with_a_sentence_and_keeps_what_was_saved(path):
+def test_a_full_disk_is_an_error_and_saved_rollouts_are_kept(path):
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(FULL_DISK), str(path)], capture_output=True, text=True, check=True
     )
@@ -305,7 +303,7 @@ def test_a_full_disk_stops_with_a_sentence_and_keeps_what_was_saved(path):
         ledger.record(scored())
 
 
-def test_a_copy_without_its_log_opens_in_a_folder_that_cannot_be_written(path, tmp_path, monkeypatch):
+def test_a_copy_without_its_log_opens_in_a_read_only_folder(path, tmp_path, monkeypatch):
     with Ledger.open(path) as ledger:
         ledger.record(scored())
     copy = tmp_path / "copy.sqlite"

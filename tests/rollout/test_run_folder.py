@@ -1,4 +1,4 @@
-"""The run folder: identity, records that survive a torn write, earlier runs kept, status at any moment."""
+"""The run folder: identity of a run, records after a torn write, earlier runs, and status."""
 
 import os
 from dataclasses import replace
@@ -73,7 +73,7 @@ def test_a_run_that_recorded_hide_target_keeps_its_name(tmp_path, agent, shown, 
     assert list(folder.chains()) == [0]
 
 
-def test_records_come_back_as_they_went(tmp_path):
+def test_records_are_read_as_they_were_written(tmp_path):
     folder = RunFolder(tmp_path)
     folder.append(record(1), observation())
     folder.append(record(0))
@@ -82,7 +82,7 @@ def test_records_come_back_as_they_went(tmp_path):
     assert again.observations() == [observation()]
 
 
-def test_the_format_of_records_is_as_published():
+def test_the_format_of_records_matches_the_golden_file():
     lines = encode_record(record(3)) + encode_record(observation()) + encode_record(observation(None))
     assert lines.decode() == GOLDEN.read_text()
     assert list(read_records(GOLDEN)) == [record(3), observation(), observation(None)]
@@ -90,20 +90,20 @@ def test_the_format_of_records_is_as_published():
 
 @settings(deadline=None)
 @given(cut=st.integers(1, 400))
-def test_a_torn_last_line_is_no_record_and_the_next_one_is_whole(tmp_path_factory, cut):
+def test_a_torn_last_line_is_replaced_by_the_next_record(tmp_path_factory, cut):
     folder = RunFolder(tmp_path_factory.mktemp("run"))
     folder.append(record(0))
     folder.append(record(1))
-    whole = folder.records.read_bytes()
-    torn = whole[: max(whole.index(b"\n") + 1, len(whole) - cut)]
+    complete = folder.records.read_bytes()
+    torn = complete[: max(complete.index(b"\n") + 1, len(complete) - cut)]
     folder.records.write_bytes(torn)
     resumed = RunFolder(folder.path)
     assert set(resumed.chains()) == {0}
     resumed.append(record(1))
-    assert folder.records.read_bytes() == whole
+    assert folder.records.read_bytes() == complete
 
 
-def test_a_torn_first_line_leaves_nothing_behind(tmp_path):
+def test_a_torn_first_line_is_replaced_by_the_next_record(tmp_path):
     folder = RunFolder(tmp_path)
     folder.records.write_bytes(b"x" * 200_000)
     assert folder.chains() == {}
@@ -111,7 +111,7 @@ def test_a_torn_first_line_leaves_nothing_behind(tmp_path):
     assert RunFolder(tmp_path).chains() == {0: record(0)}
 
 
-def test_a_resumed_run_does_not_repeat_its_records_and_a_mended_chain_replaces_the_old(tmp_path):
+def test_a_record_is_written_once_and_a_repeated_chain_replaces_the_old(tmp_path):
     folder = RunFolder(tmp_path)
     folder.append(record(0), record(0), observation())
     resumed = RunFolder(tmp_path)
@@ -137,7 +137,7 @@ def test_a_line_that_cannot_be_read_is_named_with_its_number(tmp_path, line, wor
     assert f"{folder.records}:2" in str(refused.value)
 
 
-def test_the_same_identity_resumes_whatever_the_version(tmp_path):
+def test_the_same_identity_resumes_under_another_version(tmp_path):
     folder = RunFolder(tmp_path)
     assert folder.run_id == ""
     assert folder.begin(ONE, skill()) is False
@@ -149,7 +149,7 @@ def test_the_same_identity_resumes_whatever_the_version(tmp_path):
     assert not (tmp_path / "earlier").exists()
 
 
-def test_another_identity_sets_the_earlier_run_aside_and_shares_the_ledger(tmp_path):
+def test_another_identity_moves_the_earlier_run_and_keeps_the_ledger(tmp_path):
     folder = RunFolder(tmp_path)
     with Ledger.open(folder.ledger):
         folder.begin(ONE, skill(b"old"))
@@ -171,7 +171,7 @@ def test_another_identity_sets_the_earlier_run_aside_and_shares_the_ledger(tmp_p
     assert {path.name for path in (tmp_path / "earlier").iterdir()} >= {f"{run_id(ONE)}-2", run_id(OTHER)}
 
 
-def test_the_skill_is_kept_byte_for_byte_with_its_run_bits(tmp_path):
+def test_the_copy_of_the_skill_has_the_same_bytes_and_modes(tmp_path):
     big = tmp_path / "elsewhere"
     big.write_bytes(b"123456789")
     folder = RunFolder(tmp_path / "run")
@@ -181,7 +181,7 @@ def test_the_skill_is_kept_byte_for_byte_with_its_run_bits(tmp_path):
     assert not (folder.skill / "SKILL.md").stat().st_mode & 0o111
 
 
-def test_fresh_sets_the_ledger_aside_too_but_never_under_a_running_run(tmp_path):
+def test_fresh_moves_the_ledger_unless_a_run_is_writing(tmp_path):
     folder = RunFolder(tmp_path)
     folder.start_fresh()
     with Ledger.open(folder.ledger) as ledger:
@@ -195,7 +195,7 @@ def test_fresh_sets_the_ledger_aside_too_but_never_under_a_running_run(tmp_path)
         assert kept.summary().scored == 1
 
 
-def test_files_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     folder = RunFolder(tmp_path)
     folder.write("valuation.json", b"old")
 
@@ -216,7 +216,7 @@ def test_a_manifest_that_is_no_json_is_named(tmp_path):
         folder.begin(ONE, skill())
 
 
-def test_status_says_where_a_run_stands_while_it_runs_and_after(tmp_path):
+def test_status_is_correct_during_and_after_a_run(tmp_path):
     with pytest.raises(RecordsError, match="holds no run"):
         RunFolder(tmp_path).status()
     folder, seen = RunFolder(tmp_path), []
@@ -227,13 +227,13 @@ def test_status_says_where_a_run_stands_while_it_runs_and_after(tmp_path):
         with Ledger.open(folder.ledger) as ledger:
             folder.begin(ONE, skill())
             runner = world.runner(ledger)
-            walks = [chain_policy(plan(index=index, rotate=index), TRIGGER) for index in range(5)]
+            policies = [chain_policy(plan(index=index, rotate=index), TRIGGER) for index in range(5)]
 
             def keep(_, done):
                 folder.append(done)
                 seen.append(RunFolder(tmp_path).status())
 
-            await runner.run_policies(walks, keep)
+            await runner.run_policies(policies, keep)
             return runner.spending
 
     spending = anyio.run(go)
@@ -246,7 +246,7 @@ def test_status_says_where_a_run_stands_while_it_runs_and_after(tmp_path):
     assert not after.valued
 
 
-def test_answers_are_counted_as_asked():
-    whole = record()
-    assert answers_in(whole) == 2 * (4 + 2)
-    assert answers_in(replace(whole, steps=whole.steps[:2], truncated_at=1)) == 2 * (4 + 2)
+def test_answers_of_a_chain_are_counted_once():
+    chain = record()
+    assert answers_in(chain) == 2 * (4 + 2)
+    assert answers_in(replace(chain, steps=chain.steps[:2], truncated_at=1)) == 2 * (4 + 2)

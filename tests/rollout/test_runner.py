@@ -1,4 +1,4 @@
-"""The runner: each rollout paid once, trouble apart from zeros, limits kept, nothing lost."""
+"""The runner: each rollout is paid once, a failure is not a score of 0, limits hold, and nothing is lost."""
 
 import os
 import random
@@ -25,7 +25,7 @@ from skillsv.model.rollout import FailureKind, Request, Usage
 from skillsv.rollout.chain_policy import chain_policy
 from skillsv.rollout.ledger import Ledger
 from skillsv.rollout.run_control import RunnerOptions, Stop, stop_on_signals
-from skillsv.rollout.stop_rules import Dollars, Rollouts, Seconds, Tokens, budget
+from skillsv.rollout.stop_rules import MaxAttempts, MaxDollars, MaxSeconds, MaxTokens, budget
 
 
 def chains(count=5, **how):
@@ -52,7 +52,7 @@ def request(task="t0", kept=("m",), **change):
     return Request(**({"coalition": frozenset(kept), "operator": "delete", "task": task} | change))
 
 
-def test_results_come_in_the_order_of_the_policies_and_each_rollout_is_paid_once(tmp_path):
+def test_results_keep_the_order_of_policies_and_rollouts_run_once(tmp_path):
     world = World(tmp_path)
     records = world.run(chains())
     assert [record.plan.index for record in records] == [0, 1, 2, 3, 4]
@@ -64,7 +64,7 @@ def test_results_come_in_the_order_of_the_policies_and_each_rollout_is_paid_once
     assert len(events(world, ChainFinished)) == 5
 
 
-def test_a_second_run_pays_nothing_and_says_the_same(tmp_path, expected):
+def test_a_second_run_pays_nothing_and_gives_the_same_records(tmp_path, expected):
     first, second = World(tmp_path), World(tmp_path)
     assert first.run(chains()) == expected
     assert second.run(chains()) == expected
@@ -103,23 +103,23 @@ def test_after_an_edit_only_renderings_that_changed_are_paid_for(tmp_path):
     assert not back.agent.calls, "taking the edit back costs nothing"
 
 
-def test_no_more_at_once_than_jobs_and_all_of_them_used(tmp_path):
+def test_exactly_as_many_rollouts_as_jobs_run_at_once(tmp_path):
     world = World(tmp_path, options=RunnerOptions(jobs=3))
     world.run(chains())
     assert world.agent.peak == 3
 
 
-def test_an_engine_with_fewer_slots_is_not_overrun(tmp_path):
+def test_an_engine_gets_no_more_jobs_than_it_has_slots(tmp_path):
     world = World(tmp_path, options=RunnerOptions(jobs=8))
 
     async def go():
         with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
             runner = world.runner(ledger)
-            type(runner._dispatcher._engine).slots = property(lambda self: 2)
+            type(runner._scheduler._engine).slots = property(lambda self: 2)
             try:
                 await runner.run_policies(chains())
             finally:
-                type(runner._dispatcher._engine).slots = property(lambda self: None)
+                type(runner._scheduler._engine).slots = property(lambda self: None)
 
     anyio.run(go)
     assert world.agent.peak == 2
@@ -128,7 +128,7 @@ def test_an_engine_with_fewer_slots_is_not_overrun(tmp_path):
 def test_tasks_of_one_rendering_run_together(tmp_path):
     order = []
     world = World(tmp_path, options=RunnerOptions(jobs=1))
-    world.hear = lambda event: order.append(event.tree) if isinstance(event, RolloutFinished) else None
+    world.on_event = lambda event: order.append(event.tree) if isinstance(event, RolloutFinished) else None
     world.run(chains(1))
     changes = sum(one != other for one, other in pairwise(order))
     assert changes == len(set(order)) - 1
@@ -139,11 +139,11 @@ def test_faults_in_a_fifth_of_all_calls_change_no_value(tmp_path, expected, seed
     rng = random.Random(seed)
     kinds = ["timeout", "crash", "rate-limit", "overload", "connection", "sandbox"]
 
-    def trouble(task, call):
+    def fault(task, call):
         if rng.random() < 0.2:
             raise AgentFailure("flaky", kind=rng.choice(kinds), retry_after=rng.choice([None, 3.0]))
 
-    world = World(tmp_path, agent=ToyAgent(trouble=trouble), options=RunnerOptions(attempts=12))
+    world = World(tmp_path, agent=ToyAgent(fault=fault), options=RunnerOptions(attempts=12))
     assert world.run(chains()) == expected
     retried = events(world, RolloutRetried)
     assert len(retried) == sum(world.agent.calls.values()) - world.last.spending.spent > 10
@@ -152,43 +152,43 @@ def test_faults_in_a_fifth_of_all_calls_change_no_value(tmp_path, expected, seed
 
 
 def test_a_task_that_always_fails_is_missing_and_never_zero(tmp_path, expected):
-    def trouble(task, call):
+    def fault(task, call):
         if task == "t2":
             raise AgentFailure("down", kind="crash")
 
-    one_by_one = RunnerOptions(jobs=1, attempts=3, max_missing=1.0)
-    world = World(tmp_path, agent=ToyAgent(trouble=trouble), options=one_by_one)
+    options = RunnerOptions(jobs=1, attempts=3, max_missing=1.0)
+    world = World(tmp_path, agent=ToyAgent(fault=fault), options=options)
     records = world.run(chains())
-    for record, whole in zip(records, expected, strict=True):
+    for record, complete in zip(records, expected, strict=True):
         assert record.full[2] is None
-        assert record.full[:2] + record.full[3:] == whole.full[:2] + whole.full[3:]
+        assert record.full[:2] + record.full[3:] == complete.full[:2] + complete.full[3:]
         assert {step.scores[2] for step in record.steps} == {None}
     assert {count for key, count in world.agent.calls.items() if key[1] == "t2"} == {3}, "given up once per run"
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         assert ledger.failures() == {FailureKind.CRASH: world.last.spending.failed}
-    mended = World(tmp_path)
-    assert mended.run(chains()) == expected, "a later run tries the missing again"
-    assert {task for _, task, _ in mended.agent.calls} == {"t2"}
+    later = World(tmp_path)
+    assert later.run(chains()) == expected, "a later run tries the missing rollouts again"
+    assert {task for _, task, _ in later.agent.calls} == {"t2"}
 
 
-def test_what_no_retry_can_mend_is_not_retried(tmp_path):
-    def trouble(task, call):
+def test_a_failure_that_no_retry_can_repair_is_not_retried(tmp_path):
+    def fault(task, call):
         if task == "t0":
             raise AgentFailure("too long", kind="context-overflow")
 
-    world = World(tmp_path, agent=ToyAgent(trouble=trouble))
+    world = World(tmp_path, agent=ToyAgent(fault=fault))
     assert world.run([ask(request(), request("t1"))]) == [[None, 0.0]]
     assert set(world.agent.calls.values()) == {1}
 
 
-def test_waits_double_with_a_seeded_jitter_and_honour_what_the_service_asks(tmp_path):
-    def trouble(task, call):
+def test_waits_double_with_jitter_and_respect_retry_after(tmp_path):
+    def fault(task, call):
         if call < 5:
             raise AgentFailure("busy", kind="crash", retry_after=100.0 if call == 4 else None)
 
     waits = []
     for place in ("a", "b"):
-        world = World(tmp_path / place, agent=ToyAgent(trouble=trouble))
+        world = World(tmp_path / place, agent=ToyAgent(fault=fault))
         world.run([ask(request())])
         waits.append(world.time.slept)
     assert waits[0] == waits[1]
@@ -196,11 +196,11 @@ def test_waits_double_with_a_seeded_jitter_and_honour_what_the_service_asks(tmp_
     assert waits[0][3] == 100.0
 
 
-def test_rate_limits_halve_the_pace_and_success_brings_it_back(tmp_path):
+def test_rate_limits_halve_the_concurrency_and_successes_restore_it(tmp_path):
     peaks = []
     limited = {"on": True}
 
-    def trouble(task, call):
+    def fault(task, call):
         peaks.append(world.agent.active)
         if limited["on"] and world.agent.active > 2:
             raise AgentFailure("slow down", kind="rate-limit", retry_after=5.0)
@@ -208,25 +208,25 @@ def test_rate_limits_halve_the_pace_and_success_brings_it_back(tmp_path):
             limited["on"] = False
 
     world = World(tmp_path, options=RunnerOptions(jobs=16, attempts=30))
-    world.agent.trouble = trouble
+    world.agent.fault = fault
     world.n, world.b = 8, 8
     world.run([chain_policy(plan(n=8, b=8, index=index, rotate=index), TRIGGER) for index in range(7)])
     assert max(peaks[:16]) == 16
     assert max(peaks[60:150]) <= 6
     assert max(peaks[150:]) >= 6
-    assert any("patience" in event.message for event in events(world, Note))
+    assert any("fewer requests" in event.message for event in events(world, Note))
     assert world.last.spending.failed == 0
 
 
 @pytest.mark.parametrize(
     ("limit", "usage", "most"),
     [
-        (Rollouts(30), Usage(), 30),
-        (Tokens(3000), Usage(input_tokens=90, output_tokens=10), 34),
-        (Dollars(0.30), Usage(usd=0.01), 34),
+        (MaxAttempts(30), Usage(), 30),
+        (MaxTokens(3000), Usage(input_tokens=90, output_tokens=10), 34),
+        (MaxDollars(0.30), Usage(usd=0.01), 34),
         (budget(rollouts=30, usd=99.0, seconds=9e9), Usage(usd=0.01), 30),
-        (Rollouts(10) & Rollouts(30), Usage(), 30),
-        (Rollouts(10) | Rollouts(30), Usage(), 10),
+        (MaxAttempts(10) & MaxAttempts(30), Usage(), 30),
+        (MaxAttempts(10) | MaxAttempts(30), Usage(), 10),
     ],
 )
 def test_a_budget_ends_the_run_with_everything_saved(tmp_path, limit, usage, most):
@@ -243,22 +243,22 @@ def test_a_budget_ends_the_run_with_everything_saved(tmp_path, limit, usage, mos
     assert not set(rest.agent.calls) & set(world.agent.calls)
 
 
-def test_a_budget_that_just_suffices_is_no_trouble(tmp_path):
+def test_a_budget_that_just_suffices_does_not_end_the_run(tmp_path):
     free = World(tmp_path / "free")
     free.run(chains())
-    exact = World(tmp_path / "exact", options=RunnerOptions(budget=Rollouts(free.last.spending.spent)))
+    exact = World(tmp_path / "exact", options=RunnerOptions(budget=MaxAttempts(free.last.spending.spent)))
     assert len(exact.run(chains())) == 5
 
 
 def test_earlier_chains_finish_before_the_budget_ends(tmp_path):
-    world = World(tmp_path, options=RunnerOptions(jobs=2, budget=Rollouts(120)))
+    world = World(tmp_path, options=RunnerOptions(jobs=2, budget=MaxAttempts(120)))
     done = []
     with pytest.raises(BudgetReached):
         world.run(chains(), on_result=lambda index, record: done.append(index))
     assert done[:2] == [0, 1]
 
 
-def test_time_as_a_budget_counts_only_the_steps_forward_of_a_clock_that_jumps(tmp_path):
+def test_a_time_budget_ignores_backward_jumps_of_the_clock(tmp_path):
     jumps = cycle([10.0, -3.0, 10.0, -5000.0])
 
     class Jumping(FakeTime):
@@ -266,30 +266,30 @@ def test_time_as_a_budget_counts_only_the_steps_forward_of_a_clock_that_jumps(tm
             self.now += next(jumps)
             return self.now
 
-    world = World(tmp_path, time=Jumping(), options=RunnerOptions(jobs=1, budget=Seconds(1000.0)))
+    world = World(tmp_path, time=Jumping(), options=RunnerOptions(jobs=1, budget=MaxSeconds(1000.0)))
     with pytest.raises(BudgetReached, match="1,000 s"):
         world.run(chains(20, n=20))
     assert 150 <= sum(world.agent.calls.values()) <= 210, "two readings of the clock make ten seconds"
 
 
-def test_a_clock_that_only_falls_spends_no_time(tmp_path, expected):
+def test_a_clock_that_only_runs_backward_uses_no_time_budget(tmp_path, expected):
     class Falling(FakeTime):
         def clock(self):
             self.now -= 1000.0
             return self.now
 
-    world = World(tmp_path, time=Falling(), options=RunnerOptions(budget=Seconds(1.0)))
+    world = World(tmp_path, time=Falling(), options=RunnerOptions(budget=MaxSeconds(1.0)))
     assert world.run(chains()) == expected
 
 
-def test_the_first_interrupt_finishes_what_is_in_flight_and_saves_it(tmp_path, expected):
+def test_the_first_interrupt_lets_started_rollouts_finish(tmp_path, expected):
     world = World(tmp_path, options=RunnerOptions(jobs=4))
 
-    def hear(event):
+    def on_event(event):
         if len(world.events) == 30:
             world.stop.request()
 
-    world.hear = hear
+    world.on_event = on_event
     with pytest.raises(Interrupted, match="resumes"):
         world.run(chains())
     started = sum(world.agent.calls.values())
@@ -301,13 +301,13 @@ def test_the_first_interrupt_finishes_what_is_in_flight_and_saves_it(tmp_path, e
     assert not set(rest.agent.calls) & set(world.agent.calls)
 
 
-def test_the_second_interrupt_cancels_what_runs_and_saves_what_finished(tmp_path, expected):
+def test_the_second_interrupt_cancels_rollouts_and_saves_finished_ones(tmp_path, expected):
     world = World(tmp_path, options=RunnerOptions(jobs=4))
 
-    def hear(event):
+    def on_event(event):
         if len(world.events) == 30:
             world.agent.seconds = 3600.0
-            world.agent.trouble = interrupt_twice
+            world.agent.fault = interrupt_twice
 
     def interrupt_twice(task, call):
         pytest.fail("a cancelled agent came to its end")
@@ -326,7 +326,7 @@ def test_the_second_interrupt_cancels_what_runs_and_saves_what_finished(tmp_path
         world.stop.request()
         world.stop.request()
 
-    world.hear = hear
+    world.on_event = on_event
     anyio.run(go)
     assert world.agent.active == 0
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
@@ -337,7 +337,7 @@ def test_the_second_interrupt_cancels_what_runs_and_saves_what_finished(tmp_path
     assert sum(rest.agent.calls.values()) + saved == len(set(rest.agent.calls) | set(world.agent.calls))
 
 
-def test_cancelled_from_outside_it_still_saves_what_had_finished(tmp_path):
+def test_a_cancelled_run_saves_finished_rollouts(tmp_path):
     world = World(tmp_path, options=RunnerOptions(jobs=1))
 
     class Cancelling(ToyVerifier):
@@ -359,7 +359,7 @@ def test_cancelled_from_outside_it_still_saves_what_had_finished(tmp_path):
         assert ledger.summary().scored == sum(world.agent.calls.values()) == 10
 
 
-def test_stopped_before_it_began_it_still_gives_what_the_ledger_has(tmp_path, expected):
+def test_a_run_stopped_before_its_start_answers_from_the_ledger(tmp_path, expected):
     World(tmp_path).run(chains(2))
     world = World(tmp_path)
     world.stop.request()
@@ -372,22 +372,22 @@ def test_stopped_before_it_began_it_still_gives_what_the_ledger_has(tmp_path, ex
 
 
 def test_an_agent_that_never_answers_ends_the_run_as_unavailable(tmp_path):
-    def trouble(task, call):
+    def fault(task, call):
         raise AgentFailure("no route to host", kind="connection")
 
-    world = World(tmp_path, agent=ToyAgent(trouble=trouble), options=RunnerOptions(jobs=2, attempts=2))
+    world = World(tmp_path, agent=ToyAgent(fault=fault), options=RunnerOptions(jobs=2, attempts=2))
     with pytest.raises(Unavailable, match="no route to host") as ended:
         world.run(chains())
     assert ended.value.exit_code == 5
     assert sum(world.agent.calls.values()) <= 2 * 8
 
 
-def test_too_large_a_share_missing_ends_the_run_with_everything_kept(tmp_path):
-    def trouble(task, call):
+def test_too_many_missing_rollouts_end_the_run_and_all_are_saved(tmp_path):
+    def fault(task, call):
         if task == "t1":
             raise AgentFailure("bad sector", kind="disk")
 
-    world = World(tmp_path, agent=ToyAgent(trouble=trouble), options=RunnerOptions(jobs=4, attempts=2))
+    world = World(tmp_path, agent=ToyAgent(fault=fault), options=RunnerOptions(jobs=4, attempts=2))
     with pytest.raises(Unavailable, match=r"of \d+ rollouts have no score"):
         world.run(chains())
     spending = world.last.spending
@@ -396,28 +396,28 @@ def test_too_large_a_share_missing_ends_the_run_with_everything_kept(tmp_path):
         assert (ledger.summary().scored, ledger.summary().missing) == (spending.spent, spending.failed)
 
 
-def test_a_small_run_in_which_nothing_came_back_is_unavailable_too(tmp_path):
-    def trouble(task, call):
+def test_a_small_run_without_any_score_is_unavailable(tmp_path):
+    def fault(task, call):
         raise AgentFailure("no key", kind="bad-request")
 
-    world = World(tmp_path, agent=ToyAgent(trouble=trouble))
+    world = World(tmp_path, agent=ToyAgent(fault=fault))
     with pytest.raises(Unavailable, match="no key"):
         world.run([ask(*(request(f"t{index}") for index in range(4)))])
 
 
-def test_an_error_about_the_whole_run_is_raised_as_itself_and_what_finished_is_kept(tmp_path):
-    def trouble(task, call):
+def test_an_error_of_the_run_is_raised_and_finished_rollouts_are_kept(tmp_path):
+    def fault(task, call):
         if task == "t3":
             raise SettingsError("the key is missing.", hint="Set it.")
 
-    world = World(tmp_path, agent=ToyAgent(trouble=trouble), options=RunnerOptions(jobs=1))
+    world = World(tmp_path, agent=ToyAgent(fault=fault), options=RunnerOptions(jobs=1))
     with pytest.raises(SettingsError, match="key is missing"):
         world.run(chains())
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         assert ledger.summary().scored == 3
 
 
-def test_a_ledger_that_can_no_longer_be_written_stops_the_spending(tmp_path):
+def test_a_ledger_that_cannot_be_written_stops_the_run(tmp_path):
     world = World(tmp_path, options=RunnerOptions(jobs=2))
 
     async def go():
@@ -438,7 +438,7 @@ def test_a_ledger_that_can_no_longer_be_written_stops_the_spending(tmp_path):
     assert sum(world.agent.calls.values()) < 40
 
 
-def test_one_runner_serves_the_checks_and_then_the_chains(tmp_path, expected):
+def test_one_runner_runs_several_groups_of_policies(tmp_path, expected):
     world = World(tmp_path)
 
     async def go():
@@ -454,7 +454,7 @@ def test_one_runner_serves_the_checks_and_then_the_chains(tmp_path, expected):
     assert set(world.agent.calls.values()) == {1}
 
 
-def test_after_a_mistake_the_same_runner_starts_clean(tmp_path, expected):
+def test_a_runner_can_be_used_again_after_an_error(tmp_path, expected):
     world = World(tmp_path)
 
     def broken():
@@ -471,7 +471,7 @@ def test_after_a_mistake_the_same_runner_starts_clean(tmp_path, expected):
     assert anyio.run(go) == expected
 
 
-def test_agents_that_hold_every_thread_do_not_keep_rollouts_from_being_saved(tmp_path):
+def test_rollouts_are_saved_while_agents_hold_every_thread(tmp_path):
     world, held = World(tmp_path), threading.Event()
 
     async def go():
@@ -490,7 +490,7 @@ def test_agents_that_hold_every_thread_do_not_keep_rollouts_from_being_saved(tmp
     assert len(anyio.run(go)) == 1
 
 
-def test_ctrl_c_is_a_request_to_stop(tmp_path):
+def test_ctrl_c_requests_a_stop(tmp_path):
     stop = Stop()
 
     async def go():
@@ -512,7 +512,7 @@ def test_an_unknown_task_is_named(tmp_path):
         World(tmp_path).run([ask(request("t99"))])
 
 
-def test_a_mistake_in_a_policy_is_not_hidden_in_a_group(tmp_path):
+def test_an_error_of_a_policy_is_raised_without_a_group(tmp_path):
     def broken():
         yield (request(),)
         raise ZeroDivisionError
@@ -522,7 +522,7 @@ def test_a_mistake_in_a_policy_is_not_hidden_in_a_group(tmp_path):
         world.run([broken(), *chains(2)])
 
 
-def test_equal_renderings_are_one_rollout_even_in_one_batch(tmp_path):
+def test_equal_renderings_in_one_batch_are_one_rollout(tmp_path):
     full = units(6)
     world = World(tmp_path)
     both = ask(request(kept=full), request(kept=full, operator="pad"), request(kept=full, why="again"))
@@ -532,7 +532,7 @@ def test_equal_renderings_are_one_rollout_even_in_one_batch(tmp_path):
     assert world.last.spending.reused == 2
 
 
-def test_many_policies_do_not_all_live_at_once(tmp_path):
+def test_no_more_policies_run_at_once_than_jobs(tmp_path):
     alive, most = set(), []
 
     def policy(number):
@@ -548,6 +548,6 @@ def test_many_policies_do_not_all_live_at_once(tmp_path):
 
 
 @pytest.mark.parametrize("change", [{"jobs": 0}, {"attempts": 0}, {"timeout": 0.0}, {"max_missing": 2.0}])
-def test_options_that_make_no_sense_are_refused(change):
+def test_invalid_options_are_refused(change):
     with pytest.raises(SettingsError):
         RunnerOptions(**change)

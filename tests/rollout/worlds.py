@@ -1,4 +1,4 @@
-"""A small world for rollout tests: a game on unit names, an agent that plays it, faults on demand, time on a string."""
+"""A toy setup for rollout tests: a game on unit names, an agent that plays it, injected faults and a fake clock."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def tasks(n: int) -> dict[str, Task]:
 
 
 def render(coalition: Coalition, operator: Operator, everything: Coalition, edited: str = "") -> Rendering:
-    """Kept units by name; absent ones as dots when padded. The empty coalition is the bare agent."""
+    """The names of the units; absent ones are dots when padded. The empty coalition is the bare agent."""
     text = " ".join(f"{unit} (edited)" if unit == edited else unit for unit in sorted(coalition))
     if operator is Operator.PAD:
         text += " ." * len(everything - coalition)
@@ -59,7 +59,7 @@ def plan(n: int = 6, b: int = 4, *, index: int = 0, tolerance: float | None = No
 
 
 def play(text: str | None, task: str) -> float:
-    """A deterministic score in {0, 1} that hangs on every kept unit, on padding and on the task."""
+    """A deterministic score in {0, 1} that depends on every unit, on padding and on the task."""
     if text is None:
         return 0.0
     seed = hashlib.sha256(f"{text}|{task}".encode()).digest()[0]
@@ -68,9 +68,9 @@ def play(text: str | None, task: str) -> float:
 
 @dataclass
 class ToyAgent:
-    """Plays the game. `trouble(task, calls so far of this very rollout)` may raise; `calls` counts every invocation."""
+    """Plays the game. `fault(task, number of calls for this rollout)` may raise; `calls` counts every invocation."""
 
-    trouble: Callable[[str, int], None] = lambda task, call: None
+    fault: Callable[[str, int], None] = lambda task, call: None
     seconds: float = 0.0
     usage: Usage = field(default_factory=Usage)
     calls: Counter = field(default_factory=Counter)
@@ -88,7 +88,7 @@ class ToyAgent:
                 await anyio.sleep(self.seconds)
             else:
                 await anyio.lowlevel.checkpoint()
-            self.trouble(task.id, self.calls[key])
+            self.fault(task.id, self.calls[key])
         finally:
             self.active -= 1
         return Outcome(answer=str(play(None if skill is None else skill.text, task.id)), usage=self.usage)
@@ -105,7 +105,7 @@ async def no_workspace(task: Task):
 
 
 class FakeTime:
-    """Sleeping moves the clock and yields to others; nothing waits."""
+    """A clock that only `sleep` moves; `sleep` returns at once."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -126,7 +126,7 @@ class FakeTime:
 
 @dataclass
 class World:
-    """A runner over a toy game, with everything a test wants to look at."""
+    """A runner on a toy game, with everything that a test inspects."""
 
     folder: Path
     agent: ToyAgent = field(default_factory=ToyAgent)
@@ -140,14 +140,14 @@ class World:
     tasks: Mapping[str, Task] = field(default_factory=dict)
     edited: str = ""
     engine: Engine | None = None
-    hear: Callable[[Event], None] = lambda event: None
+    on_event: Callable[[Event], None] = lambda event: None
 
     def runner(self, ledger: Ledger) -> Runner:
         everything = frozenset(units(self.n))
 
         def listen(event: Event) -> None:
             self.events.append(event)
-            self.hear(event)
+            self.on_event(event)
 
         return Runner(
             self.engine or LocalEngine(self.agent, self.verifier, workspace=no_workspace),
@@ -162,7 +162,7 @@ class World:
         )
 
     def run(self, policies, on_result=None) -> list:
-        """Run policies on the folder's ledger, from open to close."""
+        """Run policies on the ledger of the folder."""
 
         async def go() -> list:
             with Ledger.open(self.folder / "ledger.sqlite") as ledger:

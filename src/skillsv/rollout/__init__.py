@@ -1,4 +1,4 @@
-"""The only room that spends: which rollouts come next, running them within limits, and never losing one."""
+"""Rollouts: which come next, running them within limits, and storing them. Only this package spends money."""
 
 from skillsv.rollout.chain_policy import Policy, chain_policy
 from skillsv.rollout.checks import Activation, anchor, check_activation, check_noise, with_replicates

@@ -1,8 +1,8 @@
-"""Which rollouts come next. Algorithm 1's chain is the first policy; adaptive ones speak the same protocol.
+"""Policies decide which rollouts come next. This module holds the protocol and the chain of the paper's Algorithm 1.
 
 A policy is a generator: it yields the requests it needs now, receives their scores, and returns its result. It knows
-no clock, no order of arrival and no cost, so the same answers always take it along the same path: a resumed run is
-the same run.
+no clock, no order of arrival and no cost, so the same answers always lead to the same requests: a resumed run repeats
+the interrupted one. `adaptive/` has another policy of the same protocol.
 
     def both_anchors(task):
         requests = (Request(coalition=frozenset(), ...), Request(coalition=everything, ...))
@@ -23,18 +23,18 @@ from skillsv.model.rollout import Answers, Request
 
 T = TypeVar("T")
 Policy = Generator[tuple[Request, ...], Answers, T]
-"""Sees what is known, names the next rollouts, ends with a result."""
+"""Yields requests, receives their scores, returns a result of type `T`."""
 
 TreeOf = Callable[[Coalition, Operator], str]
 """The digest of the tree that a coalition renders to."""
 
 CERTAIN_STRIDE = 8
-"""Prefixes asked for at once when nothing can be truncated: all will be needed, so this is not speculation."""
+"""Prefixes requested at a time if the chain cannot be truncated: all of them will be needed."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Column:
-    """One coalition under one operator on the chain's window: the only way a chain asks for or reads a score.
+class _Evaluation:
+    """One coalition under one operator on the chain's window: the only way a chain requests or reads a score.
 
     Requests and scores both come from the plan's own task list, so the two sides of a marginal cannot differ in it.
     """
@@ -60,7 +60,7 @@ class _Column:
 
 @dataclass(frozen=True, slots=True)
 class _Chain:
-    """The columns of one plan, by position in the order. Prefixes are made when asked for: all at once weigh n^2."""
+    """The evaluations of one plan. Prefixes are built when needed: all at once would take n^2 memory."""
 
     plan: ChainPlan
 
@@ -71,20 +71,20 @@ class _Chain:
     def prefix(self, position: int) -> Coalition:
         return frozenset(self.plan.order[: position + 1])
 
-    def empty(self) -> _Column:
+    def empty(self) -> _Evaluation:
         # The bare agent has no skill to pad: its rendering is the deletion of everything.
-        return _Column(self.plan, frozenset(), Operator.DELETE, "anchor:empty")
+        return _Evaluation(self.plan, frozenset(), Operator.DELETE, "anchor:empty")
 
-    def triggers(self) -> list[_Column]:
-        return [_Column(self.plan, self.prefix(0), operator, "anchor:trigger") for operator in self.plan.operators]
+    def triggers(self) -> list[_Evaluation]:
+        return [_Evaluation(self.plan, self.prefix(0), operator, "anchor:trigger") for operator in self.plan.operators]
 
-    def full(self) -> _Column:
+    def full(self) -> _Evaluation:
         # All operators render the full skill to the same bytes, so one request serves them all.
-        return _Column(self.plan, self.prefix(self.last), self.plan.operators[0], "anchor:full")
+        return _Evaluation(self.plan, self.prefix(self.last), self.plan.operators[0], "anchor:full")
 
-    def at(self, position: int) -> list[_Column]:
+    def at_position(self, position: int) -> list[_Evaluation]:
         coalition = self.prefix(position)
-        return [_Column(self.plan, coalition, operator, "chain") for operator in self.plan.operators]
+        return [_Evaluation(self.plan, coalition, operator, "chain") for operator in self.plan.operators]
 
 
 def chain_policy(
@@ -92,18 +92,18 @@ def chain_policy(
 ) -> Policy[ChainRecord]:
     """Algorithm 1 along one order: anchors, then prefixes until all operators are within tau of the full skill.
 
-    `speculate` asks for that many prefixes beyond the next one at once: faster with many jobs, but some may turn out
-    not to be needed. The record is the same. `tree_of` names the rendered trees in the record's steps.
+    `speculate` requests that many prefixes beyond the next one: faster with many jobs, but some may not be needed. The
+    record is the same. `tree_of` names the rendered trees in the record's steps.
     """
     _check(plan, trigger, speculate)
     chain = _Chain(plan)
     empty, triggers, full = chain.empty(), chain.triggers(), chain.full()
-    answers = yield from _ask([empty, *triggers, full])
-    steps, truncated_at = yield from _climb(chain, full.scores(answers), speculate, tree_of)
+    answers = yield from _request([empty, *triggers, full])
+    steps, truncated_at = yield from _score_prefixes(chain, full.scores(answers), speculate, tree_of)
     return ChainRecord(
         plan=plan,
         empty=empty.scores(answers),
-        trigger=tuple(column.scores(answers) for column in triggers),
+        trigger=tuple(evaluation.scores(answers) for evaluation in triggers),
         full=full.scores(answers),
         steps=steps,
         truncated_at=truncated_at,
@@ -120,29 +120,29 @@ def _check(plan: ChainPlan, trigger: str, speculate: int) -> None:
     if not plan.operators or len(set(plan.operators)) != len(plan.operators):
         raise SettingsError(f"chain {plan.index} needs each of its operators once.")
     if speculate < 0:
-        raise SettingsError("speculation cannot look back.", hint="Use 0 for none.")
+        raise SettingsError("speculate cannot be negative.", hint="Use 0 for none.")
 
 
-def _ask(columns: Iterable[_Column]) -> Generator[tuple[Request, ...], Answers, Answers]:
-    wanted = dict.fromkeys(request for column in columns for request in column.requests())
+def _request(evaluations: Iterable[_Evaluation]) -> Generator[tuple[Request, ...], Answers, Answers]:
+    wanted = dict.fromkeys(request for evaluation in evaluations for request in evaluation.requests())
     return (yield tuple(wanted)) if wanted else {}
 
 
-def _climb(
+def _score_prefixes(
     chain: _Chain, full: Scores, speculate: int, tree_of: TreeOf | None
 ) -> Generator[tuple[Request, ...], Answers, tuple[tuple[ChainStep, ...], int | None]]:
-    """The steps of all operators side by side, position by position, and where they were truncated."""
+    """The steps of all operators, position by position, and the position of the truncation."""
     tolerance = chain.plan.tolerance
     stride = 1 + (speculate if tolerance is not None else max(speculate, CERTAIN_STRIDE - 1))
     steps: list[ChainStep] = []
     for start in range(1, chain.last, stride):
         positions = range(start, min(start + stride, chain.last))
-        columns = [chain.at(position) for position in positions]
-        answers = yield from _ask(column for row in columns for column in row)
-        for position, row in zip(positions, columns, strict=True):
-            scores = [column.scores(answers) for column in row]
+        rows = [chain.at_position(position) for position in positions]
+        answers = yield from _request(evaluation for row in rows for evaluation in row)
+        for position, row in zip(positions, rows, strict=True):
+            scores = [evaluation.scores(answers) for evaluation in row]
             steps.extend(_steps(chain, position, scores, tree_of))
-            if tolerance is not None and all(within(each, full, tolerance) for each in scores):
+            if tolerance is not None and all(within(row_scores, full, tolerance) for row_scores in scores):
                 return tuple(steps), position
     if chain.last > 0:
         # The last prefix is the full skill: its step reuses the anchor.

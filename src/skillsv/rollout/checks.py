@@ -1,6 +1,6 @@
-"""Two questions before the budget is spent: does the skill change anything, and does the agent repeat itself?
+"""Two checks before a run: does the skill change any score, and is the agent deterministic?
 
-Both are policies over the anchors, so what they pay for is in the ledger when the chains ask for it.
+Both are policies over the anchors, so the chains find their rollouts in the ledger.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from skillsv.model.rollout import Answers, Request
 from skillsv.rollout.chain_policy import Policy
 
 FURTHER_BATCH = 8
-"""Further tasks scored at a time while the skill has changed no score."""
+"""So many further tasks are scored at a time while the skill has changed no score."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class Activation:
 
     @property
     def silent(self) -> bool:
-        """Whether the skill, though it renders differently from none, changed not a single score that is known."""
+        """Whether the skill changed no known score, although it renders to other bytes than no skill."""
         return not self.same_tree and bool(self.pairs) and all(bare == full for bare, full in self.pairs)
 
     @property
@@ -39,13 +39,13 @@ class Activation:
         ]
 
     def finding(self) -> str:
-        """What was seen where the skill changed no score."""
+        """The finding for a skill that changed no score."""
         levels = {score for _, score in self.pairs}
         level = f"all score {min(levels):g}" if len(levels) == 1 else "each scores the same"
         return f"The skill changed no score on {len(self.pairs)} tasks ({level} with it and without it)."
 
     def advice(self) -> str:
-        """What to check where the skill changed no score."""
+        """What the user should check if the skill changed no score."""
         levels = {score for _, score in self.pairs}
         if levels == {0.0}:
             return "Check that the agent reads the skill and that the verifier accepts a right answer."
@@ -54,7 +54,7 @@ class Activation:
         return "Check that the agent reads the skill, or choose other tasks."
 
     def sentence(self) -> str | None:
-        """What a person should know before paying for more, None if all is well."""
+        """What the user should know before paying for more; None if there is nothing to say."""
         if self.same_tree:
             return "The full skill renders to nothing: there is nothing to value."
         return f"{self.finding()} {self.advice()}" if self.silent else None
@@ -62,14 +62,14 @@ class Activation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noise:
-    """How often repeats of one rollout disagreed. `compared` groups of repeats, `differing` of them not all equal."""
+    """How often repeats of one rollout disagreed: `compared` groups of repeats, `differing` of them not all equal."""
 
     compared: int
     differing: int
 
     @property
     def deterministic(self) -> bool:
-        """Whether no repeat differed. Nothing compared is no evidence of noise, nor of its absence."""
+        """Whether no repeat differed; also True if nothing could be compared."""
         return self.differing == 0
 
     def sentence(self) -> str:
@@ -92,21 +92,23 @@ def check_activation(
     While no score differs, `further` tasks are scored as well, a few at a time.
     """
     batches = [tasks, *(further[start : start + FURTHER_BATCH] for start in range(0, len(further), FURTHER_BATCH))]
-    found = Activation(empty=(), full=(), same_tree=same_tree)
+    activation = Activation(empty=(), full=(), same_tree=same_tree)
     for batch in batches:
         empty = tuple(anchor(frozenset(), task) for task in batch)
         full = tuple(anchor(everything, task) for task in batch)
         answers = yield (*empty, *full)
-        found = replace(
-            found, empty=(*found.empty, *_scores(answers, empty)), full=(*found.full, *_scores(answers, full))
+        activation = replace(
+            activation,
+            empty=(*activation.empty, *_scores(answers, empty)),
+            full=(*activation.full, *_scores(answers, full)),
         )
-        if not found.silent:
+        if not activation.silent:
             break
-    return found
+    return activation
 
 
 def check_noise(tasks: Sequence[str], everything: Coalition, *, repeats: int = 3) -> Policy[Noise]:
-    """Run both anchors `repeats` times on these tasks and compare; the first time is the one that chains reuse."""
+    """Run both anchors `repeats` times on these tasks and compare the scores; chains reuse the first repeat."""
     groups = [
         tuple(anchor(coalition, task, replicate, "check:noise") for replicate in range(repeats))
         for coalition in (frozenset[str](), everything)
@@ -119,7 +121,7 @@ def check_noise(tasks: Sequence[str], everything: Coalition, *, repeats: int = 3
 
 
 def with_replicates(plans: Iterable[ChainPlan], noise: Noise, *, offset: int = 0) -> list[ChainPlan]:
-    """The plans with replicate 0 for a deterministic agent, else a fresh one per chain: its index plus `offset`."""
+    """The plans with replicate 0 for a deterministic agent, else one replicate per chain: its index plus `offset`."""
     return [replace(plan, replicate=0 if noise.deterministic else plan.index + offset) for plan in plans]
 
 

@@ -1,4 +1,4 @@
-"""Files that are either wholly there or not at all, whatever dies in between."""
+"""Writing files that survive a crash: replaced as a whole, or extended by whole lines."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from skillsv.errors import OutputError
 
 
 @contextmanager
-def clear_output_errors(path: Path) -> Iterator[None]:
-    """Say in a sentence why the run folder cannot be written."""
+def explain_output_errors(path: Path) -> Iterator[None]:
+    """Turn an OSError into an OutputError that says why the run folder cannot be written."""
     try:
         yield
     except OSError as error:
@@ -22,8 +22,8 @@ def clear_output_errors(path: Path) -> Iterator[None]:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Replace the file at once: readers see the old bytes or the new ones, never half."""
-    with clear_output_errors(path):
+    """Replace the file in one step: readers see the old bytes or the new ones, never a part."""
+    with explain_output_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
         try:
@@ -41,11 +41,11 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def append_lines(path: Path, lines: bytes) -> None:
-    """Add whole lines at the end; on return they survive a power cut. A torn line left by a crash is cut off first."""
-    with clear_output_errors(path):
+    """Append lines; on return they survive a power cut. A torn last line, left by a crash, is removed first."""
+    with explain_output_errors(path):
         new = not path.exists()
         with path.open("ab+") as file:
-            _cut_torn_line(file.fileno())
+            _remove_torn_line(file.fileno())
             file.write(lines)
             file.flush()
             os.fsync(file.fileno())
@@ -53,15 +53,15 @@ def append_lines(path: Path, lines: bytes) -> None:
             sync_folder(path.parent)
 
 
-def _cut_torn_line(handle: int) -> None:
+def _remove_torn_line(handle: int) -> None:
     end = size = os.fstat(handle).st_size
     step = 1 << 16
     while end > 0:
         start = max(0, end - step)
         chunk = os.pread(handle, end - start, start)
-        found = chunk.rfind(b"\n")
-        if found >= 0:
-            end = start + found + 1
+        newline = chunk.rfind(b"\n")
+        if newline >= 0:
+            end = start + newline + 1
             break
         end = start
     if end < size:
@@ -69,7 +69,7 @@ def _cut_torn_line(handle: int) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the folder's own entries durable: a new name is lost in a power cut until its folder is on disk."""
+    """Write the folder's own entries to disk: until then a power cut loses a new file's name."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

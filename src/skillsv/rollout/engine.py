@@ -1,6 +1,6 @@
-"""What executes one rollout: workspace, agent, verifier. Here a crash becomes a recorded failure, never a zero.
+"""An engine executes one rollout: workspace, agent, verifier. A crash becomes a recorded failure, never a score of 0.
 
-The runner knows only the protocol. An engine that sends jobs to other machines fits behind it: a `Job` is plain data.
+The scheduler knows only the protocol `Engine`. A `Job` is plain data, so an engine may send it to another machine.
 """
 
 from __future__ import annotations
@@ -24,15 +24,17 @@ from skillsv.model.rollout import Ending, FailureKind, Outcome, Rollout, Rollout
 from skillsv.model.task import Task
 from skillsv.sandbox.workspace import fresh_workspace
 
-VERIFIER_TRIES = 3
-"""How often a verifier is asked about one answer."""
+VERIFIER_ATTEMPTS = 3
+"""How often a verifier is called for one answer."""
 
 MESSAGE_LIMIT = 2000
 """Characters of a failure's message that are kept: enough to see the cause, too few to fill the ledger."""
 
 CUT = "the token limit (--max-output-tokens) cut the answer."
+"""The message of a rollout whose answer was cut."""
 
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
+"""Error numbers of a disk that is full or cannot be written."""
 
 OpenWorkspace = Callable[[Task], AbstractAsyncContextManager[Path]]
 """Makes a fresh folder holding the task's files, and removes it afterwards."""
@@ -40,10 +42,10 @@ OpenWorkspace = Callable[[Task], AbstractAsyncContextManager[Path]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One rollout to execute: everything an engine needs, on this machine or another. `timeout` in seconds.
+    """One rollout to execute: everything that an engine needs, on this machine or another. `timeout` in seconds.
 
-    `alone`: what ran it has died more than once; it may be the cause, and should not take others with it. `score_cut`:
-    an answer that the token limit cut is scored as it is; otherwise it is a failure.
+    `alone`: its workers died more than once; it may be the cause, so no other rollout should share its worker.
+    `score_cut`: an answer that the token limit cut is scored as it is; otherwise it is a failure.
     """
 
     key: RolloutKey
@@ -55,37 +57,37 @@ class Job:
 
 
 class Engine(Protocol):
-    """Executes rollouts, and what its implementer owes.
+    """Executes rollouts. An implementation has these duties.
 
-    1. `run` always returns: a score, or a failure with its kind. It retries nothing; the runner does, from the ledger.
+    1. `run` always returns: a score, or a failure with its kind. It retries nothing; the scheduler does.
     2. Cancelling `run` stops the agent, wherever it runs, so that it spends no more.
-    3. An error that no retry can mend (a setting, a missing key) is raised as a `SkillSVError` and ends the run.
-    4. `slots` is how many jobs it can take at once now (at least one), None for as many as asked.
+    3. An error that no retry can repair (a setting, a missing key) is raised as a `SkillSVError` and ends the run.
+    4. `slots` is how many jobs it can run at the same time now (at least one); None is no limit.
     5. It is opened before the first job and closed after the last: `async with engine:`.
     """
 
     @property
     def slots(self) -> int | None:
-        """How many jobs it can take at once now."""
+        """How many jobs it can run at the same time now; None is no limit."""
 
     async def run(self, job: Job) -> Rollout:
         """Execute one job."""
 
     async def __aenter__(self) -> Self:
-        """Make ready."""
+        """Get ready for jobs."""
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Let go of everything."""
+        """Release everything."""
 
 
 @runtime_checkable
-class Elastic(Protocol):
-    """An engine that may grow while it works."""
+class GrowingEngine(Protocol):
+    """An engine whose `slots` may increase while it works."""
 
-    def follow(self, more_room: Callable[[], None]) -> None:
-        """Have `more_room` called whenever `slots` may have grown."""
+    def call_on_growth(self, callback: Callable[[], None]) -> None:
+        """Call `callback` whenever `slots` may have increased."""
 
 
 class LocalEngine:
@@ -106,7 +108,7 @@ class LocalEngine:
 
     @property
     def slots(self) -> int | None:
-        """As many as asked."""
+        """No limit."""
         return None
 
     async def __aenter__(self) -> Self:
@@ -118,7 +120,7 @@ class LocalEngine:
         return None
 
     async def run(self, job: Job) -> Rollout:
-        """The one place where any exception of an agent or verifier becomes a failure of its rollout."""
+        """Execute one job. This is the one place where any exception of an agent or verifier becomes a failure."""
         started = self._clock()
         attempt = _Attempt(Rollout(key=job.key, task_id=job.task.id, score=None))
         failure: RolloutFailure | None = None
@@ -126,31 +128,31 @@ class LocalEngine:
             with anyio.move_on_after(job.timeout) as limit:
                 await self._attempt(job, attempt)
             if limit.cancelled_caught:
-                failure = _too_late(job)
+                failure = _timeout_failure(job)
         except (Exception, SystemExit) as error:
             failure = failure_of(error, verifying=attempt.verifying)
             if failure is None:
                 raise
-            attempt.paid(_usage_of(error))
+            attempt.add_usage(_usage_of(error))
         # A clock that jumps back must not make time negative.
-        return attempt.ended(failure, duration=max(0.0, self._clock() - started))
+        return attempt.finish(failure, duration=max(0.0, self._clock() - started))
 
     async def _attempt(self, job: Job, attempt: _Attempt) -> None:
         skill = None if job.skill.empty else job.skill
         async with self._workspace(job.task) as workspace:
             outcome = await self._agent.run(skill, job.task, job.key.replicate, workspace)
-            attempt.answered(outcome)
+            attempt.add_answer(outcome)
             if outcome.ending is Ending.CUT and not job.score_cut:
                 raise AgentFailure(CUT, kind=FailureKind.CUT_ANSWER)
-            attempt.rollout = replace(attempt.rollout, score=await self._verified(job, outcome, workspace))
+            attempt.rollout = replace(attempt.rollout, score=await self._score(job, outcome, workspace))
 
-    async def _verified(self, job: Job, outcome: Outcome, workspace: Path) -> float:
-        """The score. A verifier that fails is asked again here: the answer is paid for, the agent is not run again."""
-        for tries_left in reversed(range(VERIFIER_TRIES)):
+    async def _score(self, job: Job, outcome: Outcome, workspace: Path) -> float:
+        """The score. A verifier that fails is called again: the answer is paid for, so the agent does not run again."""
+        for attempts_left in reversed(range(VERIFIER_ATTEMPTS)):
             try:
                 score = await self._verifier.score(job.task, outcome, workspace)
             except VerifierFailure:
-                if not tries_left:
+                if not attempts_left:
                     raise
                 continue
             if _is_score(score):
@@ -161,12 +163,12 @@ class LocalEngine:
 
 @dataclass(slots=True)
 class _Attempt:
-    """How far a rollout got. Once the agent has answered, answer and usage are kept whatever the verifier does."""
+    """A rollout while it is executed. Answer and usage of the agent are kept whatever the verifier does."""
 
     rollout: Rollout
     verifying: bool = False
 
-    def answered(self, outcome: Outcome) -> None:
+    def add_answer(self, outcome: Outcome) -> None:
         self.rollout = replace(
             self.rollout,
             usage=outcome.usage,
@@ -177,12 +179,12 @@ class _Attempt:
         )
         self.verifying = True
 
-    def paid(self, usage: Usage | None) -> None:
-        """Keep what a failed agent spent before it failed."""
+    def add_usage(self, usage: Usage | None) -> None:
+        """Add what a failed agent spent before it failed."""
         if usage is not None:
             self.rollout = replace(self.rollout, usage=self.rollout.usage + usage)
 
-    def ended(self, failure: RolloutFailure | None, *, duration: float) -> Rollout:
+    def finish(self, failure: RolloutFailure | None, *, duration: float) -> Rollout:
         score = self.rollout.score if failure is None else None
         return replace(self.rollout, score=score, failure=failure, duration=duration)
 
@@ -191,15 +193,15 @@ def _is_score(score: object) -> bool:
     return isinstance(score, (int, float)) and math.isfinite(score) and 0.0 <= score <= 1.0
 
 
-def _too_late(job: Job) -> RolloutFailure:
+def _timeout_failure(job: Job) -> RolloutFailure:
     return RolloutFailure(
         kind=FailureKind.TIMEOUT, message=f"no answer to task {job.task.id} within {job.timeout:g} s."
     )
 
 
 def failure_of(error: BaseException, *, verifying: bool = False) -> RolloutFailure | None:
-    """How this exception counts: a failure of the rollout, or None where it concerns the whole run."""
-    error = _only(error)
+    """The exception as a failure of the rollout; None where it concerns the whole run."""
+    error = unwrap_group(error)
     if isinstance(error, RolloutError):
         return RolloutFailure(kind=_kind(error.kind), message=str(error)[:MESSAGE_LIMIT], retry_after=error.retry_after)
     if isinstance(error, SkillSVError):
@@ -211,13 +213,13 @@ def failure_of(error: BaseException, *, verifying: bool = False) -> RolloutFailu
 
 
 def _usage_of(error: BaseException) -> Usage | None:
-    """What the failed agent says that it spent."""
-    error = _only(error)
+    """The usage that the failed agent reports."""
+    error = unwrap_group(error)
     return error.usage if isinstance(error, RolloutError) and isinstance(error.usage, Usage) else None
 
 
-def _only(error: BaseException) -> BaseException:
-    """The one exception of a group of one, which task groups wrap around what happened in them."""
+def unwrap_group(error: BaseException) -> BaseException:
+    """The exception itself, where task groups have wrapped a single one."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error

@@ -1,4 +1,4 @@
-"""What a run will cost, before it costs anything: rollouts, tokens, money, time; unknown stays unknown."""
+"""Forecasts of what a run will cost, before it spends anything: rollouts, tokens, money and time. None is unknown."""
 
 from __future__ import annotations
 
@@ -9,29 +9,44 @@ from skillsv.errors import SettingsError
 from skillsv.model.coalition import Operator
 from skillsv.model.rollout import Usage
 
-GAMMA_LOW, GAMMA_EXPECTED, GAMMA_HIGH = 0.1, 0.4, 1.0
-"""Shares of intermediate prefixes that survive truncation: a skill that saturates early, a usual one, no truncation.
+GAMMA_LOW = 0.1
+"""Share of intermediate prefixes that a chain evaluates before truncation, for a skill that saturates early."""
 
-The paper measured about 0.2 on its own skills; our expected value is on the careful side of that.
-"""
+GAMMA_EXPECTED = 0.4
+"""The same share for a usual skill. The paper measured about 0.2 on its skills; this is a cautious value."""
+
+GAMMA_HIGH = 1.0
+"""The same share without truncation."""
+
+STEADY_EXTRA = 150
+"""Rollouts that an adaptive run needs at least beyond anchors and three a task, if the agent is deterministic."""
+
+NOISY_LEAST = 2400
+"""Rollouts that an adaptive run needs at least, if the agent is noisy."""
+
+DEFAULT_STEADY = 1200
+"""Rollouts of an adaptive run without a budget, if the agent is deterministic."""
+
+DEFAULT_NOISY = 4800
+"""Rollouts of an adaptive run without a budget, if the agent is noisy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PerRollout:
-    """What one rollout takes, as measured by a probe or an earlier run. None is unknown."""
+    """The average usage and time of one rollout, measured by a probe or an earlier run. None is unknown."""
 
     usage: Usage = field(default_factory=Usage)
     seconds: float | None = None
 
     @classmethod
     def measured(cls, rollouts: int, usage: Usage, seconds: float) -> PerRollout:
-        """The average of so many rollouts, of a probe or of all that a ledger holds; with none, all is unknown."""
+        """The average over so many rollouts, from their total usage and seconds; unknown without a rollout."""
         if rollouts < 1:
             return cls()
-        given, taken, usd = usage.input_tokens, usage.output_tokens, usage.usd
+        input_tokens, output_tokens, usd = usage.input_tokens, usage.output_tokens, usage.usd
         average = Usage(
-            input_tokens=None if given is None else round(given / rollouts),
-            output_tokens=None if taken is None else round(taken / rollouts),
+            input_tokens=None if input_tokens is None else round(input_tokens / rollouts),
+            output_tokens=None if output_tokens is None else round(output_tokens / rollouts),
             usd=None if usd is None else usd / rollouts,
         )
         return cls(usage=average, seconds=seconds / rollouts)
@@ -39,7 +54,7 @@ class PerRollout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """One scenario. `tokens` counts both directions."""
+    """The cost of one scenario. `tokens` counts input and output."""
 
     rollouts: int
     tokens: int | None
@@ -49,7 +64,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """The cost if truncation bites early, as usual, or never."""
+    """The cost of a cheap, a usual and an expensive run (for chains: early, usual and no truncation)."""
 
     low: Cost
     expected: Cost
@@ -82,7 +97,7 @@ def forecast(
     if n_units < 1 or window < 1 or orders < 1 or not operators or jobs < 1:
         raise SettingsError("a forecast needs at least one unit, task, order, operator and job.")
     if not all(0.0 <= gamma <= 1.0 for gamma in gammas) or list(gammas) != sorted(gammas):
-        raise SettingsError(f"the shares {gammas} are not three rising numbers between 0 and 1.")
+        raise SettingsError(f"the shares {gammas} are not three increasing numbers between 0 and 1.")
     measured = per_rollout or PerRollout()
     low, expected, high = (
         cost_of(round(orders * window * prefixes_per_order(n_units, gamma, len(operators))), measured, jobs=jobs)
@@ -92,25 +107,19 @@ def forecast(
 
 
 def cost_of(rollouts: int, measured: PerRollout, *, jobs: int) -> Cost:
-    """So many rollouts at the measured price, `jobs` of them at a time."""
-    given, taken = measured.usage.input_tokens, measured.usage.output_tokens
-    known = given is not None or taken is not None
+    """The cost of so many rollouts at the measured averages, `jobs` of them at a time."""
+    input_tokens, output_tokens = measured.usage.input_tokens, measured.usage.output_tokens
+    known = input_tokens is not None or output_tokens is not None
     return Cost(
         rollouts=rollouts,
-        tokens=rollouts * ((given or 0) + (taken or 0)) if known else None,
+        tokens=rollouts * ((input_tokens or 0) + (output_tokens or 0)) if known else None,
         usd=None if measured.usage.usd is None else rollouts * measured.usage.usd,
         seconds=None if measured.seconds is None else rollouts * measured.seconds / min(jobs, max(rollouts, 1)),
     )
 
 
-# What an adaptive run will cost, and the least that makes sense, before anything is spent.
-
-STEADY_EXTRA, NOISY_LEAST = 150, 2400
-DEFAULT_STEADY, DEFAULT_NOISY = 1200, 4800
-
-
 def least_budget(tasks: int, *, noisy: bool, operators: int = 1) -> int:
-    """The fewest rollouts that say much about units: anchors and a few looks at each task, or a fit that holds."""
+    """The fewest rollouts that an adaptive run needs: anchors and a few rollouts a task, or enough for a model fit."""
     anchors = tasks * (2 + operators)
     steady = anchors + operators * (3 * tasks + STEADY_EXTRA)
     return max(steady, operators * NOISY_LEAST) if noisy else steady
@@ -124,7 +133,7 @@ def forecast_adaptive(
     per_rollout: PerRollout | None = None,
     jobs: int = 1,
 ) -> Forecast:
-    """With a budget, that is the cost. Without one: a deterministic agent, the usual, and a noisy agent."""
+    """The cost of an adaptive run: the budget, or without one the usual cost for a deterministic and a noisy agent."""
     steady = max(least_budget(tasks, noisy=False, operators=operators), operators * DEFAULT_STEADY)
     noisy = max(steady, operators * DEFAULT_NOISY)
     levels = (budget, budget, budget) if budget is not None else (steady, steady, noisy)
@@ -135,14 +144,14 @@ def forecast_adaptive(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """A budget that is too small, in one sentence, and what to do."""
+    """Why a budget is too small, and what to do."""
 
     message: str
     hint: str
 
 
 def advise(budget: int, *, tasks: int, units: int, sections: int, operators: int = 1) -> Advice | None:
-    """Says before spending that a budget is below the least sensible one; None where it suffices for any agent.
+    """Advice on a budget that is too small; None where it suffices for any agent.
 
     `sections` is the number of units that `--granularity section` would leave.
     """

@@ -1,4 +1,4 @@
-"""Every rollout that was ever paid for: SQLite in WAL mode, one writer, durable before anyone counts on it."""
+"""The ledger: every paid rollout, in an SQLite file (WAL mode, one writer) that survives a crash."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ from typing import Any, Self
 
 from skillsv.errors import LedgerError
 from skillsv.model.rollout import Ending, FailureKind, Rollout, RolloutFailure, RolloutKey, Usage
-from skillsv.rollout.ledger_file import clear_errors, open_reader, open_writer, take_lock
+from skillsv.rollout.ledger_file import explain_ledger_errors, open_reader, open_writer, take_lock
 
-_SUMS = "input_tokens, output_tokens, usd"
-_NARROW = f"score, failure, message, {_SUMS}, duration, attempts, opened, task_id"
+_COLUMNS = "score, failure, message, input_tokens, output_tokens, usd, duration, attempts, opened, task_id"
 
-_FIND = f"SELECT {_NARROW} FROM rollout WHERE key = ? AND score IS NOT NULL"  # noqa: S608
+_FIND = f"SELECT {_COLUMNS} FROM rollout WHERE key = ? AND score IS NOT NULL"  # noqa: S608
 
-# A scored rollout is never replaced. One that was missing is: its attempts and spending add up.
+# A scored rollout is never replaced. A missing one is: its attempts and its spending are added up.
 _SAVE = f"""
-INSERT INTO rollout (key, tree, task, agent, replicate, run, {_NARROW})
+INSERT INTO rollout (key, tree, task, agent, replicate, run, {_COLUMNS})
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET
     score = excluded.score, failure = excluded.failure, message = excluded.message, opened = excluded.opened,
@@ -65,14 +64,14 @@ class Summary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detail:
-    """What a person reads about one rollout."""
+    """Answer and transcript of one rollout, for people to read."""
 
     answer: str
     transcript: str | None
 
 
 class Ledger:
-    """Finished rollouts by key, in one file that many may read and one run at a time may write."""
+    """Finished rollouts by key, in one file. Many processes may read it; one run at a time may write."""
 
     def __init__(
         self, path: Path, reader: sqlite3.Connection, writer: sqlite3.Connection | None, lock: int | None
@@ -84,7 +83,7 @@ class Ledger:
 
     @classmethod
     def open(cls, path: Path, *, read_only: bool = False) -> Ledger:
-        """Open the ledger at `path`, made if need be. A second writer is refused, and so is a file we cannot trust."""
+        """Open the ledger at `path`, or create it. A second writer and a damaged or foreign file are refused."""
         if read_only:
             return cls(path, open_reader(path), None, None)
         lock = take_lock(path)
@@ -104,7 +103,7 @@ class Ledger:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file and of the lock."""
+        """Close the file and release the lock."""
         self._reader.close()
         if self._writer is not None:
             self._writer.close()
@@ -113,40 +112,40 @@ class Ledger:
             self._lock = None
 
     def lookup(self, keys: Iterable[RolloutKey]) -> dict[RolloutKey, Rollout]:
-        """The scored rollouts among `keys`, without answer and transcript. One that is missing is no answer."""
-        found = {}
+        """The scored rollouts among `keys`, without answer and transcript. Missing rollouts are left out."""
+        rollouts = {}
         # One transaction: the file is locked once, not once per key.
-        with clear_errors(self.path), _transaction(self._reader, "BEGIN"):
+        with explain_ledger_errors(self.path), _transaction(self._reader, "BEGIN"):
             for key in keys:
                 row = self._reader.execute(_FIND, (_hash(key),)).fetchone()
                 if row is not None:
-                    found[key] = _rollout(key, row)
-        return found
+                    rollouts[key] = _rollout(key, row)
+        return rollouts
 
     def record(self, *rollouts: Rollout, run: str = "") -> None:
-        """Save these, all in one transaction; when this returns they survive a crash and a power cut."""
+        """Save these rollouts in one transaction; on return they survive a crash and a power cut."""
         writer = self._writer
         if writer is None:
             raise LedgerError("this ledger was opened for reading only.", where=str(self.path))
-        with clear_errors(self.path), _transaction(writer, "BEGIN IMMEDIATE"):
+        with explain_ledger_errors(self.path), _transaction(writer, "BEGIN IMMEDIATE"):
             for rollout in rollouts:
                 saved = writer.execute(_SAVE, _row(rollout, run)).fetchone()
                 if saved is not None and (rollout.answer or rollout.transcript is not None):
-                    writer.execute(_DETAIL, (saved[0], _pack(rollout.answer), _pack(rollout.transcript)))
+                    writer.execute(_DETAIL, (saved[0], _compress(rollout.answer), _compress(rollout.transcript)))
 
     def detail(self, key: RolloutKey) -> Detail | None:
         """Answer and transcript of one rollout, scored or missing."""
         query = "SELECT answer, transcript FROM detail JOIN rollout USING (id) WHERE key = ?"
-        with clear_errors(self.path):
+        with explain_ledger_errors(self.path):
             row = self._reader.execute(query, (_hash(key),)).fetchone()
-        return None if row is None else Detail(answer=_unpack(row[0]) or "", transcript=_unpack(row[1]))
+        return None if row is None else Detail(answer=_decompress(row[0]) or "", transcript=_decompress(row[1]))
 
     def summary(self, run: str | None = None, *, agent: str | None = None) -> Summary:
         """Counts and spending: of one run or of all, of one agent (by its fingerprint) or of all."""
-        with clear_errors(self.path):
+        with explain_ledger_errors(self.path):
             row = self._reader.execute(_SUMMARY, (run, agent)).fetchone()
-        scored, missing, attempts, given, taken, usd, seconds, cut = row
-        usage = Usage(input_tokens=given, output_tokens=taken, usd=usd)
+        scored, missing, attempts, input_tokens, output_tokens, usd, seconds, cut = row
+        usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens, usd=usd)
         return Summary(scored=scored, missing=missing, attempts=attempts, usage=usage, seconds=seconds, cut=cut)
 
     def failures(self, run: str | None = None) -> dict[FailureKind, int]:
@@ -154,13 +153,13 @@ class Ledger:
         query = (
             "SELECT failure, count(*) FROM rollout WHERE score IS NULL AND (?1 IS NULL OR run = ?1) GROUP BY failure"
         )
-        with clear_errors(self.path):
+        with explain_ledger_errors(self.path):
             return {FailureKind(kind): count for kind, count in self._reader.execute(query, (run,))}
 
 
 @contextmanager
 def _transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
-    """All or nothing: an error, also of the commit itself, takes everything back."""
+    """All or nothing: an error, also one of the commit itself, rolls everything back."""
     connection.execute(begin)
     try:
         yield
@@ -171,7 +170,7 @@ def _transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
 
 
 def _hash(key: RolloutKey) -> bytes:
-    # The parts are joined by a byte that no digest or fingerprint can hold, so that no two keys read the same.
+    # No digest or fingerprint contains the joining byte, so two different keys never give the same text.
     text = f"{key.tree}\0{key.task}\0{key.agent}\0{key.replicate}"
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
@@ -192,18 +191,18 @@ def _row(rollout: Rollout, run: str) -> tuple[Any, ...]:
 
 
 def _ending_word(rollout: Rollout) -> str | None:
-    """The message of a scored rollout: how its answer ended, where that was not as usual."""
+    """The message of a scored rollout: how its answer ended, None if as usual."""
     return None if rollout.ending is Ending.ANSWERED else rollout.ending.value
 
 
 def _rollout(key: RolloutKey, row: tuple[Any, ...]) -> Rollout:
-    score, kind, message, given, taken, usd, duration, attempts, opened, task_id = row
+    score, kind, message, input_tokens, output_tokens, usd, duration, attempts, opened, task_id = row
     return Rollout(
         key=key,
         task_id=task_id,
         score=score,
         failure=None if kind is None else RolloutFailure(kind=FailureKind(kind), message=message),
-        usage=Usage(input_tokens=given, output_tokens=taken, usd=usd),
+        usage=Usage(input_tokens=input_tokens, output_tokens=output_tokens, usd=usd),
         duration=duration,
         attempts=attempts,
         opened=None if opened is None else bool(opened),
@@ -211,9 +210,9 @@ def _rollout(key: RolloutKey, row: tuple[Any, ...]) -> Rollout:
     )
 
 
-def _pack(text: str | None) -> bytes | None:
+def _compress(text: str | None) -> bytes | None:
     return None if text is None else zlib.compress(text.encode("utf-8", errors="surrogatepass"), 6)
 
 
-def _unpack(data: bytes | None) -> str | None:
+def _decompress(data: bytes | None) -> str | None:
     return None if data is None else zlib.decompress(data).decode("utf-8", errors="surrogatepass")

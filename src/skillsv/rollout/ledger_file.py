@@ -1,4 +1,4 @@
-"""Opening the ledger's file: the writer's lock, the connections, and every way it can go wrong as one sentence."""
+"""The file of the ledger: its tables and migrations, the lock of the writer, the connections, and clear errors."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ from pathlib import Path
 
 from skillsv.errors import LedgerError
 
-# The ledger's tables, and the steps that bring an older file up to date.
-
 APPLICATION_ID = 0x53_4B_53_56
-"""Marks the file as ours ("SKSV")."""
+"""The number in the file's header that marks it as a ledger of SkillSV (the letters "SKSV")."""
 
 TABLES = ("rollout", "detail")
+"""The tables that every ledger has."""
 
 Migrations = tuple[tuple[str, ...], ...]
 
 MIGRATIONS: Migrations = (
     (
-        # Narrow rows, found by a short hash of the key: a lookup touches one index page and one data page.
+        # Rows without long text, found by a short hash of the key: a lookup reads one index page and one data page.
         """
         CREATE TABLE rollout (
             id INTEGER PRIMARY KEY,
@@ -46,7 +45,7 @@ MIGRATIONS: Migrations = (
             CHECK (score IS NULL OR score BETWEEN 0 AND 1)
         )
         """,
-        # What only a person reads lies apart, compressed.
+        # Long text that only people read, compressed.
         """
         CREATE TABLE detail (
             id INTEGER PRIMARY KEY REFERENCES rollout (id),
@@ -65,18 +64,20 @@ def version_of(connection: sqlite3.Connection) -> int:
 
 
 def is_ours(connection: sqlite3.Connection) -> bool:
-    """Whether the file is a ledger, or still empty."""
-    mark = connection.execute("PRAGMA application_id").fetchone()[0]
-    return mark == APPLICATION_ID or not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    """Whether the file is a ledger or still empty."""
+    application_id = connection.execute("PRAGMA application_id").fetchone()[0]
+    return (
+        application_id == APPLICATION_ID or not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    )
 
 
 def migrate(connection: sqlite3.Connection, migrations: Migrations) -> None:
-    """Apply what is missing, all or nothing: a kill in the middle leaves the older version intact."""
-    done = version_of(connection)
-    if done >= len(migrations):
+    """Apply the missing migrations in one transaction: a kill during it leaves the older version intact."""
+    version = version_of(connection)
+    if version >= len(migrations):
         return
     connection.execute("BEGIN IMMEDIATE")
-    for statements in migrations[done:]:
+    for statements in migrations[version:]:
         for statement in statements:
             connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -84,16 +85,16 @@ def migrate(connection: sqlite3.Connection, migrations: Migrations) -> None:
     connection.execute("COMMIT")
 
 
-WHOLE_CHECK_LIMIT = 16 * 2**20
-"""Ledgers up to this many bytes are checked whole when opened; larger ones as their pages are read."""
+FULL_CHECK_LIMIT = 16 * 2**20
+"""Ledgers up to this many bytes are checked completely when opened; larger ones when their pages are read."""
 
 BUSY_SECONDS = 60.0
-"""How long the writer waits for a program that looks into the file and locks it, before paid rollouts are given up."""
+"""How many seconds the writer waits for another program that locks the file, before paid rollouts are lost."""
 
 SYNCHRONOUS = "FULL"
-"""Every commit reaches the disk before it counts. Only tests that do not cut the power relax this."""
+"""Every commit reaches the disk before it returns. Only tests relax this."""
 
-_SENTENCES = {
+_ERRORS = {
     sqlite3.SQLITE_FULL: ("the disk is full.", "Free some space and run the same command again: it resumes."),
     sqlite3.SQLITE_IOERR: (
         "the disk refused to read or write.",
@@ -102,20 +103,20 @@ _SENTENCES = {
     sqlite3.SQLITE_READONLY: ("the ledger cannot be written.", "Make it writable or choose another --run-dir."),
     sqlite3.SQLITE_PERM: ("the ledger may not be opened.", "Change its permissions or choose another --run-dir."),
     sqlite3.SQLITE_CANTOPEN: ("the ledger cannot be opened.", "Check the path and its permissions."),
-    sqlite3.SQLITE_BUSY: ("another program holds the ledger.", "Close it, or give this run its own --run-dir."),
-    sqlite3.SQLITE_LOCKED: ("another program holds the ledger.", "Close it, or give this run its own --run-dir."),
+    sqlite3.SQLITE_BUSY: ("another program has locked the ledger.", "Close it, or give this run its own --run-dir."),
+    sqlite3.SQLITE_LOCKED: ("another program has locked the ledger.", "Close it, or give this run its own --run-dir."),
 }
 _DAMAGED = ("the ledger is damaged; it was left as it is.", "Restore a copy of it, or move it away to start anew.")
 
 
 @contextmanager
-def clear_errors(path: Path) -> Iterator[None]:
-    """Say in a sentence what SQLite or the file system found wrong with the ledger."""
+def explain_ledger_errors(path: Path) -> Iterator[None]:
+    """Turn errors of SQLite and of the file system into a LedgerError that says what is wrong and what to do."""
     try:
         yield
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", None)
-        what, hint = _DAMAGED if code is None else _SENTENCES.get(code & 0xFF, _DAMAGED)
+        what, hint = _DAMAGED if code is None else _ERRORS.get(code & 0xFF, _DAMAGED)
         raise LedgerError(what, where=str(path), hint=f"{hint} ({error})") from error
     except OSError as error:
         what = f"the ledger cannot be opened: {error.strerror or error}."
@@ -123,21 +124,21 @@ def clear_errors(path: Path) -> Iterator[None]:
 
 
 def take_lock(path: Path) -> int:
-    """Become the one writer, until the returned descriptor is closed or the process ends, however it ends."""
-    with clear_errors(path):
+    """Become the only writer until the returned descriptor is closed or the process ends, also by a crash."""
+    with explain_ledger_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        holder = os.read(lock, 32).decode(errors="replace").strip()
+        writer = os.read(lock, 32).decode(errors="replace").strip()
         os.close(lock)
         raise LedgerError(
-            f"another run{f' (process {holder})' if holder else ''} is writing to this ledger.",
+            f"another run{f' (process {writer})' if writer else ''} is writing to this ledger.",
             where=str(path),
             hint="Wait until it ends or stop it, or give this run its own --run-dir.",
         ) from error
-    # Only for the sentence above: the lock is what counts, so a disk that takes no note of it is no reason to stop.
+    # The number of the process is only for the message above: a disk that refuses it is no reason to stop.
     try:
         os.ftruncate(lock, 0)
         os.pwrite(lock, str(os.getpid()).encode(), 0)
@@ -146,7 +147,7 @@ def take_lock(path: Path) -> int:
     return lock
 
 
-def is_held(path: Path) -> bool:
+def is_locked(path: Path) -> bool:
     """Whether a run is writing to this ledger now."""
     try:
         lock = os.open(path.with_name(path.name + ".lock"), os.O_RDONLY | os.O_CLOEXEC)
@@ -162,8 +163,8 @@ def is_held(path: Path) -> bool:
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
-    """The connection that writes: checked first, then brought up to date; every commit reaches the disk."""
-    with clear_errors(path):
+    """The connection that writes. The file is checked first, then migrated; every commit reaches the disk."""
+    with explain_ledger_errors(path):
         connection = sqlite3.connect(
             path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=16
         )
@@ -179,10 +180,10 @@ def open_writer(path: Path) -> sqlite3.Connection:
 
 
 def open_reader(path: Path) -> sqlite3.Connection:
-    """A connection that cannot write. It follows a running writer, and opens a file on a read-only disk as well."""
+    """A connection that only reads. It sees the commits of a running writer, and opens files on a read-only disk."""
     if not path.is_file():
         raise LedgerError("there is no ledger here.", where=str(path), hint="Run `skillsv value` first.")
-    with clear_errors(path):
+    with explain_ledger_errors(path):
         connection = _connect_reading(path, "mode=ro")
         try:
             try:
@@ -211,7 +212,7 @@ def _connect_reading(path: Path, how: str) -> sqlite3.Connection:
 
 
 def check(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse what is not a ledger, is newer than this program, or is damaged. Nothing is written here."""
+    """Refuse a file that is not a ledger, is newer than this program, or is damaged. Writes nothing."""
     version = version_of(connection)
     if not is_ours(connection):
         raise LedgerError(
@@ -227,8 +228,8 @@ def check(connection: sqlite3.Connection, path: Path) -> None:
         return
     for table in TABLES:
         connection.execute(f"SELECT * FROM {table} ORDER BY id DESC LIMIT 1").fetchone()  # noqa: S608
-    if path.stat().st_size <= WHOLE_CHECK_LIMIT:
-        complaint = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
-        if complaint != "ok":
+    if path.stat().st_size <= FULL_CHECK_LIMIT:
+        result = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+        if result != "ok":
             what, hint = _DAMAGED
-            raise LedgerError(what, where=str(path), hint=f"{hint} ({complaint.splitlines()[-1]})")
+            raise LedgerError(what, where=str(path), hint=f"{hint} ({result.splitlines()[-1]})")

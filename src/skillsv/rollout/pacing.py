@@ -1,4 +1,4 @@
-"""How many rollouts at once: as many as allowed, fewer while a service asks for patience."""
+"""How fast rollouts start: the number at the same time, the number a minute, and the wait before a retry."""
 
 from __future__ import annotations
 
@@ -8,62 +8,53 @@ from collections.abc import Callable
 
 from skillsv.model.rollout import FailureKind, RolloutFailure, RolloutKey
 
-SLOWING = frozenset({FailureKind.RATE_LIMIT, FailureKind.OVERLOAD})
-"""Failures that say: too many at once."""
+OVERLOAD_KINDS = frozenset({FailureKind.RATE_LIMIT, FailureKind.OVERLOAD})
+"""Kinds of failure by which a service asks for fewer rollouts at the same time."""
+
+BURST_SECONDS = 1.0
+"""After a pause, so many seconds' share of the rollouts a minute may start at the same time."""
 
 
-class Pace:
-    """Additive increase, multiplicative decrease on the number of rollouts in flight.
+class ConcurrencyLimit:
+    """How many rollouts may be pending: additive increase, multiplicative decrease, between 1 and `most`.
 
-    Half as many after a rate limit, one more after each full round of successes. Rollouts that were in flight together
-    when the limit hit count as one blow: only those started since may halve it again.
+    A rate limit halves the number; a full round of successes adds one. Rollouts that were pending together when the
+    service refused count as one refusal: only those started since then may halve the number again.
     """
 
     def __init__(self, most: int) -> None:
         self._most = float(most)
-        self._now = float(most)
-        self._round = 0
+        self._current = float(most)
+        self._reductions = 0
 
     @property
-    def at_once(self) -> int:
-        """How many may be in flight now; at least one."""
-        return int(self._now)
+    def current(self) -> int:
+        """How many rollouts may be pending now; at least one."""
+        return int(self._current)
 
     @property
-    def round(self) -> int:
-        """The number of blows so far; a rollout remembers it from its start."""
-        return self._round
+    def reductions(self) -> int:
+        """How often the number was halved so far; a rollout remembers this count from its start."""
+        return self._reductions
 
-    def succeeded(self) -> None:
-        """One more finished without trouble."""
-        self._now = min(self._most, self._now + 1.0 / self._now)
+    def increase(self) -> None:
+        """Count one rollout that the service did not refuse."""
+        self._current = min(self._most, self._current + 1.0 / self._current)
 
-    def slowed(self, started_in: int) -> bool:
-        """A rollout started in that round met a rate limit; True if the pace was reduced for it."""
-        if started_in != self._round:
+    def reduce(self, reductions_at_start: int) -> bool:
+        """Halve the number for a refused rollout, unless it was halved since that one started; True if it was."""
+        if reductions_at_start != self._reductions:
             return False
-        self._round += 1
-        self._now = max(1.0, self._now / 2.0)
+        self._reductions += 1
+        self._current = max(1.0, self._current / 2.0)
         return True
 
 
-def backoff(key: RolloutKey, attempt: int, failure: RolloutFailure, *, base: float, cap: float, seed: int) -> float:
-    """Seconds to wait before the next attempt: exponential, jittered, never less than the service asked for.
-
-    The jitter hangs on seed, key and attempt alone, so that it is the same in whatever order failures arrive.
-    """
-    jitter = random.Random(f"{seed}:{key.tree}:{key.task}:{key.replicate}:{attempt}").uniform(0.5, 1.5)
-    return max(failure.retry_after or 0.0, min(cap, base * 2.0 ** (attempt - 1)) * jitter)
-
-
-# A limit on how many rollouts start in a minute, shared by everything that one driver runs, wherever it runs.
-
-BURST_SECONDS = 1.0
-"""How much of the minute's allowance may be used at once, after a pause."""
-
-
 class RateLimit:
-    """A token bucket: it fills at `per_minute` (None: no limit) and holds a second's worth, at least one."""
+    """A token bucket: at most `per_minute` rollouts start in a minute (None: no limit), wherever they run.
+
+    It holds the tokens of `BURST_SECONDS`, at least one.
+    """
 
     def __init__(self, per_minute: float | None, clock: Callable[[], float]) -> None:
         self._rate = math.inf if per_minute is None else per_minute / 60.0
@@ -73,7 +64,7 @@ class RateLimit:
         self._last = clock()
 
     def take(self) -> float:
-        """Take a token and return 0, or return how many seconds it is until there is one."""
+        """Take a token and return 0, or return the seconds until there is one."""
         if math.isinf(self._rate):
             return 0.0
         now = self._clock()
@@ -83,3 +74,12 @@ class RateLimit:
             self._tokens -= 1.0
             return 0.0
         return (1.0 - self._tokens) / self._rate
+
+
+def backoff(key: RolloutKey, attempt: int, failure: RolloutFailure, *, base: float, cap: float, seed: int) -> float:
+    """Seconds to wait before the next attempt: exponential, with jitter, at least what the service asked for.
+
+    The jitter depends on seed, key and attempt alone, so it is the same in whatever order failures arrive.
+    """
+    jitter = random.Random(f"{seed}:{key.tree}:{key.task}:{key.replicate}:{attempt}").uniform(0.5, 1.5)
+    return max(failure.retry_after or 0.0, min(cap, base * 2.0 ** (attempt - 1)) * jitter)

@@ -14,10 +14,12 @@ from skillsv.model.coalition import ChainRecord, Observation
 Record = ChainRecord | Observation
 
 SCHEMAS: dict[str, type[Record]] = {"skillsv.chain/1": ChainRecord, "skillsv.observation/1": Observation}
+"""The type of record by the schema's name in the file."""
+
 _NAMES = {kind: name for name, kind in SCHEMAS.items()}
 
 
-class _Written(msgspec.Struct):
+class _TaggedRecord(msgspec.Struct):
     schema: str
     record: Record
 
@@ -34,11 +36,11 @@ _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {name: msgspec.json.Decoder(ki
 
 def encode_record(record: Record) -> bytes:
     """One line, newline included; the same record gives the same bytes."""
-    return _ENCODER.encode(_Written(_NAMES[type(record)], record)) + b"\n"
+    return _ENCODER.encode(_TaggedRecord(_NAMES[type(record)], record)) + b"\n"
 
 
 def read_records(path: Path) -> Iterator[Record]:
-    """All records in the order they were written. A torn last line (a crash while writing) is no record yet."""
+    """All records in the order they were written. A torn last line (from a crash while writing) is skipped."""
     if not path.exists():
         return
     with path.open("rb") as file:

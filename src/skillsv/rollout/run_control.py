@@ -1,4 +1,4 @@
-"""How a run behaves: how fast and how far it gets, and which answers count."""
+"""Settings of a runner, its clock, and requests to stop it (Ctrl-C once: finish what runs; twice: stop now)."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from dataclasses import dataclass, field
 import anyio
 
 from skillsv.errors import SettingsError
-from skillsv.rollout.stop_rules import Limit, Unlimited
+from skillsv.rollout.stop_rules import Never, StopRule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerOptions:
-    """Concurrency, patience and limits of a run.
+    """Concurrency, retries and limits of a run.
 
     `attempts` and `timeout` (seconds) are per rollout; the wait between attempts doubles from `backoff` up to
-    `longest_wait`. More than `max_missing` of at least `judged_after` rollouts without a score, or the first
-    `hopeless_after` all without one, end the run. `run` names it in the ledger; `renderings` are kept in memory. At
-    most `per_minute` rollouts start in a minute, wherever they run. `needs_cost`: only money limits the run, so that a
-    rollout that does not report its cost ends it. `score_cut`: answers that the token limit cut are scored; otherwise
-    they are missing.
+    `longest_wait` (seconds). The run ends if more than the share `max_missing` of at least `judged_after` rollouts has
+    no score, or if none of the first `hopeless_after` has one. At most `per_minute` rollouts start in a minute,
+    wherever they run. `run` names the run in the ledger. `renderings` is how many rendered skills stay in memory.
+    `needs_cost`: only money limits the run, so a rollout that does not report its cost ends it. `score_cut`: answers
+    that the token limit cut are scored; otherwise they are missing.
     """
 
     jobs: int = 8
@@ -31,7 +31,7 @@ class RunnerOptions:
     per_minute: float | None = None
     backoff: float = 1.0
     longest_wait: float = 60.0
-    budget: Limit = field(default_factory=Unlimited)
+    budget: StopRule = field(default_factory=Never)
     max_missing: float = 0.2
     judged_after: int = 20
     hopeless_after: int = 5
@@ -56,36 +56,33 @@ class RunnerOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """Where time comes from, so that a test can bring its own. The clock counts seconds from anywhere."""
+    """The source of time, which tests replace. The clock counts seconds from any start."""
 
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = anyio.sleep
 
 
-# Stopping a run from outside: once to finish what is in flight, twice to stop now.
-
-
 class Stop:
-    """A request to stop. `request()` once: start nothing new; twice: cancel what runs. Everything finished is kept."""
+    """Stops a run from outside. `request()` once: start nothing new; twice: cancel what runs. Finished work is kept."""
 
     def __init__(self) -> None:
         self.level = 0
-        self._followers: list[Callable[[int], None]] = []
+        self._callbacks: list[Callable[[int], None]] = []
 
     def request(self) -> None:
-        """Ask to stop, or, asked again, to stop now."""
+        """Ask the run to stop; the second time, to stop now."""
         self.level += 1
-        for follower in tuple(self._followers):
-            follower(self.level)
+        for callback in tuple(self._callbacks):
+            callback(self.level)
 
-    def follow(self, follower: Callable[[int], None]) -> Callable[[], None]:
-        """Call `follower` with the level at each request; the returned function ends that."""
-        self._followers.append(follower)
-        return lambda: self._followers.remove(follower)
+    def subscribe(self, callback: Callable[[int], None]) -> Callable[[], None]:
+        """Call `callback` with the level at each request. The returned function ends the subscription."""
+        self._callbacks.append(callback)
+        return lambda: self._callbacks.remove(callback)
 
 
 async def stop_on_signals(stop: Stop, *signals: signal.Signals) -> None:
-    """Turn Ctrl-C (or the given signals) into requests to stop, until cancelled. Start it beside the run."""
+    """Turn Ctrl-C (or the given signals) into requests to stop, until cancelled. Run it in a task beside the run."""
     with anyio.open_signal_receiver(*(signals or (signal.SIGINT, signal.SIGTERM))) as received:
         async for _ in received:
             stop.request()

@@ -1,12 +1,12 @@
-"""The run folder: what was asked (manifest), what came back (records, ledger), and the skill as it was valued.
+"""The run folder: settings (manifest), results (records, ledger), and a copy of the skill that was valued.
 
 manifest.json    settings, versions, seeds, fingerprints: the run's identity
 records.jsonl    finished chains and observations, one a line
 notes.json       sentences about the run: activation, noise, how it ended
-ledger.sqlite    every rollout ever paid for in this folder, whichever run asked
-skill/           the skill as valued, so that later commands need no other copy
+ledger.sqlite    every paid rollout of all runs in this folder
+skill/           a copy of the valued skill, for later commands
 valuation.json   report.html
-earlier/ID/      the same of runs with another identity; the ledger stays shared
+earlier/ID/      the same files of earlier runs with another identity; all runs share the ledger
 """
 
 from __future__ import annotations
@@ -25,14 +25,29 @@ from skillsv.errors import OutputError, RecordsError
 from skillsv.model.coalition import ChainRecord, Observation
 from skillsv.model.rollout import FailureKind, Usage
 from skillsv.model.skill import Skill
-from skillsv.rollout.durable_files import append_lines, clear_output_errors, sync_folder, write_whole
+from skillsv.rollout.durable_files import append_lines, explain_output_errors, sync_folder, write_whole
 from skillsv.rollout.ledger import Ledger
-from skillsv.rollout.ledger_file import is_held, take_lock
+from skillsv.rollout.ledger_file import is_locked, take_lock
 from skillsv.rollout.records import Record, encode_record, read_records
 from skillsv.sandbox.run_files import LEDGER, MANIFEST, RECORDS, holds_run
 
-SKILL, VALUATION, REPORT, EARLIER, NOTES = "skill", "valuation.json", "report.html", "earlier", "notes.json"
-_OF_ONE_RUN = (REPORT, VALUATION, NOTES, RECORDS, SKILL, MANIFEST)  # the manifest last: it says whose the others are
+SKILL = "skill"
+"""Folder with the copy of the skill."""
+
+VALUATION = "valuation.json"
+"""The values, as JSON."""
+
+REPORT = "report.html"
+"""The report, as a page."""
+
+EARLIER = "earlier"
+"""Folder with the files of earlier runs."""
+
+NOTES = "notes.json"
+"""Sentences about the run."""
+
+_FILES_OF_A_RUN = (REPORT, VALUATION, NOTES, RECORDS, SKILL, MANIFEST)
+"""What is moved when another run begins; the manifest last, because it identifies the run of the other files."""
 
 Manifest = Mapping[str, Any]
 """Settings, versions, seeds, fingerprints and digests, as JSON."""
@@ -42,17 +57,17 @@ NOT_IDENTITY = frozenset({"schema", "version", "about"})
 
 
 def run_id(manifest: Manifest) -> str:
-    """The short name of a run: the same for every session with the same settings, skill, tasks and agent."""
+    """The short name of a run: the same for all sessions with the same settings, skill, tasks and agent."""
     identity = {name: value for name, value in manifest.items() if name not in NOT_IDENTITY}
     if "show_target" in (identity.get("settings") or {}):
-        identity["settings"] = _earlier_settings(identity)
+        identity["settings"] = _settings_with_hide_target(identity)
     return hashlib.sha256(msgspec.json.encode(identity, order="deterministic")).hexdigest()[:12]
 
 
-def _earlier_settings(manifest: Manifest) -> dict[str, Any]:
-    """The settings with `hide_target`, as runs were named before there was `show_target`: they keep their names.
+def _settings_with_hide_target(manifest: Manifest) -> dict[str, Any]:
+    """The settings with `hide_target` instead of `show_target`, so that runs of earlier versions keep their names.
 
-    Only programs and functions are sent the line of a task, so for other agents it was False whatever was shown.
+    Only programs and functions receive the line of a task: for other agents `hide_target` was always False.
     """
     settings = dict(manifest["settings"])
     shown = settings.pop("show_target")
@@ -62,7 +77,7 @@ def _earlier_settings(manifest: Manifest) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """Where a run stands. `answers` are scores used by finished chains; those the run did not pay for were `reused`.
+    """The state of a run. `reused` counts scores of finished chains that the run did not pay for.
 
     `cut` counts answers that the token limit cut, scored or missing.
     """
@@ -82,7 +97,7 @@ class Status:
 
 
 class RunFolder:
-    """One folder on disk, for one skill and as many runs as its author makes."""
+    """One folder on disk, for one skill and any number of its runs."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -95,7 +110,7 @@ class RunFolder:
 
     @property
     def run_id(self) -> str:
-        """The short name of the run that the folder holds now; empty if none."""
+        """The short name of the current run; empty if there is none."""
         manifest = self.manifest()
         return "" if manifest is None else run_id(manifest)
 
@@ -104,7 +119,7 @@ class RunFolder:
 
         Call it before anything is written. `skill` is the path the skill was read from, `name` its name.
         """
-        with clear_output_errors(self.path):
+        with explain_output_errors(self.path):
             reason = self._why_refused(skill.resolve(), name)
         if reason is not None:
             hint = "Name another folder with --run-dir; a run that is there already can be moved."
@@ -127,36 +142,36 @@ class RunFolder:
         return None if valued == name else f"This holds the run of another skill, {valued}, not of {name}."
 
     def begin(self, manifest: Manifest, skill: Skill) -> bool:
-        """Make this the folder's run, and set aside what belongs to another; True if it was this run already.
+        """Make this the current run, and move the files of another run; True if it was the current run already.
 
         Call it with the ledger open for writing: its lock keeps two runs from doing this at once.
         """
         same = self.run_id == run_id(manifest)
         if not same:
-            self._set_aside()
-            self._keep_skill(skill)
+            self._move_to_earlier()
+            self._copy_skill(skill)
         self.write(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest, order="deterministic"), indent=2))
         return same
 
     def start_fresh(self) -> None:
-        """Set aside everything, the ledger included, so that nothing is reused. Refused while a run is writing."""
+        """Move everything to `earlier`, the ledger included: nothing is reused. Refused while a run is writing."""
         if self.path.is_dir():
             os.close(take_lock(self.ledger))
-            self._set_aside(also=(LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm"))
+            self._move_to_earlier(also=(LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm"))
 
     def manifest(self) -> Manifest | None:
-        """What the folder holds now, None if nothing."""
-        place = self.path / MANIFEST
+        """The manifest of the current run, None if there is none."""
+        path = self.path / MANIFEST
         try:
-            return msgspec.json.decode(place.read_bytes(), type=dict[str, Any])
+            return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
         except FileNotFoundError:
             return None
         except msgspec.DecodeError as error:
             hint = "Move it away; the ledger keeps what was paid for."
-            raise RecordsError(f"is no manifest ({error}).", where=str(place), hint=hint) from error
+            raise RecordsError(f"is no manifest ({error}).", where=str(path), hint=hint) from error
 
     def append(self, *records: Record) -> None:
-        """Add finished records; on return they are on disk. One that is there already (a resumed run) stays single."""
+        """Add finished records; on return they are on disk. A record that is there already is not written again."""
         if self._written is None:
             self._written = set(map(_fingerprint, map(encode_record, read_records(self.records))))
         new = dict.fromkeys(map(encode_record, records))
@@ -166,20 +181,20 @@ class RunFolder:
             self._written.update(map(_fingerprint, lines))
 
     def chains(self) -> dict[int, ChainRecord]:
-        """Finished chains by index; of one that was run again (some scores were missing) the last."""
-        found = {record.plan.index: record for record in self._records() if isinstance(record, ChainRecord)}
-        return dict(sorted(found.items()))
+        """Finished chains by index; of a chain that was run again (because scores were missing), the last record."""
+        chains = {record.plan.index: record for record in self._records() if isinstance(record, ChainRecord)}
+        return dict(sorted(chains.items()))
 
     def observations(self) -> list[Observation]:
         """Observations of an adaptive run, in the order they were written."""
         return [record for record in self._records() if isinstance(record, Observation)]
 
     def keep_notes(self, notes: Sequence[str]) -> None:
-        """What a reader should know besides the numbers, for those who read the run again."""
+        """Store what a reader should know besides the numbers."""
         self.write(NOTES, msgspec.json.encode(notes))
 
     def notes(self) -> tuple[str, ...]:
-        """The notes of the run; none where it has not come so far."""
+        """The notes of the run; empty if none are stored yet."""
         try:
             return tuple(msgspec.json.decode((self.path / NOTES).read_bytes(), type=list[str]))
         except (FileNotFoundError, msgspec.DecodeError):
@@ -189,12 +204,12 @@ class RunFolder:
         return read_records(self.records)
 
     def write(self, name: str, data: bytes) -> Path:
-        """Put one file there, whole or not at all."""
+        """Write one file, completely or not at all."""
         write_whole(self.path / name, data)
         return self.path / name
 
     def status(self) -> Status:
-        """Where the run stands, at any moment, also while it runs."""
+        """The state of the run; works while it runs."""
         manifest = self.manifest()
         if manifest is None:
             raise RecordsError("holds no run.", where=str(self.path), hint="Run `skillsv value` first.")
@@ -204,7 +219,7 @@ class RunFolder:
         used = sum(map(answers_in, chains.values())) + len(self.observations())
         return Status(
             run=run,
-            running=is_held(self.ledger),
+            running=is_locked(self.ledger),
             chains=len(chains),
             planned=settings.get("orders") if settings.get("method", "chain") == "chain" else None,
             rollouts=total.scored,
@@ -217,40 +232,40 @@ class RunFolder:
             cut=total.cut,
         )
 
-    def _set_aside(self, *, also: tuple[str, ...] = ()) -> None:
-        names = [name for name in (*also, *_OF_ONE_RUN) if (self.path / name).exists()]
+    def _move_to_earlier(self, *, also: tuple[str, ...] = ()) -> None:
+        names = [name for name in (*also, *_FILES_OF_A_RUN) if (self.path / name).exists()]
         self._written = None
         if not names:
             return
-        with clear_output_errors(self.path):
-            place = self._free_place(self.run_id or "unknown", names)
-            place.mkdir(parents=True, exist_ok=True)
+        with explain_output_errors(self.path):
+            target = self._free_earlier_folder(self.run_id or "unknown", names)
+            target.mkdir(parents=True, exist_ok=True)
             for name in names:
-                (self.path / name).rename(place / name)
+                (self.path / name).rename(target / name)
             sync_folder(self.path)
 
-    def _free_place(self, run: str, names: list[str]) -> Path:
+    def _free_earlier_folder(self, run: str, names: list[str]) -> Path:
         place, number = self.path / EARLIER / run, 1
         while any((place / name).exists() for name in names):
             number += 1
             place = self.path / EARLIER / f"{run}-{number}"
         return place
 
-    def _keep_skill(self, skill: Skill) -> None:
-        """A copy of every file as read: written beside, then renamed, so that half a copy never looks whole."""
-        with clear_output_errors(self.skill):
-            half = self.path / f".{SKILL}-half"
-            shutil.rmtree(half, ignore_errors=True)
+    def _copy_skill(self, skill: Skill) -> None:
+        """Copy every file of the skill into a temporary folder and rename it: a partial copy never looks complete."""
+        with explain_output_errors(self.skill):
+            partial = self.path / f".{SKILL}-half"
+            shutil.rmtree(partial, ignore_errors=True)
             for file in skill.files:
-                place = half / PurePosixPath(file.path)
+                place = partial / PurePosixPath(file.path)
                 place.parent.mkdir(parents=True, exist_ok=True)
                 if file.data is not None:
                     place.write_bytes(file.data)
                 elif file.origin is not None:
                     shutil.copyfile(file.origin, place)
                 place.chmod(0o755 if file.executable else 0o644)
-            half.mkdir(parents=True, exist_ok=True)
-            half.rename(self.skill)
+            partial.mkdir(parents=True, exist_ok=True)
+            partial.rename(self.skill)
             sync_folder(self.path)
 
 
@@ -259,7 +274,7 @@ def _fingerprint(line: bytes) -> bytes:
 
 
 def answers_in(record: ChainRecord) -> int:
-    """How many scores a chain asked for; the last prefix is the full anchor and was not asked for again."""
+    """How many scores a chain requested; the last prefix is the full anchor and is not requested again."""
     anchors = (record.empty, record.full, *record.trigger)
     asked = sum(step.position < len(record.plan.order) - 1 for step in record.steps)
     return len(record.plan.window.tasks) * (len(anchors) + asked)

@@ -1,4 +1,4 @@
-"""Runs policies: renders what they ask for, takes from the ledger what is there, and pays for the rest, once."""
+"""The runner answers the requests of policies: from the ledger if it can, else by a new rollout, paid once."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from skillsv.model.rollout import Answers, Ending, FailureKind, Request, Rollout
 from skillsv.model.task import Task
 from skillsv.model.value import Spending
 from skillsv.rollout.chain_policy import Policy
-from skillsv.rollout.engine import CUT, Engine, Job
+from skillsv.rollout.engine import CUT, Engine, Job, unwrap_group
 from skillsv.rollout.ledger import Detail, Ledger
+from skillsv.rollout.pending import PendingRollout
 from skillsv.rollout.run_control import RunnerOptions, Stop, Timing
-from skillsv.rollout.scheduler import PendingRollout, Scheduler, finished_event
+from skillsv.rollout.scheduler import Scheduler, finished_event
 
 T = TypeVar("T")
 Render = Callable[[Coalition, Operator], Rendering]
@@ -54,7 +55,7 @@ class Runner:
         self._listener = listener
         self._stop = stop or Stop()
         self._render: Render = lru_cache(maxsize=options.renderings)(render)
-        self._dispatcher = Scheduler(
+        self._scheduler = Scheduler(
             engine=engine,
             ledger=ledger,
             job_of=self._job,
@@ -66,13 +67,13 @@ class Runner:
 
     @property
     def spending(self) -> Spending:
-        """What this session ran, reused and could not get."""
-        return self._dispatcher.tally.spending
+        """How many rollouts this session ran, reused and lost."""
+        return self._scheduler.spending.spending
 
     @property
     def usage(self) -> Usage:
         """Tokens and money of this session."""
-        return self._dispatcher.tally.usage
+        return self._scheduler.spending.usage
 
     def tree(self, coalition: Coalition, operator: Operator) -> str:
         """The digest of what this coalition renders to."""
@@ -85,10 +86,10 @@ class Runner:
     async def run_policies(
         self, policies: Iterable[Policy[T]], on_result: Callable[[int, T], None] | None = None
     ) -> list[T]:
-        """Run all policies to their ends, many at once; `on_result` gets each result as it comes.
+        """Run all policies to their ends, many at once; `on_result` receives each result when it is there.
 
-        Earlier policies go first where there is not room for all. A limit, an interruption or an agent that keeps
-        failing ends the run with its error, after everything in flight has finished and is saved.
+        Earlier policies go first where not all can run. A limit, an interruption or an agent that keeps failing ends
+        the run with its error, after all started rollouts have finished and are saved.
         """
         results: dict[int, T] = {}
 
@@ -99,42 +100,42 @@ class Runner:
             if on_result is not None:
                 on_result(index, result)
 
-        unfollow = self._stop.follow(self._dispatcher.follow_stop)
+        unsubscribe = self._stop.subscribe(self._scheduler.stop)
         if self._stop.level:
-            self._dispatcher.follow_stop(1)
+            self._scheduler.stop(1)
         try:
             started = await self._run_saving(policies, deliver)
         except BaseExceptionGroup as group:
-            raise _only(group) from None
+            raise unwrap_group(group) from None
         finally:
-            unfollow()
-        self._judge(complete=len(results) == started)
+            unsubscribe()
+        self._raise_early_end(complete=len(results) == started)
         return [results[index] for index in sorted(results)]
 
-    def _judge(self, *, complete: bool) -> None:
-        """Raise what ended the run early. An interruption that came too late to leave anything out is none."""
-        halted, tally = self._dispatcher.halted, self._dispatcher.tally
+    def _raise_early_end(self, *, complete: bool) -> None:
+        """Raise the error that ended the run early. An interruption after everything was complete is ignored."""
+        halted, spending = self._scheduler.halted, self._scheduler.spending
         if halted is not None and not (complete and isinstance(halted, Interrupted)):
-            raise tally.explain(halted) if isinstance(halted, BudgetReached) else halted
-        if tally.nothing:
-            raise tally.unavailable()
+            raise spending.explain_limit(halted) if isinstance(halted, BudgetReached) else halted
+        if spending.all_missing:
+            raise spending.unavailable()
 
     async def _run_saving(self, policies: Iterable[Policy[T]], deliver: Callable[[int, T], None]) -> int:
         started = 0
-        self._dispatcher.open()
+        self._scheduler.open()
         async with anyio.create_task_group() as saving:
-            saving.start_soon(self._dispatcher.save_all)
+            saving.start_soon(self._scheduler.save_all)
             try:
                 started = await self._run_all(policies, deliver)
             finally:
-                self._dispatcher.close()
+                self._scheduler.close()
         return started
 
     async def _run_all(self, policies: Iterable[Policy[T]], deliver: Callable[[int, T], None]) -> int:
-        """Drive the policies, as many at once as there are jobs: each live one has at least one rollout to run."""
+        """Run as many policies at once as there are jobs: each has at least one rollout to run."""
         started = 0
         async with anyio.create_task_group() as running:
-            self._dispatcher.work_in(running)
+            self._scheduler.work_in(running)
             live = anyio.Semaphore(self._options.jobs)
             for index, policy in enumerate(policies):
                 await live.acquire()
@@ -150,7 +151,7 @@ class Runner:
         except _Stopped:
             return
         except SkillSVError as error:
-            self._dispatcher.halt(error)
+            self._scheduler.halt(error)
         finally:
             policy.close()
             live.release()
@@ -165,56 +166,56 @@ class Runner:
             return result
 
     async def _answers(self, index: int, requests: tuple[Request, ...]) -> Answers:
-        """Scores of all requests: from the ledger, from a rollout already on its way, or from a new one."""
+        """Scores of all requests: from the ledger, from a pending rollout, or from a new one."""
         keys = {request: self._key(request) for request in requests}
-        flights, given_up = self._dispatcher.in_flight, self._dispatcher.given_up
-        found = self._stored(key for key in dict.fromkeys(keys.values()) if key not in flights and key not in given_up)
-        own: list[PendingRollout] = []
+        pending, given_up = self._scheduler.pending, self._scheduler.given_up
+        stored = self._stored(key for key in dict.fromkeys(keys.values()) if key not in pending and key not in given_up)
+        new: list[PendingRollout] = []
         waiting: dict[Request, PendingRollout] = {}
         answers: dict[Request, float | None] = {}
         for request, key in keys.items():
-            if key in found:
-                answers[request] = self._reuse(request, found[key])
+            if key in stored:
+                answers[request] = self._reuse(request, stored[key])
             elif key in given_up:
                 missing = Rollout(key=key, task_id=request.task, score=None, failure=given_up[key])
                 answers[request] = self._reuse(request, missing)
-            elif key in flights:
-                waiting[request] = flights[key]
+            elif key in pending:
+                waiting[request] = pending[key]
             else:
-                own.append(self._flight(index, request, key))
-                waiting[request] = flights[key] = own[-1]
-        self._dispatcher.submit(own)
+                new.append(self._new_pending(index, request, key))
+                waiting[request] = pending[key] = new[-1]
+        self._scheduler.submit(new)
         await checkpoint()
-        for request, flight in waiting.items():
-            answers[request] = await self._landed(request, flight)
+        for request, rollout in waiting.items():
+            answers[request] = await self._wait_for(request, rollout)
         return answers
 
     def _stored(self, keys: Iterable[RolloutKey]) -> dict[RolloutKey, Rollout]:
-        """What the ledger has. A cut answer that an earlier run scored is missing where such answers do not count."""
-        found = self._ledger.lookup(keys)
+        """Rollouts in the ledger. A cut answer that an earlier run scored is missing if such answers do not count."""
+        stored = self._ledger.lookup(keys)
         if self._options.score_cut:
-            return found
+            return stored
         failure = RolloutFailure(kind=FailureKind.CUT_ANSWER, message=CUT)
-        for key in [key for key, rollout in found.items() if rollout.ending is Ending.CUT]:
-            self._dispatcher.given_up[key] = failure
-            self._dispatcher.tally.withhold(replace(found.pop(key), score=None, failure=failure))
-        return found
+        for key in [key for key, rollout in stored.items() if rollout.ending is Ending.CUT]:
+            self._scheduler.given_up[key] = failure
+            self._scheduler.spending.count_withheld(replace(stored.pop(key), score=None, failure=failure))
+        return stored
 
-    async def _landed(self, request: Request, flight: PendingRollout) -> float | None:
-        if not flight.done.is_set():
-            await flight.done.wait()
-        if flight.abandoned or flight.rollout is None:
+    async def _wait_for(self, request: Request, pending: PendingRollout) -> float | None:
+        if not pending.done.is_set():
+            await pending.done.wait()
+        if pending.abandoned or pending.rollout is None:
             raise _Stopped
-        if request is not flight.request:
-            return self._reuse(request, flight.rollout)
-        return flight.rollout.score
+        if request is not pending.request:
+            return self._reuse(request, pending.rollout)
+        return pending.rollout.score
 
     def _reuse(self, request: Request, rollout: Rollout) -> float | None:
-        self._dispatcher.tally.reuse(rollout)
+        self._scheduler.spending.count_reused(rollout)
         self._listener(finished_event(request, rollout, reused=True))
         return rollout.score
 
-    def _flight(self, index: int, request: Request, key: RolloutKey) -> PendingRollout:
+    def _new_pending(self, index: int, request: Request, key: RolloutKey) -> PendingRollout:
         self._sequence += 1
         return PendingRollout(request=request, key=key, rank=(index, self._sequence))
 
@@ -228,24 +229,17 @@ class Runner:
             raise TaskError(f"there is no task {request.task!r} in the panel.")
         return task
 
-    def _job(self, flight: PendingRollout) -> Job:
-        request = flight.request
+    def _job(self, pending: PendingRollout) -> Job:
+        request = pending.request
         return Job(
-            key=flight.key,
-            # Rendered again if need be: a long queue must not hold the trees of all that wait in it.
+            key=pending.key,
+            # Rendered now, not at submission: a long queue must not hold the files of all its renderings.
             skill=self._render(request.coalition, request.operator),
             task=self._task(request),
             timeout=self._options.timeout,
-            alone=flight.suspect,
+            alone=pending.suspect,
             score_cut=self._options.score_cut,
         )
-
-
-def _only(error: BaseException) -> BaseException:
-    """The one error that a task group wrapped, so that callers can name what they catch."""
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
-    return error
 
 
 def _chain_finished(record: ChainRecord) -> ChainFinished:

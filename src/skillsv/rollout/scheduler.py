@@ -1,15 +1,14 @@
-"""From a queue of wanted rollouts to saved ones: launch, retry, slow down, save, stop.
+"""The scheduler: starts requested rollouts within the limits of a run, retries failed ones and hands over results.
 
-Everything here runs on one event loop, so a line of code that does not await cannot be interrupted. A flight is in
-`in_flight` from its submission until it is saved; from then on the ledger answers for it.
+Everything here runs on one event loop, so code without `await` cannot be interrupted. A rollout is in `pending` from
+its submission until it is in the ledger; from then on the ledger answers requests for it.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -18,51 +17,23 @@ from anyio.abc import TaskGroup
 from skillsv.errors import BudgetReached, Interrupted, LedgerError, SkillSVError
 from skillsv.model.events import Note, RolloutFinished, RolloutRetried
 from skillsv.model.protocols import Listener
-from skillsv.model.rollout import Request, Rollout, RolloutFailure, RolloutKey, Usage
-from skillsv.rollout.engine import Elastic, Engine, Job
+from skillsv.model.rollout import Request, Rollout, RolloutFailure, RolloutKey
+from skillsv.rollout.engine import Engine, GrowingEngine, Job
 from skillsv.rollout.ledger import Ledger
-from skillsv.rollout.pacing import SLOWING, Pace, RateLimit, backoff
+from skillsv.rollout.pacing import OVERLOAD_KINDS, ConcurrencyLimit, RateLimit, backoff
+from skillsv.rollout.pending import PendingRollout, SaveQueue
 from skillsv.rollout.run_control import RunnerOptions, Timing
 from skillsv.rollout.spending import CRASHES, SpendingTracker
 
 FORGIVEN_LOSSES = 5
-"""How often the machine under a rollout may die before that counts against the rollout: it may be what kills it."""
-
-SUSPECT_LOSSES = 2
-"""After so many losses a rollout is kept apart from others, so that what kills its machine loses nothing but itself."""
-
-
-@dataclass(slots=True, eq=False)
-class PendingRollout:
-    """One wanted rollout on its way. `rank` orders the queue; `abandoned`: the run stopped before it had a result.
-
-    `losses` counts machines or processes that died with it; they are no attempts, up to a point. `postponed`: it
-    crashed before any rollout succeeded, so other tasks are tried first.
-    """
-
-    request: Request
-    key: RolloutKey
-    rank: tuple[int, int]
-    attempt: int = 0
-    losses: int = 0
-    round: int = 0
-    usage: Usage = field(default_factory=Usage)
-    rollout: Rollout | None = None
-    abandoned: bool = False
-    postponed: bool = False
-    done: anyio.Event = field(default_factory=anyio.Event)
-
-    @property
-    def suspect(self) -> bool:
-        """Whether it may be what kills its machines."""
-        return self.losses >= SUSPECT_LOSSES
-
-    def __lt__(self, other: PendingRollout) -> bool:
-        return (self.postponed, self.rank) < (other.postponed, other.rank)
+"""How often the worker of a rollout may die before a loss counts as an attempt: the rollout may be the cause."""
 
 
 class Scheduler:
-    """Runs flights on an engine within the limits of the options, and saves each before it counts."""
+    """Runs pending rollouts on an engine. A result counts only once it is in the ledger.
+
+    `given_up` holds the rollouts that failed for good, `halted` the error that stopped the run.
+    """
 
     def __init__(
         self,
@@ -74,265 +45,241 @@ class Scheduler:
         listener: Listener,
         timing: Timing,
     ) -> None:
-        self.in_flight: dict[RolloutKey, PendingRollout] = {}
+        self.pending: dict[RolloutKey, PendingRollout] = {}
         self.given_up: dict[RolloutKey, RolloutFailure] = {}
         self.halted: SkillSVError | None = None
-        self.tally = SpendingTracker(timing.clock)
+        self.spending = SpendingTracker(timing.clock)
         self._engine = engine
-        self._ledger = ledger
         self._job_of = job_of
         self._options = options
         self._listener = listener
         self._timing = timing
-        self._pace = Pace(options.jobs)
-        self._bucket = RateLimit(options.per_minute, timing.clock)
-        if isinstance(engine, Elastic):
-            engine.follow(self._pump)
+        self._concurrency = ConcurrencyLimit(options.jobs)
+        self._rate = RateLimit(options.per_minute, timing.clock)
+        self._saving = SaveQueue(ledger, options.run, on_saved=self._saved, on_failed=self._cannot_save)
+        if isinstance(engine, GrowingEngine):
+            engine.call_on_growth(self._start_next)
         self._queue: list[PendingRollout] = []
-        self._active = 0  # started and not yet saved: all that a crash can cost
+        self._active = 0  # started and not yet saved: all that a crash can lose
         self._pauses = 0
-        self._naps: set[anyio.CancelScope] = set()
-        self._unsaved: list[PendingRollout] = []
-        self._landing = 0
-        self._more = anyio.Event()
-        self._closing = False
+        self._sleeping: set[anyio.CancelScope] = set()
         self._group: TaskGroup | None = None
-        # A thread of its own: agents that are plain functions may hold all threads of the shared pool for minutes.
-        self._thread = anyio.CapacityLimiter(1)
 
     def open(self) -> None:
-        """Begin a stretch of work; `save_all` must run beside it. What an earlier one left behind is forgotten."""
-        self._closing = False
-        self._active = self._landing = self._pauses = 0
+        """Begin a period of work; `save_all` must run beside it. Nothing of an earlier period is left."""
+        self._saving.open()
+        self._active = self._pauses = 0
         self._queue.clear()
-        self.in_flight.clear()
+        self.pending.clear()
+
+    def close(self) -> None:
+        """No rollout is pending any more: `save_all` ends when the rest is saved."""
+        self._saving.close()
+
+    async def save_all(self) -> None:
+        """Save finished rollouts until closed. A cancellation waits for it."""
+        await self._saving.save_all()
 
     def work_in(self, group: TaskGroup) -> None:
-        """Flights of this stretch run as tasks of `group`."""
+        """Run the rollouts of this period as tasks of `group`."""
         self._group = group
 
-    def submit(self, flights: list[PendingRollout]) -> None:
-        """Want these rollouts. In a run that is stopping they are abandoned at once."""
-        for flight in flights:
-            self.in_flight[flight.key] = flight
+    def submit(self, requested: list[PendingRollout]) -> None:
+        """Queue these rollouts. In a run that is stopping they are abandoned at once."""
+        for pending in requested:
+            self.pending[pending.key] = pending
             if self.halted is None:
-                heapq.heappush(self._queue, flight)
+                heapq.heappush(self._queue, pending)
             else:
-                self._abandon(flight)
-        self._pump()
+                self._abandon(pending)
+        self._start_next()
 
-    def follow_stop(self, level: int) -> None:
-        """First request: start nothing new. Second: cancel what runs; what has finished is still saved."""
+    def stop(self, level: int) -> None:
+        """Level 1: start nothing new. Level 2: cancel what runs; finished rollouts are still saved."""
         self.halt(Interrupted("stopped.", hint="Everything that finished is saved; the same command resumes."))
         if level > 1 and self._group is not None:
             self._group.cancel_scope.cancel()
 
-    def halt(self, why: SkillSVError) -> None:
-        """Start nothing more; what is in flight goes on to its end. The first reason stands."""
+    def halt(self, reason: SkillSVError) -> None:
+        """Start nothing more; started rollouts run to their end. Only the first reason is kept."""
         if self.halted is not None:
             return
-        self.halted = why
-        for flight in self._queue:
-            self._abandon(flight)
+        self.halted = reason
+        for pending in self._queue:
+            self._abandon(pending)
         self._queue.clear()
-        for nap in tuple(self._naps):
-            nap.cancel()
+        for scope in tuple(self._sleeping):
+            scope.cancel()
 
-    def _abandon(self, flight: PendingRollout) -> None:
-        flight.abandoned = True
-        self.in_flight.pop(flight.key, None)
-        flight.done.set()
+    def _abandon(self, pending: PendingRollout) -> None:
+        pending.abandoned = True
+        self.pending.pop(pending.key, None)
+        pending.done.set()
 
-    def _pump(self) -> None:
-        """Launch while there is work, room and budget, and the minute's allowance lasts."""
+    def _start_next(self) -> None:
+        """Start queued rollouts while the engine has slots and no limit is reached."""
         if self._agent_looks_broken():
             return
-        while self._queue and not self._closing and not self._pauses and self._active < self._room():
-            reason = self._options.budget.reached(self.tally.spent(self._active - self._landing))
+        while self._queue and not self._saving.closed and not self._pauses and self._active < self._slots():
+            reason = self._options.budget.reached(self.spending.progress(self._active - self._saving.unsaved))
             if reason is not None:
                 what = f"the budget of {reason} is used up."
                 self.halt(BudgetReached(what, hint="The partial result is kept; raise the limit to go on from here."))
                 return
-            wait = self._bucket.take()
+            wait = self._rate.take()
             if wait > 0.0:
                 self._pauses += 1
                 self._spawn(self._pause, wait)
                 return
-            self._launch(heapq.heappop(self._queue))
+            self._start(heapq.heappop(self._queue))
 
     def _agent_looks_broken(self) -> bool:
         """Whether the same crash on several tasks holds new rollouts back.
 
-        What is in flight may still succeed and prove the agent sound; when nothing is left in flight, the run ends.
+        A started rollout may still succeed and show that the agent works; when none is left, the run ends.
         """
         if self.halted is not None:
             return False
-        crash = self.tally.same_crash()
-        if crash is not None and not self._active:
-            self.halt(crash)
-        return crash is not None
+        error = self.spending.repeated_crash()
+        if error is not None and not self._active:
+            self.halt(error)
+        return error is not None
 
-    def _room(self) -> int:
+    def _slots(self) -> int:
         slots = self._engine.slots
-        return self._pace.at_once if slots is None else min(self._pace.at_once, slots)
+        return self._concurrency.current if slots is None else min(self._concurrency.current, slots)
 
-    def _launch(self, flight: PendingRollout) -> None:
-        flight.attempt += 1
-        flight.round = self._pace.round
+    def _start(self, pending: PendingRollout) -> None:
+        pending.attempt += 1
+        pending.reductions = self._concurrency.reductions
         self._active += 1
-        self.tally.attempts += 1
-        self._spawn(self._execute, flight)
+        self.spending.attempts += 1
+        self._spawn(self._execute, pending)
 
     def _spawn(self, work: Callable[..., Any], *arguments: object) -> None:
-        assert self._group is not None, "flights are submitted only while a stretch of work is open"
+        assert self._group is not None, "rollouts are submitted only between open() and close()"
         self._group.start_soon(work, *arguments)
 
-    async def _execute(self, flight: PendingRollout) -> None:
+    async def _execute(self, pending: PendingRollout) -> None:
         try:
-            rollout = await self._engine.run(self._job_of(flight))
+            rollout = await self._engine.run(self._job_of(pending))
         except SkillSVError as error:
             self._active -= 1
-            self._abandon(flight)
+            self._abandon(pending)
             self.halt(error)
             return
-        flight.usage += rollout.usage
-        self.tally.ended(rollout)
+        pending.usage += rollout.usage
+        self.spending.count_attempt(rollout)
         failure = rollout.failure
         if failure is None and rollout.usage.usd is None and self._options.needs_cost:
-            self.halt(_unmeasured())
-        if failure is None or not self._again(flight, failure):
-            self._landed(flight, rollout)
+            self.halt(_unknown_cost())
+        if failure is None or not self._retry(pending, failure):
+            self._finish(pending, rollout)
         else:
             self._active -= 1
-            self._pump()
+            self._start_next()
 
-    def _again(self, flight: PendingRollout, failure: RolloutFailure) -> bool:
-        """Whether this failed flight is taken care of by another attempt, now or in a later session."""
-        if failure.lost and flight.losses < FORGIVEN_LOSSES:
-            flight.losses += 1
-            flight.attempt -= 1
-        if not failure.kind.worth_retrying or flight.attempt >= self._options.attempts:
+    def _retry(self, pending: PendingRollout, failure: RolloutFailure) -> bool:
+        """Whether this failed rollout gets another attempt, now or (in a run that is stopping) in a later session."""
+        if failure.lost and pending.losses < FORGIVEN_LOSSES:
+            pending.losses += 1
+            pending.attempt -= 1
+        if not failure.kind.worth_retrying or pending.attempt >= self._options.attempts:
             return False
         if self.halted is not None:
-            self._abandon(flight)
+            self._abandon(pending)
             return True
-        options, attempt = self._options, max(1, flight.attempt)
-        wait = backoff(flight.key, attempt, failure, base=options.backoff, cap=options.longest_wait, seed=options.seed)
-        if failure.kind in SLOWING:
-            self._slow_down(flight, failure)
-        flight.postponed = failure.kind in CRASHES and not self.tally.succeeded
+        options, attempt = self._options, max(1, pending.attempt)
+        wait = backoff(pending.key, attempt, failure, base=options.backoff, cap=options.longest_wait, seed=options.seed)
+        if failure.kind in OVERLOAD_KINDS:
+            self._slow_down(pending, failure)
+        pending.postponed = failure.kind in CRASHES and not self.spending.succeeded
         self._listener(
             RolloutRetried(
-                task=flight.request.task,
+                task=pending.request.task,
                 attempt=attempt,
                 kind=failure.kind,
                 message=failure.message,
                 wait=wait,
             )
         )
-        self._spawn(self._retry_after, flight, wait)
+        self._spawn(self._retry_after, pending, wait)
         return True
 
-    def _slow_down(self, flight: PendingRollout, failure: RolloutFailure) -> None:
-        if not self._pace.slowed(flight.round):
+    def _slow_down(self, pending: PendingRollout, failure: RolloutFailure) -> None:
+        if not self._concurrency.reduce(pending.reductions):
             return
-        self._listener(Note(message=f"the service asks for patience: {self._pace.at_once} rollouts at once from here."))
+        message = f"the service asks for fewer requests: {self._concurrency.current} rollouts at once from here."
+        self._listener(Note(message=message))
         if failure.retry_after:
             self._pauses += 1
             self._spawn(self._pause, failure.retry_after)
 
     async def _pause(self, seconds: float) -> None:
-        await self._nap(seconds)
+        await self._sleep(seconds)
         self._pauses -= 1
-        self._pump()
+        self._start_next()
 
-    async def _retry_after(self, flight: PendingRollout, wait: float) -> None:
-        await self._nap(wait)
+    async def _retry_after(self, pending: PendingRollout, wait: float) -> None:
+        await self._sleep(wait)
         if self.halted is None:
-            flight.postponed = flight.postponed and not self.tally.succeeded
-            heapq.heappush(self._queue, flight)
-            self._pump()
+            pending.postponed = pending.postponed and not self.spending.succeeded
+            heapq.heappush(self._queue, pending)
+            self._start_next()
         else:
-            self._abandon(flight)
+            self._abandon(pending)
 
-    async def _nap(self, seconds: float) -> None:
+    async def _sleep(self, seconds: float) -> None:
+        """Wait; `halt` ends the wait."""
         with anyio.CancelScope() as scope:
-            self._naps.add(scope)
+            self._sleeping.add(scope)
             try:
                 await self._timing.sleep(seconds)
             finally:
-                self._naps.discard(scope)
+                self._sleeping.discard(scope)
 
-    def _landed(self, flight: PendingRollout, rollout: Rollout) -> None:
+    def _finish(self, pending: PendingRollout, rollout: Rollout) -> None:
+        """Count a rollout that needs no further attempt, and queue it for saving."""
         if rollout.failure is None:
-            self._pace.succeeded()
+            self._concurrency.increase()
             self._restore_order()
-        flight.rollout = replace(rollout, attempts=flight.attempt, usage=flight.usage)
-        self.tally.finished(rollout)
-        self._unsaved.append(flight)
-        self._landing += 1
-        self._more.set()
-        verdict = self.tally.verdict(self._options) if rollout.failure is not None else None
-        if verdict is not None:
-            self.halt(verdict)
+        pending.rollout = replace(rollout, attempts=pending.attempt, usage=pending.usage)
+        self.spending.count_finished(rollout)
+        self._saving.add(pending)
+        error = self.spending.too_many_missing(self._options) if rollout.failure is not None else None
+        if error is not None:
+            self.halt(error)
 
     def _restore_order(self) -> None:
-        """The agent works: what crashed before it was known to work has its place in the queue again."""
-        if self.tally.succeeded:
+        """At the first success, undo the postponement of rollouts that crashed before it."""
+        if self.spending.succeeded:
             return
-        for flight in self._queue:
-            flight.postponed = False
+        for pending in self._queue:
+            pending.postponed = False
         heapq.heapify(self._queue)
 
-    async def save_all(self) -> None:
-        """Save what lands, all that is there at a time in one transaction, until closed. Cancelling waits for it."""
-        with anyio.CancelScope(shield=True):
-            while self._unsaved or not self._closing:
-                if not self._unsaved:
-                    self._more = anyio.Event()
-                    await self._more.wait()
-                    continue
-                batch, self._unsaved = self._unsaved, []
-                try:
-                    await self._save(batch)
-                except LedgerError as error:
-                    self._cannot_save(batch, error)
-                    return
-
-    async def _save(self, batch: list[PendingRollout]) -> None:
-        rollouts = [flight.rollout for flight in batch if flight.rollout is not None]
-        save = partial(self._ledger.record, *rollouts, run=self._options.run)
-        await anyio.to_thread.run_sync(save, limiter=self._thread)
-        for flight in batch:
-            self._settle(flight)
-        self._pump()
+    def _saved(self, batch: list[PendingRollout]) -> None:
+        for pending in batch:
+            rollout = pending.rollout
+            assert rollout is not None, "only finished rollouts are saved"
+            del self.pending[pending.key]
+            self._active -= 1
+            if rollout.failure is not None:
+                self.given_up[pending.key] = rollout.failure
+            self._listener(finished_event(pending.request, rollout, reused=False))
+            pending.done.set()
+        self._start_next()
 
     def _cannot_save(self, batch: list[PendingRollout], error: LedgerError) -> None:
-        """Without a ledger every further rollout would be lost: stop at once."""
+        """Stop at once: without a ledger every further rollout would be lost."""
         self.halt(error)
-        for flight in batch:
-            self._abandon(flight)
+        for pending in batch:
+            self._abandon(pending)
         if self._group is not None:
             self._group.cancel_scope.cancel()
 
-    def _settle(self, flight: PendingRollout) -> None:
-        rollout = flight.rollout
-        assert rollout is not None, "only what landed is saved"
-        del self.in_flight[flight.key]
-        self._active -= 1
-        self._landing -= 1
-        if rollout.failure is not None:
-            self.given_up[flight.key] = rollout.failure
-        self._listener(finished_event(flight.request, rollout, reused=False))
-        flight.done.set()
 
-    def close(self) -> None:
-        """Nothing more will land: `save_all` ends when the rest is saved."""
-        self._closing = True
-        self._more.set()
-
-
-def _unmeasured() -> BudgetReached:
+def _unknown_cost() -> BudgetReached:
     return BudgetReached(
         "a rollout did not report its cost, so the budget cannot be measured any more.",
         hint="The partial result is kept; add a limit such as --max-rollouts 500 to go on from here.",
@@ -340,7 +287,7 @@ def _unmeasured() -> BudgetReached:
 
 
 def finished_event(request: Request, rollout: Rollout, *, reused: bool) -> RolloutFinished:
-    """What listeners hear about one request that has its answer."""
+    """What listeners receive about one request that has its answer."""
     return RolloutFinished(
         task=request.task,
         tree=rollout.key.tree,

@@ -1,138 +1,256 @@
-"""When to stop spending: limits as values that combine.
+"""Stop rules: when a run starts no more rollouts. Rules are values that combine with `|` and `&`.
 
-Rollouts(500) | Dollars(20)          whichever comes first
-Seconds(3600) & Rollouts(100)        only when both are reached
+    Budget(2400) | UntilWidth(0.03)              stops when one of the two rules stops
+    UntilResolved(0.9) & UntilWidth(0.05)        stops when both rules stop
+
+The scheduler checks the limits of a session (attempts, tokens, dollars, seconds) before each attempt. An adaptive
+policy checks the rules about its record and its estimates before each batch of requests. Both pass a `Progress` that
+holds what they know; a rule about something that its caller does not know never stops.
+
+To add a rule, write a frozen dataclass that inherits from `Combinable` and has `room` and `reason`.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from skillsv.errors import SettingsError
 from skillsv.model.rollout import Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
-    """What one session has used, with what runs now counted at the average. `rollouts` counts every attempt started."""
+class EstimateStatus:
+    """How precise the estimates are: the widest interval of a net effect, and the share of units with a verdict.
 
-    rollouts: int = 0
+    `tasks` says by task id how much more rollouts would help the units that have no verdict yet.
+    """
+
+    width: float = math.inf
+    resolved: float = 0.0
+    tasks: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a run is. The scheduler fills in the first three fields, an adaptive policy the last two.
+
+    `attempts`, `usage` and `seconds` belong to one session; pending rollouts count at the average usage. `recorded`
+    counts the rollouts in the record of an adaptive run, those from the ledger included.
+    """
+
+    attempts: int = 0
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
+    recorded: int = 0
+    estimate: EstimateStatus = field(default_factory=EstimateStatus)
 
 
-class Limit(Protocol):
-    """Says why nothing more may be started, or None."""
+class StopRule(Protocol):
+    """Says how many rollouts may still start, and why no more may."""
 
-    def reached(self, spent: Spent) -> str | None:
-        """The reason in a few words, such as "500 rollouts"."""
+    def room(self, progress: Progress) -> float:
+        """How many rollouts may still start: 0 to stop, infinite where the rule does not count rollouts."""
+
+    def reason(self, progress: Progress) -> str:
+        """The limit in a few words, such as "500 rollouts"."""
+
+    def reached(self, progress: Progress) -> str | None:
+        """The reason if no rollout may start, else None."""
 
 
-class Combining:
-    """Gives limits their `|` and `&`."""
+class Combinable:
+    """Gives stop rules `|`, `&` and `reached`."""
 
     __slots__ = ()
 
-    def __or__(self: Limit, other: Limit) -> Either:
+    def __or__(self: StopRule, other: StopRule) -> Either:
         return Either(self, other)
 
-    def __and__(self: Limit, other: Limit) -> Both:
+    def __and__(self: StopRule, other: StopRule) -> Both:
         return Both(self, other)
 
-
-@dataclass(frozen=True, slots=True)
-class Either(Combining):
-    """Reached when one of two limits is."""
-
-    left: Limit
-    right: Limit
-
-    def reached(self, spent: Spent) -> str | None:
-        """The first reason there is."""
-        return self.left.reached(spent) or self.right.reached(spent)
+    def reached(self: StopRule, progress: Progress) -> str | None:
+        """The reason if no rollout may start, else None."""
+        return self.reason(progress) if self.room(progress) <= 0 else None
 
 
 @dataclass(frozen=True, slots=True)
-class Both(Combining):
-    """Reached when both limits are."""
+class Either(Combinable):
+    """Stops when one of two rules stops."""
 
-    left: Limit
-    right: Limit
+    left: StopRule
+    right: StopRule
 
-    def reached(self, spent: Spent) -> str | None:
-        """Both reasons, once there are two."""
-        left, right = self.left.reached(spent), self.right.reached(spent)
-        return f"{left} and {right}" if left and right else None
+    def room(self, progress: Progress) -> float:
+        """The smaller room."""
+        return min(self.left.room(progress), self.right.room(progress))
 
-
-@dataclass(frozen=True, slots=True)
-class Unlimited(Combining):
-    """Never reached."""
-
-    def reached(self, spent: Spent) -> str | None:  # noqa: ARG002
-        """No reason to stop."""
-        return None
+    def reason(self, progress: Progress) -> str:
+        """The reason of the rule that leaves less room."""
+        return min(self.left, self.right, key=lambda rule: rule.room(progress)).reason(progress)
 
 
 @dataclass(frozen=True, slots=True)
-class Rollouts(Combining):
-    """At most so many attempts. A retry counts: it may cost as much as the first try."""
+class Both(Combinable):
+    """Stops when both rules stop."""
+
+    left: StopRule
+    right: StopRule
+
+    def room(self, progress: Progress) -> float:
+        """The larger room."""
+        return max(self.left.room(progress), self.right.room(progress))
+
+    def reason(self, progress: Progress) -> str:
+        """Both reasons."""
+        return f"{self.left.reason(progress)} and {self.right.reason(progress)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Never(Combinable):
+    """Never stops."""
+
+    def room(self, progress: Progress) -> float:  # noqa: ARG002
+        """Infinite."""
+        return math.inf
+
+    def reason(self, progress: Progress) -> str:  # noqa: ARG002
+        """No limit."""
+        return "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class MaxAttempts(Combinable):
+    """At most so many attempts in this session. A retry counts: it may cost as much as the first attempt."""
 
     most: int
 
-    def reached(self, spent: Spent) -> str | None:
-        """Whether one more would be too many."""
-        return f"{self.most:,} rollouts" if spent.rollouts >= self.most else None
+    def room(self, progress: Progress) -> float:
+        """The attempts that are left."""
+        return max(self.most - progress.attempts, 0)
+
+    def reason(self, progress: Progress) -> str:  # noqa: ARG002
+        """The limit."""
+        return f"{self.most:,} rollouts"
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens(Combining):
-    """At most so many tokens, in and out; unknown usage counts as nothing."""
+class MaxTokens(Combinable):
+    """At most so many tokens in this session, input and output; unknown usage counts as 0."""
 
     most: int
 
-    def reached(self, spent: Spent) -> str | None:
-        """Whether the tokens are used up."""
-        used = (spent.usage.input_tokens or 0) + (spent.usage.output_tokens or 0)
-        return f"{self.most:,} tokens" if used >= self.most else None
+    def room(self, progress: Progress) -> float:
+        """0 once the tokens are used up."""
+        used = (progress.usage.input_tokens or 0) + (progress.usage.output_tokens or 0)
+        return 0 if used >= self.most else math.inf
+
+    def reason(self, progress: Progress) -> str:  # noqa: ARG002
+        """The limit."""
+        return f"{self.most:,} tokens"
 
 
 @dataclass(frozen=True, slots=True)
-class Dollars(Combining):
-    """At most so much money; an unknown price counts as nothing."""
+class MaxDollars(Combinable):
+    """At most so much money in this session; an unknown price counts as 0."""
 
     most: float
 
-    def reached(self, spent: Spent) -> str | None:
-        """Whether the money is used up."""
-        return f"${self.most:,.2f}" if (spent.usage.usd or 0.0) >= self.most else None
+    def room(self, progress: Progress) -> float:
+        """0 once the money is used up."""
+        return 0 if (progress.usage.usd or 0.0) >= self.most else math.inf
+
+    def reason(self, progress: Progress) -> str:  # noqa: ARG002
+        """The limit."""
+        return f"${self.most:,.2f}"
 
 
 @dataclass(frozen=True, slots=True)
-class Seconds(Combining):
-    """At most so much time; what is in flight may finish."""
+class MaxSeconds(Combinable):
+    """At most so much time in this session; pending rollouts may finish."""
 
     most: float
 
-    def reached(self, spent: Spent) -> str | None:
-        """Whether the time is up."""
-        return f"{self.most:,.0f} s" if spent.seconds >= self.most else None
+    def room(self, progress: Progress) -> float:
+        """0 once the time is used up."""
+        return 0 if progress.seconds >= self.most else math.inf
+
+    def reason(self, progress: Progress) -> str:  # noqa: ARG002
+        """The limit."""
+        return f"{self.most:,.0f} s"
+
+
+@dataclass(frozen=True, slots=True)
+class Budget(Combinable):
+    """At most so many rollouts in the record of an adaptive run, those from the ledger included."""
+
+    most: int
+
+    def __post_init__(self) -> None:
+        if self.most < 1:
+            raise SettingsError(f"a budget of {self.most} rollouts buys nothing.")
+
+    def room(self, progress: Progress) -> float:
+        """The rollouts that are left."""
+        return max(self.most - progress.recorded, 0)
+
+    def reason(self, progress: Progress) -> str:  # noqa: ARG002
+        """The limit."""
+        return f"{self.most:,} rollouts"
+
+
+@dataclass(frozen=True, slots=True)
+class UntilWidth(Combinable):
+    """Until the interval of every net effect is at most so wide, as a share of the score."""
+
+    most: float
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.most <= 2.0:
+            raise SettingsError(f"an interval {100 * self.most:g} points wide cannot be aimed at.", hint="3 is usual.")
+
+    def room(self, progress: Progress) -> float:
+        """0 once every interval is narrow enough."""
+        return 0 if progress.estimate.width <= self.most else math.inf
+
+    def reason(self, progress: Progress) -> str:  # noqa: ARG002
+        """The width."""
+        return f"every interval at most {100 * self.most:g} points wide"
+
+
+@dataclass(frozen=True, slots=True)
+class UntilResolved(Combinable):
+    """Until at least this share of the units has a verdict."""
+
+    share: float
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.share <= 1.0:
+            raise SettingsError(f"a share of {self.share:g} is not between 0 and 1.", hint="0.9 is usual.")
+
+    def room(self, progress: Progress) -> float:
+        """0 once enough units have a verdict."""
+        return 0 if progress.estimate.resolved >= self.share else math.inf
+
+    def reason(self, progress: Progress) -> str:  # noqa: ARG002
+        """The share."""
+        return f"a verdict on {self.share:.0%} of the units"
 
 
 def budget(
     *, rollouts: int | None = None, tokens: int | None = None, usd: float | None = None, seconds: float | None = None
-) -> Limit:
-    """The limits that were given, whichever comes first."""
-    given: list[Limit] = []
+) -> StopRule:
+    """The limits of a session: the first one that is reached stops it. None is no limit."""
+    rule: StopRule = Never()
     if rollouts is not None:
-        given.append(Rollouts(rollouts))
+        rule = Either(rule, MaxAttempts(rollouts))
     if tokens is not None:
-        given.append(Tokens(tokens))
+        rule = Either(rule, MaxTokens(tokens))
     if usd is not None:
-        given.append(Dollars(usd))
+        rule = Either(rule, MaxDollars(usd))
     if seconds is not None:
-        given.append(Seconds(seconds))
-    total: Limit = Unlimited()
-    for limit in given:
-        total = Either(total, limit)
-    return total
+        rule = Either(rule, MaxSeconds(seconds))
+    return rule

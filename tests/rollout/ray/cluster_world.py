@@ -1,4 +1,4 @@
-"""What runs on the nodes of a test's cluster: recipes that workers import, with agents that write down what they do."""
+"""Factories that the workers of a test cluster import, with agents that log what they do."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from skillsv.agents import AgentOptions, make_agent
 from skillsv.errors import SettingsError
 from skillsv.model.rollout import Outcome
 from skillsv.rollout import Ledger, LocalEngine, Runner, RunnerOptions, chain_policy
-from skillsv.rollout.ray.cluster_options import Recipe
+from skillsv.rollout.ray.cluster_options import AgentFactory
 
-N, B = 8, 4
+N = 8
+B = 4
 
 
 class LoggingAgent(ToyAgent):
-    """Plays the toy game and writes down every beginning and end with its process; appended lines survive a kill."""
+    """Plays the toy game and logs every start and end with its process; appended lines survive a kill."""
 
     def __init__(self, log: Path, seconds: float) -> None:
         super().__init__(seconds=seconds)
@@ -37,8 +38,8 @@ class LoggingAgent(ToyAgent):
         return outcome
 
 
-class PoisonedAgent(LoggingAgent):
-    """Kills its own process on the first task, while its neighbours are at work."""
+class SelfKillingAgent(LoggingAgent):
+    """Kills its own process on the first task, while other rollouts run there."""
 
     async def run(self, skill, task, replicate, workspace):
         if task.id == "t0":
@@ -49,10 +50,10 @@ class PoisonedAgent(LoggingAgent):
         return outcome
 
 
-class TellingAgent:
-    """Answers with what it sees: forwarded variables, the files of the task and of the skill. It also prints them."""
+class ReportingAgent:
+    """Answers with the forwarded variables and the files of the task and of the skill, and prints a variable."""
 
-    fingerprint = "telling/1"
+    fingerprint = "reporting/1"
 
     async def run(self, skill, task, replicate, workspace):
         seen = {
@@ -66,7 +67,7 @@ class TellingAgent:
         return Outcome(answer=json.dumps(seen, sort_keys=True))
 
 
-class Content:
+class AlwaysOne:
     async def score(self, task, outcome, workspace):
         return 1.0
 
@@ -75,23 +76,23 @@ def logging(log: Path, seconds: float):
     return LoggingAgent(log, seconds), ToyVerifier()
 
 
-def poisoned(log: Path):
-    return PoisonedAgent(log, 1.5), ToyVerifier()
+def self_killing(log: Path):
+    return SelfKillingAgent(log, 1.5), ToyVerifier()
 
 
-def telling():
-    return TellingAgent(), Content()
+def reporting():
+    return ReportingAgent(), AlwaysOne()
 
 
 def shell(command: str, folder: Path):
-    return make_agent(f"command:{command}", AgentOptions(folder=folder)), Content()
+    return make_agent(f"command:{command}", AgentOptions(folder=folder)), AlwaysOne()
 
 
-def unmade():
+def failing_factory():
     raise SettingsError("the key TOY_KEY is not set.", hint="Set it.")
 
 
-def logging_recipe(log: Path, seconds: float = 0.0) -> Recipe:
+def logging_factory(log: Path, seconds: float = 0.0) -> AgentFactory:
     return partial(logging, log, seconds)
 
 
@@ -110,15 +111,15 @@ def log_lines(log: Path) -> list[Line]:
     return [Line(what, int(process), float(at), key) for what, process, at, key in rows]
 
 
-def begun(log: Path) -> Counter:
+def started(log: Path) -> Counter:
     return Counter(line.key for line in log_lines(log) if line.what == "begin")
 
 
-def walks(chains: int):
+def chain_policies(chains: int):
     return [chain_policy(plan(N, B, index=index, rotate=index, tolerance=0.05), "m") for index in range(chains)]
 
 
-def runner_on(engine, ledger: Ledger, *, jobs: int, hear=lambda event: None, attempts: int = 5) -> Runner:
+def runner_on(engine, ledger: Ledger, *, jobs: int, on_event=lambda event: None, attempts: int = 5) -> Runner:
     everything = frozenset(units(N))
     return Runner(
         engine,
@@ -127,16 +128,16 @@ def runner_on(engine, ledger: Ledger, *, jobs: int, hear=lambda event: None, att
         tasks(B),
         ToyAgent.fingerprint,
         RunnerOptions(jobs=jobs, backoff=0.05, attempts=attempts),
-        hear,
+        on_event,
     )
 
 
-async def run_chains(engine, path: Path, *, chains: int, jobs: int, hear=lambda event: None):
-    """The records of all chains, in a ledger of their own."""
+async def run_chains(engine, path: Path, *, chains: int, jobs: int, on_event=lambda event: None):
+    """Run the chains with a ledger at `path`; returns their records."""
     with Ledger.open(path) as ledger:
         async with engine:
-            return await runner_on(engine, ledger, jobs=jobs, hear=hear).run_policies(walks(chains))
+            return await runner_on(engine, ledger, jobs=jobs, on_event=on_event).run_policies(chain_policies(chains))
 
 
-async def run_here(path: Path, *, chains: int):
+async def run_locally(path: Path, *, chains: int):
     return await run_chains(LocalEngine(ToyAgent(), ToyVerifier()), path, chains=chains, jobs=4)

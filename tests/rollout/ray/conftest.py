@@ -1,4 +1,4 @@
-"""Three raylets on this machine, started once for all tests that need a cluster."""
+"""A cluster of three Ray nodes on this machine, started once for all tests that need one."""
 
 import os
 import sys
@@ -14,7 +14,7 @@ QUICK_DEATHS = {
     "health_check_timeout_ms": 4000,
     "health_check_failure_threshold": 3,
 }
-"""A node that does not answer is given up after seconds, not after the minute that is usual."""
+"""A node that does not answer is given up after seconds, not after the usual minute."""
 
 
 @pytest.fixture(scope="session")
@@ -25,13 +25,13 @@ def cluster():
     from ray.cluster_utils import Cluster
 
     before = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(FOLDER), str(FOLDER.parent)])  # workers import their recipes
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(FOLDER), str(FOLDER.parent)])  # workers import their factories
     head = {"num_cpus": 2, "include_dashboard": False, "_system_config": QUICK_DEATHS}
-    made = Cluster(initialize_head=True, head_node_args=head)
-    made.add_node(num_cpus=2)
-    made.add_node(num_cpus=2)
-    yield made
-    made.shutdown()
+    cluster = Cluster(initialize_head=True, head_node_args=head)
+    cluster.add_node(num_cpus=2)
+    cluster.add_node(num_cpus=2)
+    yield cluster
+    cluster.shutdown()
     if before is None:
         del os.environ["PYTHONPATH"]
     else:

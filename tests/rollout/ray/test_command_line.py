@@ -1,4 +1,4 @@
-"""`--engine ray` as people use it: the same values, stopped by Ctrl-C, killed and resumed, addresses that are dead."""
+"""`skillsv value --engine ray`: the same values, Ctrl-C, a killed driver that resumes, and dead addresses."""
 
 import json
 import os
@@ -35,25 +35,25 @@ import hashlib
 
 def answer(skill, task, replicate):
     text = skill.text if skill else ""
-    luck = hashlib.sha256(f"{text}|{task.id}".encode()).digest()[0]
-    return f"x{task.id[1:]}" if luck % 5 < text.count("- ") else "?"
+    number = hashlib.sha256(f"{text}|{task.id}".encode()).digest()[0]
+    return f"x{task.id[1:]}" if number % 5 < text.count("- ") else "?"
 """
 
-NAP = "86397.5"
+SLEEP = "86397.5"
 KEY = "sk-toy-90a1c4e7d2"
 
-NAPPING = f"#!/bin/sh\nsetsid sleep {NAP} &\nsleep {NAP}\n"
+SLEEPING = f"#!/bin/sh\nsetsid sleep {SLEEP} &\nsleep {SLEEP}\n"
 
 
 def sleepers() -> list[str]:
-    told = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout
-    return [line for line in told.splitlines() if line.rstrip().endswith(f"sleep {NAP}")]
+    processes = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout
+    return [line for line in processes.splitlines() if line.rstrip().endswith(f"sleep {SLEEP}")]
 
 
 def wait_until(condition, process: subprocess.Popen | None = None, seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
+        assert time.monotonic() < deadline, "the condition did not become true in time"
         assert process is None or process.poll() is None, process.communicate()
         time.sleep(0.05)
 
@@ -64,8 +64,8 @@ def place(tmp_path):
     (tmp_path / "toy").mkdir()
     (tmp_path / "toy" / "SKILL.md").write_text(SKILL)
     (tmp_path / "agent.py").write_text(AGENT)
-    (tmp_path / "nap.sh").write_text(NAPPING)
-    (tmp_path / "nap.sh").chmod(0o755)
+    (tmp_path / "sleep.sh").write_text(SLEEPING)
+    (tmp_path / "sleep.sh").chmod(0o755)
     (tmp_path / "note.txt").write_text("a file of the task")
     lines = [
         json.dumps({"id": f"t{index}", "input": "?", "target": f"x{index}", "files": ["note.txt"]})
@@ -86,18 +86,19 @@ def start(place: Path, *words: str) -> subprocess.Popen:
 
 
 def check_privacy(process: subprocess.Popen) -> None:
-    """The cluster that it started listens on the loopback alone, and has not inherited the key."""
-    others = [
-        found for found in psutil.Process(process.pid).children(recursive=True) if "ray" in " ".join(found.cmdline())
+    """The cluster that it started listens on the loopback only, and has not inherited the key."""
+    ray_processes = [
+        child for child in psutil.Process(process.pid).children(recursive=True) if "ray" in " ".join(child.cmdline())
     ]
-    heard = {there.laddr.ip for found in others for there in found.net_connections("tcp") if there.status == "LISTEN"}
-    assert heard
-    assert heard <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
-    assert [found for found in others if KEY in found.environ().values()] == []
+    sockets = [socket for child in ray_processes for socket in child.net_connections("tcp")]
+    addresses = {socket.laddr.ip for socket in sockets if socket.status == "LISTEN"}
+    assert addresses
+    assert addresses <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
+    assert [child for child in ray_processes if KEY in child.environ().values()] == []
 
 
 @pytest.mark.parametrize("method", ["chain", "auto"])
-def test_the_answer_is_that_of_the_local_engine(cluster, place, method):
+def test_the_result_equals_that_of_the_local_engine(cluster, place, method):
     answers = []
     for engine in ("local", f"ray:{cluster.address}"):
         run = f"run-{engine[:3]}"
@@ -112,24 +113,33 @@ def test_the_answer_is_that_of_the_local_engine(cluster, place, method):
 
 
 def test_ctrl_c_stops_the_agents_on_all_nodes(cluster, place):
-    process = start(place, *command(f"ray:{cluster.address}", "run", agent="command:./nap.sh"))
+    process = start(place, *command(f"ray:{cluster.address}", "run", agent="command:./sleep.sh"))
     wait_until(lambda: len(sleepers()) >= 12, process)
-    process.send_signal(signal.SIGINT)  # finish what is in flight
-    time.sleep(0.5)  # two signals at once would be one
-    process.send_signal(signal.SIGINT)  # no, stop now
+    process.send_signal(signal.SIGINT)  # let started rollouts finish
+    time.sleep(0.5)  # two signals at once would count as one
+    process.send_signal(signal.SIGINT)  # stop now
     try:
-        _, said = process.communicate(timeout=30)
+        _, stderr = process.communicate(timeout=30)
     finally:
         process.kill()
-    assert process.returncode == 130, said
+    assert process.returncode == 130, stderr
     assert sleepers() == []
 
 
 @pytest.mark.parametrize("alone", [False, True])
-def test_a_killed_driver_leaves_no_agent_behind_and_the_same_command_resumes(request, place, alone):
+def test_a_killed_driver_leaves_no_agent_and_the_command_resumes(request, place, alone):
     engine = "ray" if alone else f"ray:{request.getfixturevalue('cluster').address}"
     words = command(
-        engine, "run", "--max-rollouts", "60", "--method", "chain", "-k", "2", "--keep-going", agent="command:./nap.sh"
+        engine,
+        "run",
+        "--max-rollouts",
+        "60",
+        "--method",
+        "chain",
+        "-k",
+        "2",
+        "--keep-going",
+        agent="command:./sleep.sh",
     )
     process = start(place, *words)
     wait_until(lambda: len(sleepers()) >= 8, process)
@@ -139,7 +149,7 @@ def test_a_killed_driver_leaves_no_agent_behind_and_the_same_command_resumes(req
     process.communicate()
     wait_until(lambda: not sleepers())
     if not alone:
-        (place / "nap.sh").write_text("#!/bin/sh\necho x1\n")
+        (place / "sleep.sh").write_text("#!/bin/sh\necho x1\n")
         done = subprocess.run(words, cwd=place, capture_output=True, text=True, check=False)
         assert done.returncode in {0, 4}, done.stderr
         raw = sqlite3.connect(place / "run" / "ledger.sqlite")
@@ -147,13 +157,13 @@ def test_a_killed_driver_leaves_no_agent_behind_and_the_same_command_resumes(req
         raw.close()
 
 
-def test_a_closed_door_and_a_silent_one_are_told_in_time(place):
+def test_a_closed_port_and_a_silent_one_are_reported_in_time(place):
     with socket.socket() as closed, socket.socket() as silent:
         closed.bind(("127.0.0.1", 0))
         silent.bind(("127.0.0.1", 0))
         silent.listen()
-        for door in (closed, silent):
-            address = f"127.0.0.1:{door.getsockname()[1]}"
+        for server in (closed, silent):
+            address = f"127.0.0.1:{server.getsockname()[1]}"
             done = subprocess.run(
                 command(f"ray:{address}", "run"), cwd=place, capture_output=True, text=True, timeout=20, check=False
             )

@@ -2,8 +2,8 @@
 
 from skillsv.rollout.adaptive.policy import adaptive_policy
 from skillsv.rollout.adaptive.problem import FINISHED, AdaptiveOptions, AdaptiveProblem, AdaptiveRecord
-from skillsv.rollout.adaptive.stop import Budget, EstimateStatus, Never, StopRule, UntilResolved, UntilWidth
 from skillsv.rollout.forecast import Advice, advise, forecast_adaptive, least_budget
+from skillsv.rollout.stop_rules import Budget, EstimateStatus, Never, StopRule, UntilResolved, UntilWidth
 
 __all__ = [
     "FINISHED",

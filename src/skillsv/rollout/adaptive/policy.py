@@ -18,9 +18,9 @@ from skillsv.rollout.adaptive.allocation import choose_noisy_tasks, choose_searc
 from skillsv.rollout.adaptive.closed_coalitions import draw_closed, needed_masks
 from skillsv.rollout.adaptive.noise_monitor import NoiseMonitor
 from skillsv.rollout.adaptive.problem import FINISHED, AdaptiveOptions, AdaptiveProblem, AdaptiveRecord
-from skillsv.rollout.adaptive.stop import EstimateStatus
 from skillsv.rollout.adaptive.task_search import CoalitionRequest, OrderPool, TaskSearch, search_task
 from skillsv.rollout.chain_policy import Policy
+from skillsv.rollout.stop_rules import EstimateStatus, Progress
 
 POOL = 1000
 """Orders drawn for choosing coalitions; fewer for skills with hundreds of units, because drawing takes time."""
@@ -168,13 +168,14 @@ class _Run:
 
     def ask(self, batch: Sequence[TaskRequest]) -> Batch:
         """Request a batch and return its scores in order; requests beyond the limit of the stop rule have no score."""
-        room = self.options.stop.room(len(self.observations), self.status)
+        progress = Progress(recorded=len(self.observations), estimate=self.status)
+        room = self.options.stop.room(progress)
         wanted: list[list[Request]] = []
         for task, request in batch:
             requests = self._requests(task, request)
             room -= len(requests)
             if room < 0:
-                self.ended = self.options.stop.reason(len(self.observations), self.status)
+                self.ended = self.options.stop.reason(progress)
                 break
             wanted.append(requests)
         if not wanted:

@@ -10,7 +10,7 @@ import numpy as np
 
 from skillsv.errors import SettingsError
 from skillsv.model.coalition import Observation, Operator, Order
-from skillsv.rollout.adaptive.stop import EstimateStatus, Never, StopRule
+from skillsv.rollout.stop_rules import EstimateStatus, Never, StopRule
 
 StatusFunction = Callable[[Sequence[Observation]], EstimateStatus]
 """Returns the state of the estimate after these observations; a pure function, usually estimator and verdicts."""

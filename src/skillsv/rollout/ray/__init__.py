@@ -1,5 +1,5 @@
-"""The same run on a Ray cluster: agents and verifiers run on its nodes, the driver alone decides, pays and records.
+"""Rollouts on a Ray cluster: agents and verifiers run on its nodes; policies, budget and ledger stay on the driver.
 
-`engine.RayEngine` is the way in. Ray (the extra `ray`) is imported by `engine`, `cluster` and `connect` alone, so
-import them only where a cluster is asked for.
+`engine.RayEngine` is the engine. Only `engine` and `cluster` import Ray (the extra `ray`), so import them only where
+the settings name a cluster.
 """

@@ -1,4 +1,4 @@
-"""Ray's side of the roster: nodes as the head knows them, and workers as actors pinned to a node."""
+"""The only calls to Ray besides the engine: joining or starting a cluster, its nodes, and actors pinned to a node."""
 
 from __future__ import annotations
 
@@ -19,101 +19,111 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from skillsv.errors import SettingsError, SkillSVError, Unavailable
 from skillsv.rollout.ray.cluster_options import LOCAL, ClusterOptions
-from skillsv.rollout.ray.worker import NodeWorker, Opening
+from skillsv.rollout.ray.worker import NodeWorker, WorkerSetup
 from skillsv.rollout.ray.worker_pool import NodeInfo
 from skillsv.sandbox.user_function import OutOfTime, call_function, describe
 
 SPARE_CALLS = 64
-"""Calls beside the rollouts that a worker takes: those that are being cancelled, and questions."""
+"""Calls beside the rollouts that a worker accepts: those that are being cancelled, and questions of the driver."""
+
+CHECK_SECONDS = 5.0
+"""Seconds within which the head of a cluster must answer the first check."""
+
+JOIN_SECONDS = 30.0
+"""Seconds within which Ray must join the cluster."""
+
+HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
+"""The first bytes of an HTTP/2 connection (with empty settings); the head of a cluster answers with its settings."""
+
+SETTINGS_FRAME = 4
+"""The type of an HTTP/2 frame with settings."""
+
+_RAY_VARIABLES = {
+    "RAY_USAGE_STATS_ENABLED": "0",  # send no usage statistics
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # leave the devices visible, without a warning
+}
+"""Environment variables that Ray reads, unless the user has set them."""
+
+_INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
+"""Environment variables that a cluster started here inherits."""
+
+_INHERITED_PREFIXES = ("RAY_", "PYTHON", "LC_", "CUDA_", "NVIDIA_", "OMP_", "OPENBLAS_")
+"""Beginnings of the names of further variables that it inherits."""
+
+_QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+"""Arguments of `ray.init` that keep its output away from the user."""
 
 
 class RayCluster:
-    """A cluster that this process has joined. Nothing is retried or restarted by Ray: the runner does that."""
+    """A cluster that this process has joined. Ray retries and restarts nothing: the scheduler does that."""
 
-    def __init__(self, options: ClusterOptions, opening: Callable[[], Opening]) -> None:
+    def __init__(self, options: ClusterOptions, setup: Callable[[], WorkerSetup]) -> None:
         self._options = options
-        self._opening = opening
+        self._setup = setup
 
     def nodes(self) -> list[NodeInfo]:
         """The nodes that are alive."""
         try:
-            found = ray.nodes()  # type: ignore[no-untyped-call]
+            nodes = ray.nodes()  # type: ignore[no-untyped-call]
         except (RayError, OSError, RuntimeError) as error:
-            raise Unavailable(f"the cluster's head is gone: {describe(error)}.") from error
+            raise Unavailable(f"the cluster's head does not answer: {describe(error)}.") from error
         return [
             NodeInfo(id=node["NodeID"], name=node["NodeManagerAddress"], resources=node["Resources"])
-            for node in found
+            for node in nodes
             if node["Alive"]
         ]
 
-    async def post(self, node: NodeInfo, slots: int) -> Any:
-        """Start the worker of a node. It waits there for the resources it reserves."""
-        return await self._start(node, slots, {name: each * slots for name, each in self._options.resources.items()})
+    async def start_worker(self, node: NodeInfo, slots: int) -> Any:
+        """Start the actor of a node. It waits there for the resources that it reserves."""
+        reserved = {name: amount * slots for name, amount in self._options.resources.items()}
+        return await self._start(node, slots, reserved)
 
-    async def lone_worker(self, node: NodeInfo) -> Any:
-        """Start a worker for one rollout, on resources that the node's own worker has reserved."""
+    async def start_single_worker(self, node: NodeInfo) -> Any:
+        """Start an actor for one rollout, on resources that the node's own worker has reserved."""
         return await self._start(node, 1, {})
 
     async def _start(self, node: NodeInfo, slots: int, reserved: dict[str, float]) -> Any:
-        named = {"num_cpus": reserved.pop("CPU", 0), "num_gpus": reserved.pop("GPU", 0)}
-        actor = ray.remote(NodeWorker).options(
-            **named,
+        processors = {"num_cpus": reserved.pop("CPU", 0), "num_gpus": reserved.pop("GPU", 0)}
+        actor_class = ray.remote(NodeWorker).options(
+            **processors,
             resources=reserved,
             max_restarts=0,
             max_task_retries=0,
             max_concurrency=slots + SPARE_CALLS,
             scheduling_strategy=NodeAffinitySchedulingStrategy(node_id=node.id, soft=False),
         )
-        worker: Any = actor.remote()
+        actor: Any = actor_class.remote()
         opened = False
         try:
-            answer: SkillSVError | None = await worker.open.remote(self._opening())
-            if answer is not None:
-                raise answer
+            error: SkillSVError | None = await actor.open.remote(self._setup())
+            if error is not None:
+                raise error
             opened = True
         except RayError:
             return None
         finally:
             if not opened:
-                self.dismiss(worker)
-        return worker
+                self.stop_worker(actor)
+        return actor
 
-    def dismiss(self, worker: Any) -> None:
-        """End the worker; its warden ends what it ran."""
+    def stop_worker(self, actor: Any) -> None:
+        """Kill the actor; its orphan reaper ends the programs that it ran."""
         with contextlib.suppress(RayError):
-            ray.kill(worker, no_restart=True)
-
-
-# Joining a cluster, or starting one on this machine; quietly, within a time limit, and without the user's keys.
-
-KNOCK_SECONDS = 5.0
-JOIN_SECONDS = 30.0
-
-GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
-"""How a conversation with a cluster's head begins (HTTP/2, no settings); it answers with settings of its own."""
-
-SETTINGS_FRAME = 4
-
-_SETTINGS = {
-    "RAY_USAGE_STATS_ENABLED": "0",  # reports nothing to anybody
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # leaves the devices visible, without a warning about it
-}
-_ALWAYS = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
-_FAMILIES = ("RAY_", "PYTHON", "LC_", "CUDA_", "NVIDIA_", "OMP_", "OPENBLAS_")
+            ray.kill(actor, no_restart=True)
 
 
 async def connect(options: ClusterOptions) -> None:
-    """Join the cluster at the address, or start one here. Raises Unavailable where none answers."""
+    """Join the cluster at the address, or start one here. Raises Unavailable if no cluster answers."""
     if ray.is_initialized():
         raise SettingsError("this process has joined a Ray cluster already.", hint="Call ray.shutdown() first.")
-    os.environ.update({name: os.environ.get(name, value) for name, value in _SETTINGS.items()})
-    _silence()
+    os.environ.update({name: os.environ.get(name, value) for name, value in _RAY_VARIABLES.items()})
+    _silence_ray()
     if options.address == LOCAL:
-        # In this thread, not another: what it starts is killed by the system when the thread that started it ends.
+        # In this thread: the system kills the started processes when the thread that started them ends.
         with _without_keys(), _on_loopback(), _no_warnings():
             ray.init(address="local", include_dashboard=False, _node_ip_address="127.0.0.1", **_QUIET)
         return
-    await _knock(options.address)
+    await _check_head(options.address)
     join = partial(ray.init, address=options.address, **_QUIET)
     try:
         with _no_warnings():
@@ -124,40 +134,37 @@ async def connect(options: ClusterOptions) -> None:
         raise _no_answer(options.address, describe(error)) from error
 
 
-_QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-
-
 def disconnect() -> None:
     """Leave the cluster; one that was started here ends."""
     ray.shutdown()
 
 
-async def _knock(address: str) -> None:
-    """Whether a head answers there: Ray itself would try for minutes."""
+async def _check_head(address: str) -> None:
+    """Raise Unavailable if no head of a cluster answers at the address: Ray itself would try for minutes."""
     host, colon, port = address.rpartition(":")
     if not colon:
-        return  # `auto`: Ray knows
+        return  # `auto`: Ray finds the address
     if not host or not port.isdigit():
         raise SettingsError(f"`{address}` is not an address.", hint="Write --engine ray:HOST:PORT, or ray:auto.")
     try:
-        with anyio.fail_after(KNOCK_SECONDS):
-            answer = await _greeted(host.strip("[]"), int(port))
+        with anyio.fail_after(CHECK_SECONDS):
+            reply = await _first_reply(host.strip("[]"), int(port))
     except TimeoutError:
-        raise _no_answer(address, f"nothing for {KNOCK_SECONDS:g} s") from None
+        raise _no_answer(address, f"nothing for {CHECK_SECONDS:g} s") from None
     except (anyio.EndOfStream, anyio.BrokenResourceError):
-        raise _no_answer(address, "whoever listens there hung up") from None
+        raise _no_answer(address, "the server there closed the connection") from None
     except (OSError, ValueError, OverflowError) as error:
         raise _no_answer(address, describe(error)) from error
-    if answer is not None and answer[3:4] != bytes((SETTINGS_FRAME,)):
-        raise _no_answer(address, "something else listens there")
+    if reply is not None and reply[3:4] != bytes((SETTINGS_FRAME,)):
+        raise _no_answer(address, "another kind of server answers there")
 
 
-async def _greeted(host: str, port: int) -> bytes | None:
-    """The first bytes that come back; None where the conversation is encrypted, and only the door can be tried."""
+async def _first_reply(host: str, port: int) -> bytes | None:
+    """The first bytes of the server's reply; None if Ray uses TLS, where only the connection is checked."""
     async with await anyio.connect_tcp(host, port) as stream:
         if os.environ.get("RAY_USE_TLS", "0").lower() in {"1", "true"}:
             return None
-        await stream.send(GREETING)
+        await stream.send(HTTP2_PREFACE)
         return await stream.receive()
 
 
@@ -168,8 +175,8 @@ def _no_answer(address: str, why: str) -> Unavailable:
     )
 
 
-def _silence() -> None:
-    """Ray prints the cluster's messages on stdout, from a thread, whatever it is told; results are written there."""
+def _silence_ray() -> None:
+    """Keep Ray from printing messages of the cluster on stdout, where results are written; no option does it."""
     if hasattr(ray_worker, "print_to_stdstream"):
         ray_worker.print_to_stdstream = lambda *_data, **_options: None
     logging.getLogger("ray").setLevel(logging.ERROR)
@@ -177,7 +184,7 @@ def _silence() -> None:
 
 @contextlib.contextmanager
 def _no_warnings() -> Iterator[None]:
-    """What Ray warns about while it starts concerns its own developers."""
+    """Hide the warnings of Ray's start, which are for its developers."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -185,28 +192,30 @@ def _no_warnings() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _on_loopback() -> Iterator[None]:
-    """Have Ray listen on 127.0.0.1 alone: whoever reaches its ports can run programs.
+    """Make Ray listen on 127.0.0.1 only: everyone who reaches its ports can run programs.
 
-    It takes a loopback address that it is given for a mistake, and replaces it. Where it knows that there will be no
-    cluster of several machines (macOS, Windows), it stays on the loopback by itself: that is switched on here.
+    Ray replaces a loopback address that it is given, except on systems where it supports no cluster of several machines
+    (macOS, Windows). This switches that exception on.
     """
-    several = ray_constants.ENABLE_RAY_CLUSTER
+    original = ray_constants.ENABLE_RAY_CLUSTER
     ray_constants.ENABLE_RAY_CLUSTER = False
     try:
         yield
     finally:
-        ray_constants.ENABLE_RAY_CLUSTER = several
+        ray_constants.ENABLE_RAY_CLUSTER = original
 
 
 @contextlib.contextmanager
 def _without_keys() -> Iterator[None]:
-    """The environment that programs need to start, for as long as Ray starts its own: they inherit it."""
-    whole = dict(os.environ)
-    kept = {name: value for name, value in whole.items() if name in _ALWAYS or name.startswith(_FAMILIES)}
+    """Remove the user's keys from the environment while Ray starts its processes: they inherit it."""
+    original = dict(os.environ)
+    inherited = {
+        name: value for name, value in original.items() if name in _INHERITED or name.startswith(_INHERITED_PREFIXES)
+    }
     os.environ.clear()
-    os.environ.update(kept)
+    os.environ.update(inherited)
     try:
         yield
     finally:
         os.environ.clear()
-        os.environ.update(whole)
+        os.environ.update(original)

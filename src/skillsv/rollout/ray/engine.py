@@ -17,59 +17,59 @@ from skillsv.errors import SkillSVError
 from skillsv.model.rollout import FailureKind, Rollout, RolloutFailure
 from skillsv.rollout.engine import MESSAGE_LIMIT, Job
 from skillsv.rollout.ray.cluster import RayCluster, connect, disconnect
-from skillsv.rollout.ray.cluster_options import ClusterOptions, Recipe
-from skillsv.rollout.ray.transfer import Order, Packer
-from skillsv.rollout.ray.worker import Opening
-from skillsv.rollout.ray.worker_pool import NodeWorkerHandle, WorkerPool
+from skillsv.rollout.ray.cluster_options import AgentFactory, ClusterOptions
+from skillsv.rollout.ray.transfer import PackedJob, Packer
+from skillsv.rollout.ray.worker import WorkerSetup
+from skillsv.rollout.ray.worker_pool import PooledWorker, WorkerPool
 from skillsv.sandbox.user_function import describe
 
 STOP_SECONDS = 8.0
-"""How long a cancelled rollout may take to stop on its node; after that its worker is ended as a whole."""
+"""Seconds that a cancelled rollout may take to stop on its node; after that its worker is stopped."""
 
 
 class RayEngine:
-    """Runs jobs on the nodes of a cluster, and answers for them as the local engine does.
+    """Runs jobs on the nodes of a cluster, with the same results as the local engine.
 
-    `recipe` makes agent and verifier on each node; `fingerprint` is the agent's here, and a node that makes another is
-    left out. A worker or node that dies with a rollout gives a failure that is marked `lost`: it says nothing about the
-    rollout, and the runner sends it again.
+    `factory` creates agent and verifier on each node; `fingerprint` is the driver's agent, and a node whose agent has
+    another is left out. If a worker or node dies, the failure of its rollouts is marked `lost`: it says nothing about
+    the rollout, and the scheduler sends it again. `note` receives messages for the user.
     """
 
     def __init__(
         self,
-        recipe: Recipe,
+        factory: AgentFactory,
         fingerprint: str,
         options: ClusterOptions | None = None,
         *,
         note: Callable[[str], None] = lambda _message: None,
     ) -> None:
-        self._recipe = recipe
+        self._factory = factory
         self._fingerprint = fingerprint
         self._options = options or ClusterOptions()
         self._stack = AsyncExitStack()
         self._packer = Packer(ray.put)
-        self._recipe_ref: Any = None
-        self._cluster = RayCluster(self._options, self._opening)
-        self.roster = WorkerPool(self._cluster, self._options, note=note)
+        self._factory_ref: Any = None
+        self._cluster = RayCluster(self._options, self._setup)
+        self.pool = WorkerPool(self._cluster, self._options, note=note)
 
     @property
     def slots(self) -> int | None:
-        """The slots of all nodes that have a worker now; one where there is none, for the job that waits for it."""
-        return max(1, self.roster.slots)
+        """The slots of all workers now; at least one, for a job that waits for a worker."""
+        return max(1, self.pool.slots)
 
-    def follow(self, more_room: Callable[[], None]) -> None:
-        """Have `more_room` called when a node has joined."""
-        self.roster.follow(more_room)
+    def call_on_growth(self, callback: Callable[[], None]) -> None:
+        """Call `callback` when a node has joined."""
+        self.pool.call_on_growth(callback)
 
     async def __aenter__(self) -> Self:
         await connect(self._options)
         self._stack.callback(disconnect)
         try:
-            self._recipe_ref = ray.put(self._recipe)
+            self._factory_ref = ray.put(self._factory)
             group = await self._stack.enter_async_context(anyio.create_task_group())
             self._stack.callback(group.cancel_scope.cancel)
-            group.start_soon(self.roster.watch, group)
-            await self.roster.free_post()
+            group.start_soon(self.pool.watch, group)
+            await self.pool.free_worker()
         except BaseException:
             await self._close()
             raise
@@ -81,57 +81,59 @@ class RayEngine:
         await self._close()
 
     async def _close(self) -> None:
-        for post in tuple(self.roster.posts.values()):
-            self.roster.retire(post)
-        self._recipe_ref = None
+        for worker in tuple(self.pool.workers.values()):
+            self.pool.remove(worker)
+        self._factory_ref = None
         self._packer = Packer(ray.put)
         await self._stack.aclose()
 
-    def _opening(self) -> Opening:
+    def _setup(self) -> WorkerSetup:
         names = self._options.forward_env
-        return Opening(
-            recipe=self._recipe_ref,
+        return WorkerSetup(
+            factory=self._factory_ref,
             secrets={name: os.environ[name] for name in names if name in os.environ},
             fingerprint=self._fingerprint,
         )
 
     async def run(self, job: Job) -> Rollout:
-        """Run one job on the node with most room."""
-        order = await self._packer.order(job)
-        post = await self.roster.free_post()
+        """Run one job on the node with most free slots."""
+        packed = await self._packer.pack(job)
+        worker = await self.pool.free_worker()
         answer: Rollout | RolloutFailure | SkillSVError | None = None
-        taken = post.apart if job.alone else post.running
+        scopes = worker.running_alone if job.alone else worker.running
         with anyio.CancelScope() as scope:
-            taken.add(scope)
+            scopes.add(scope)
             try:
-                answer = await (self._alone(post, order) if job.alone else self._answer(post, post.worker, order))
+                answer = await (
+                    self._run_alone(worker, packed) if job.alone else self._run_on(worker, worker.actor, packed)
+                )
             finally:
-                taken.discard(scope)
-                self.roster.released()
+                scopes.discard(scope)
+                self.pool.slot_released()
         if isinstance(answer, SkillSVError):
             raise answer
         if isinstance(answer, Rollout):
-            self.roster.succeeded(post)
+            self.pool.reset_deaths(worker)
             return answer
-        failure = answer or _lost(post, "it is gone")
+        failure = answer or _lost(worker, "it is gone")
         return Rollout(key=job.key, task_id=job.task.id, score=None, failure=failure)
 
-    async def _alone(self, post: NodeWorkerHandle, order: Order) -> Rollout | RolloutFailure | SkillSVError:
-        """What comes back from a worker that runs nothing else; it takes one of the node's slots."""
-        worker = await self._cluster.lone_worker(post.node)
-        if worker is None:
-            return _lost(post, "it could not start a worker")
+    async def _run_alone(self, worker: PooledWorker, packed: PackedJob) -> Rollout | RolloutFailure | SkillSVError:
+        """The answer of a new actor that runs nothing else; it uses one of the node's slots."""
+        actor = await self._cluster.start_single_worker(worker.node)
+        if actor is None:
+            return _lost(worker, "it could not start a worker")
         try:
-            return await self._answer(post, worker, order)
+            return await self._run_on(worker, actor, packed)
         finally:
-            self._cluster.dismiss(worker)
+            self._cluster.stop_worker(actor)
 
-    async def _answer(
-        self, post: NodeWorkerHandle, worker: Any, order: Order
+    async def _run_on(
+        self, worker: PooledWorker, actor: Any, packed: PackedJob
     ) -> Rollout | RolloutFailure | SkillSVError:
-        """What comes back from the worker. One that dies or does not answer in time is given up."""
-        reply = worker.run.remote(order)
-        limit = None if order.timeout is None else order.timeout + self._options.late
+        """The answer of this actor. One that dies or does not answer in time is given up."""
+        reply = actor.run.remote(packed)
+        limit = None if packed.timeout is None else packed.timeout + self._options.late
         answer: Rollout | SkillSVError
         try:
             with anyio.move_on_after(limit):
@@ -140,30 +142,30 @@ class RayEngine:
         except RayTaskError as error:
             return RolloutFailure(kind=FailureKind.CRASH, message=describe(error)[:MESSAGE_LIMIT])
         except RayError as error:
-            self._give_up(post, worker)
-            return _lost(post, describe(error))
+            self._give_up(worker, actor)
+            return _lost(worker, describe(error))
         except anyio.get_cancelled_exc_class():
-            if worker is not post.worker or not post.gone:
-                await self._stop(reply, post, worker)
+            if actor is not worker.actor or not worker.gone:
+                await self._cancel(reply, worker, actor)
             raise
-        self._give_up(post, worker)
-        return RolloutFailure(kind=FailureKind.TIMEOUT, message=f"node {post.node.name} has hung.")
+        self._give_up(worker, actor)
+        return RolloutFailure(kind=FailureKind.TIMEOUT, message=f"node {worker.node.name} has hung.")
 
-    def _give_up(self, post: NodeWorkerHandle, worker: Any) -> None:
-        """Nothing more is expected of this worker. One that ran a single rollout is ended by whoever started it."""
-        if worker is post.worker:
-            self.roster.retire(post)
+    def _give_up(self, worker: PooledWorker, actor: Any) -> None:
+        """Remove the worker if this is its actor. `_run_alone` stops an actor of a single rollout itself."""
+        if actor is worker.actor:
+            self.pool.remove(worker)
 
-    async def _stop(self, reply: Any, post: NodeWorkerHandle, worker: Any) -> None:
-        """Stop the agent on its node and wait until it has stopped; a worker that does not obey is ended."""
+    async def _cancel(self, reply: Any, worker: PooledWorker, actor: Any) -> None:
+        """Stop the agent on its node and wait until it has stopped; a worker that does not obey is removed."""
         with anyio.CancelScope(shield=True), contextlib.suppress(RayError):
-            with anyio.move_on_after(STOP_SECONDS) as patience:
+            with anyio.move_on_after(STOP_SECONDS) as limit:
                 ray.cancel(reply)
                 await reply
-            if patience.cancelled_caught:
-                self._give_up(post, worker)
+            if limit.cancelled_caught:
+                self._give_up(worker, actor)
 
 
-def _lost(post: NodeWorkerHandle, why: str) -> RolloutFailure:
-    message = f"the worker on node {post.node.name} was lost: {why}"[:MESSAGE_LIMIT]
+def _lost(worker: PooledWorker, why: str) -> RolloutFailure:
+    message = f"the worker on node {worker.node.name} was lost: {why}"[:MESSAGE_LIMIT]
     return RolloutFailure(kind=FailureKind.CONNECTION, message=message, lost=True)

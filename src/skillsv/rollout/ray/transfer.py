@@ -1,4 +1,4 @@
-"""What a rollout needs on a node, packed so that each rendered skill and each file travels there once, by digest."""
+"""Jobs on their way to a node: the driver packs them, the node unpacks them; each skill and file is sent once."""
 
 from __future__ import annotations
 
@@ -18,17 +18,23 @@ from skillsv.model.task import Task
 from skillsv.rollout.engine import Job
 
 INLINE_BYTES = 16 * 1024
-"""A file of a rendering up to this size travels with it; a larger one on its own, once for all renderings."""
+"""A file of a rendering up to this size is sent with it; a larger one is an object of its own that renderings share."""
 
-KEPT = 1024
-"""Packed skills, tasks and files that the driver remembers, each."""
+DRIVER_OBJECTS = 1024
+"""How many packed skills, tasks and files the driver keeps, each."""
+
+NODE_SKILLS = 256
+"""How many renderings a node keeps in memory; older ones are fetched again."""
 
 T = TypeVar("T")
 
+Fetch = Callable[[Any], Awaitable[Any]]
+"""Gets an object from the cluster's object store by its reference."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PackedObject:
-    """Something in the cluster's object store, by the digest of what it is. `ref` fetches it."""
+class StoredObject:
+    """An object in the cluster's object store: the digest of its content, and the reference that fetches it."""
 
     digest: str
     ref: Any
@@ -36,15 +42,15 @@ class PackedObject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packed(Generic[T]):
-    """A parcel that holds a `T` without its files, and the parcels of these."""
+    """A stored object of type `T` without its files, and the stored files."""
 
-    parcel: PackedObject
-    files: tuple[PackedObject, ...]
+    content: StoredObject
+    files: tuple[StoredObject, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackedSkill:
-    """A rendering whose large files are left out. `in_memory` are the paths of those that it holds in memory."""
+    """A rendering without its large files. `in_memory` are the paths of large files that it has in memory."""
 
     rendering: Rendering
     in_memory: frozenset[str]
@@ -60,14 +66,14 @@ class PackedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackedTask:
-    """A task without places: `files` maps the path in the working folder to the digest of its parcel."""
+    """A task without the driver's paths: `files` maps the path in the workspace to the digest of the stored file."""
 
     task: Task
     files: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class PackedJob:
     """One job as it is sent to a node."""
 
     key: RolloutKey
@@ -78,60 +84,58 @@ class Order:
 
 
 class Packer:
-    """Packs jobs. What was packed lately is not packed again; what was not is let go, and packed anew if need be."""
+    """Packs jobs on the driver. It keeps the `limit` most recently used objects of a kind and packs others again."""
 
-    def __init__(self, put: Callable[[Any], Any], kept: int = KEPT) -> None:
+    def __init__(self, put: Callable[[Any], Any], limit: int = DRIVER_OBJECTS) -> None:
         self._put = put
-        self._skills: _Lately[Packed[PackedSkill]] = _Lately(kept)
-        self._tasks: _Lately[Packed[PackedTask]] = _Lately(kept)
-        self._files: _Lately[PackedObject] = _Lately(kept)
-        self._turn = anyio.Lock()
+        self._skills: _RecentlyUsed[Packed[PackedSkill]] = _RecentlyUsed(limit)
+        self._tasks: _RecentlyUsed[Packed[PackedTask]] = _RecentlyUsed(limit)
+        self._files: _RecentlyUsed[StoredObject] = _RecentlyUsed(limit)
+        self._lock = anyio.Lock()
 
-    async def order(self, job: Job) -> Order:
-        """The job, packed. Files are read in a thread."""
+    async def pack(self, job: Job) -> PackedJob:
+        """The packed job. Files are read in a thread."""
         skill, task = self._skills.get(job.key.tree), self._tasks.get(job.key.task)
         if skill is not None and task is not None:
-            return Order(key=job.key, timeout=job.timeout, skill=skill, task=task, score_cut=job.score_cut)
-        async with self._turn:
-            return await anyio.to_thread.run_sync(self._packed, job)
+            return PackedJob(key=job.key, timeout=job.timeout, skill=skill, task=task, score_cut=job.score_cut)
+        async with self._lock:
+            return await anyio.to_thread.run_sync(self._pack, job)
 
-    def _packed(self, job: Job) -> Order:
+    def _pack(self, job: Job) -> PackedJob:
         tree, task = job.key.tree, job.key.task
-        return Order(
+        return PackedJob(
             key=job.key,
             timeout=job.timeout,
-            skill=self._skills.get(tree) or self._skills.add(tree, self._skill(job.skill)),
-            task=self._tasks.get(task) or self._tasks.add(task, self._task(job.task)),
+            skill=self._skills.get(tree) or self._skills.add(tree, self._pack_skill(job.skill)),
+            task=self._tasks.get(task) or self._tasks.add(task, self._pack_task(job.task)),
             score_cut=job.score_cut,
         )
 
-    def _skill(self, rendering: Rendering) -> Packed[PackedSkill]:
-        apart = [file for file in rendering.files if file.data is None or len(file.data) > INLINE_BYTES]
-        parcels = tuple(self._file(_bytes(file), executable=file.executable) for file in apart)
-        places = {file.path: Path(parcel.digest) for file, parcel in zip(apart, parcels, strict=True)}
-        light = tuple(
-            replace(file, data=None, origin=places[file.path]) if file.path in places else file
+    def _pack_skill(self, rendering: Rendering) -> Packed[PackedSkill]:
+        large = [file for file in rendering.files if file.data is None or len(file.data) > INLINE_BYTES]
+        stored = tuple(self._store_file(_bytes(file), executable=file.executable) for file in large)
+        digests = {file.path: Path(item.digest) for file, item in zip(large, stored, strict=True)}
+        files = tuple(
+            replace(file, data=None, origin=digests[file.path]) if file.path in digests else file
             for file in rendering.files
         )
-        held = frozenset(file.path for file in apart if file.data is not None)
-        packed = PackedSkill(rendering=replace(rendering, files=light), in_memory=held)
-        return Packed(parcel=PackedObject(digest=rendering.digest, ref=self._put(packed)), files=parcels)
+        in_memory = frozenset(file.path for file in large if file.data is not None)
+        packed = PackedSkill(rendering=replace(rendering, files=files), in_memory=in_memory)
+        return Packed(content=StoredObject(digest=rendering.digest, ref=self._put(packed)), files=stored)
 
-    def _task(self, task: Task) -> Packed[PackedTask]:
-        parcels = {
-            name: self._file(origin.read_bytes(), executable=bool(origin.stat().st_mode & 0o111))
+    def _pack_task(self, task: Task) -> Packed[PackedTask]:
+        stored = {
+            name: self._store_file(origin.read_bytes(), executable=bool(origin.stat().st_mode & 0o111))
             for name, origin in task.files.items()
         }
-        packed = PackedTask(
-            task=replace(task, files={}), files={name: parcel.digest for name, parcel in parcels.items()}
-        )
-        return Packed(parcel=PackedObject(digest=task.digest, ref=self._put(packed)), files=tuple(parcels.values()))
+        packed = PackedTask(task=replace(task, files={}), files={name: item.digest for name, item in stored.items()})
+        return Packed(content=StoredObject(digest=task.digest, ref=self._put(packed)), files=tuple(stored.values()))
 
-    def _file(self, data: bytes, *, executable: bool) -> PackedObject:
+    def _store_file(self, data: bytes, *, executable: bool) -> StoredObject:
         digest = f"{hashlib.sha256(data).hexdigest()}{'-x' if executable else ''}"
         known = self._files.get(digest)
         return known or self._files.add(
-            digest, PackedObject(digest=digest, ref=self._put(PackedFile(data=data, executable=executable)))
+            digest, StoredObject(digest=digest, ref=self._put(PackedFile(data=data, executable=executable)))
         )
 
 
@@ -142,11 +146,11 @@ def _bytes(file: RenderedFile) -> bytes:
     return file.origin.read_bytes()
 
 
-class _Lately(Generic[T]):
-    """The most recently used values, at most `most`."""
+class _RecentlyUsed(Generic[T]):
+    """The most recently used values by name, at most `limit`."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
         self._values: OrderedDict[str, T] = OrderedDict()
 
     def get(self, name: str) -> T | None:
@@ -156,21 +160,16 @@ class _Lately(Generic[T]):
 
     def add(self, name: str, value: T) -> T:
         self._values[name] = value
-        if len(self._values) > self._most:
+        if len(self._values) > self._limit:
             self._values.popitem(last=False)
         return value
 
 
-# What has arrived on a node: each rendered skill, task and file is fetched once and kept.
+class Unpacker:
+    """Unpacks skills and tasks on a node. Each object is fetched once and kept; files lie in `folder` by digest.
 
-SKILLS = 256
-"""Renderings kept in a node's memory; one that is asked for after that many others is fetched again."""
-
-Fetch = Callable[[Any], Awaitable[Any]]
-
-
-class NodeCache:
-    """Unpacks parcels. Files lie in `folder` under their digests; `fetched` counts how often each digest travelled."""
+    `fetched` counts how often each digest was fetched.
+    """
 
     def __init__(self, folder: Path, fetch: Fetch) -> None:
         self._folder = folder
@@ -178,65 +177,65 @@ class NodeCache:
         self._skills: dict[str, Rendering] = {}
         self._tasks: dict[str, Task] = {}
         self._files: dict[str, Path] = {}
-        self._turns: dict[str, anyio.Lock] = {}
+        self._locks: dict[str, anyio.Lock] = {}
         self.fetched: Counter[str] = Counter()
 
     async def skill(self, packed: Packed[PackedSkill]) -> Rendering:
-        """The rendering, as it was packed."""
-        found = await self._once(self._skills, packed.parcel, lambda: self._rendering(packed))
-        while len(self._skills) > SKILLS:
+        """The rendering as the driver had it."""
+        rendering = await self._once(self._skills, packed.content, lambda: self._unpack_skill(packed))
+        while len(self._skills) > NODE_SKILLS:
             del self._skills[next(iter(self._skills))]
-        return found
+        return rendering
 
     async def task(self, packed: Packed[PackedTask]) -> Task:
-        """The task; its files lie on this node."""
-        return await self._once(self._tasks, packed.parcel, lambda: self._task(packed))
+        """The task, with the paths of its files on this node."""
+        return await self._once(self._tasks, packed.content, lambda: self._unpack_task(packed))
 
-    async def _once(self, known: dict[str, T], parcel: PackedObject, make: Callable[[], Awaitable[T]]) -> T:
-        """What is known by this digest, else made now; who asks meanwhile waits for the same."""
-        found = known.get(parcel.digest)
-        if found is None:
-            async with self._turns.setdefault(parcel.digest, anyio.Lock()):
-                found = known.get(parcel.digest)
-                if found is None:
-                    found = known[parcel.digest] = await make()
-            self._turns.pop(parcel.digest, None)
-        return found
+    async def _once(self, known: dict[str, T], stored: StoredObject, unpack: Callable[[], Awaitable[T]]) -> T:
+        """The known value for this digest, else a new one; concurrent calls wait for the same value."""
+        value = known.get(stored.digest)
+        if value is None:
+            async with self._locks.setdefault(stored.digest, anyio.Lock()):
+                value = known.get(stored.digest)
+                if value is None:
+                    value = known[stored.digest] = await unpack()
+            self._locks.pop(stored.digest, None)
+        return value
 
-    async def _rendering(self, packed: Packed[PackedSkill]) -> Rendering:
-        content: PackedSkill = await self._get(packed.parcel)
-        await self._place(packed.files)
-        files = [self._whole(file, content) for file in content.rendering.files]
+    async def _unpack_skill(self, packed: Packed[PackedSkill]) -> Rendering:
+        content: PackedSkill = await self._get(packed.content)
+        await self._unpack_files(packed.files)
+        files = [self._restore_file(file, content) for file in content.rendering.files]
         return replace(content.rendering, files=tuple(files))
 
-    def _whole(self, file: RenderedFile, content: PackedSkill) -> RenderedFile:
+    def _restore_file(self, file: RenderedFile, content: PackedSkill) -> RenderedFile:
         if file.data is not None or file.origin is None:
             return file
-        place = self._files[file.origin.name]
+        path = self._files[file.origin.name]
         if file.path in content.in_memory:
-            return replace(file, data=place.read_bytes(), origin=None)
-        return replace(file, origin=place)
+            return replace(file, data=path.read_bytes(), origin=None)
+        return replace(file, origin=path)
 
-    async def _task(self, packed: Packed[PackedTask]) -> Task:
-        content: PackedTask = await self._get(packed.parcel)
-        await self._place(packed.files)
+    async def _unpack_task(self, packed: Packed[PackedTask]) -> Task:
+        content: PackedTask = await self._get(packed.content)
+        await self._unpack_files(packed.files)
         return replace(content.task, files={name: self._files[digest] for name, digest in content.files.items()})
 
-    async def _place(self, parcels: tuple[PackedObject, ...]) -> None:
-        for parcel in parcels:
-            await self._once(self._files, parcel, lambda parcel=parcel: self._file(parcel))  # type: ignore[misc]
+    async def _unpack_files(self, stored: tuple[StoredObject, ...]) -> None:
+        for item in stored:
+            await self._once(self._files, item, lambda item=item: self._unpack_file(item))  # type: ignore[misc]
 
-    async def _file(self, parcel: PackedObject) -> Path:
-        content: PackedFile = await self._get(parcel)
-        place = self._folder / parcel.digest
-        await anyio.to_thread.run_sync(_write, place, content)
-        return place
+    async def _unpack_file(self, stored: StoredObject) -> Path:
+        content: PackedFile = await self._get(stored)
+        path = self._folder / stored.digest
+        await anyio.to_thread.run_sync(_write, path, content)
+        return path
 
-    async def _get(self, parcel: PackedObject) -> Any:
-        self.fetched[parcel.digest] += 1
-        return await self._fetch(parcel.ref)
+    async def _get(self, stored: StoredObject) -> Any:
+        self.fetched[stored.digest] += 1
+        return await self._fetch(stored.ref)
 
 
-def _write(place: Path, content: PackedFile) -> None:
-    place.write_bytes(content.data)
-    place.chmod(0o755 if content.executable else 0o644)
+def _write(path: Path, content: PackedFile) -> None:
+    path.write_bytes(content.data)
+    path.chmod(0o755 if content.executable else 0o644)

@@ -1,4 +1,4 @@
-"""What runs on a node: one process that makes the agent and the verifier there, and runs rollouts with them."""
+"""The worker process on a node: it creates the agent and the verifier there, and runs rollouts with them."""
 
 from __future__ import annotations
 
@@ -15,76 +15,76 @@ from skillsv import __version__
 from skillsv.errors import SettingsError, SkillSVError
 from skillsv.model.rollout import Rollout
 from skillsv.rollout.engine import Job, LocalEngine
-from skillsv.rollout.ray.cluster_options import Recipe
-from skillsv.rollout.ray.transfer import NodeCache, Order
+from skillsv.rollout.ray.cluster_options import AgentFactory
+from skillsv.rollout.ray.transfer import PackedJob, Unpacker
 from skillsv.sandbox.orphan_reaper import start_orphan_reaper
 from skillsv.sandbox.redaction import RedactingStream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
-    """What a worker is told first. `secrets` are the forwarded variables; `recipe` fetches what makes the agent.
+class WorkerSetup:
+    """What a worker receives first. `secrets` are the forwarded variables; `factory` refers to the `AgentFactory`.
 
-    It goes from the driver straight to the worker, as the argument of a call: what is given to a constructor, or to a
-    runtime environment, is kept by the cluster's head, and shown.
+    The driver sends it as the argument of a call: the cluster's head stores and shows the arguments of a constructor
+    and the variables of a runtime environment.
     """
 
-    recipe: Any
+    factory: Any
     secrets: Mapping[str, str]
     fingerprint: str
     version: str = __version__
 
     def __repr__(self) -> str:
-        return f"Opening(secrets={sorted(self.secrets)})"
+        return f"WorkerSetup(secrets={sorted(self.secrets)})"
 
 
 class NodeWorker:
-    """One per node, as an asynchronous actor. Errors that end the run are returned: raised ones would be logged."""
+    """An asynchronous actor, one per node. It returns errors that end the run: Ray would log raised ones."""
 
     def __init__(self) -> None:
         folder = Path(tempfile.gettempdir()).resolve() / f"skillsv-node-{uuid.uuid4().hex}"
-        self._warden = start_orphan_reaper(
-            folder
-        )  # before the folder is there, so that none is left whenever this is killed
+        # Before the folder exists, so that it is removed whenever this process is killed.
+        self._orphan_reaper = start_orphan_reaper(folder)
         folder.mkdir(mode=0o700)
-        tempfile.tempdir = str(folder)  # the working folders of rollouts, too: all goes when this process goes
-        self._shelf = NodeCache(folder, _fetch)
+        # The workspaces of rollouts lie there, too: all are removed when this process ends.
+        tempfile.tempdir = str(folder)
+        self._unpacker = Unpacker(folder, _fetch)
         self._engine: LocalEngine | None = None
 
-    async def open(self, opening: Opening) -> SkillSVError | None:
-        """Make agent and verifier; says what is wrong where they are not those of the driver."""
-        os.environ.update(opening.secrets)
-        sys.stdout = RedactingStream(sys.stdout, opening.secrets)
-        sys.stderr = RedactingStream(sys.stderr, opening.secrets)
-        if opening.version != __version__:
-            return _different(f"skillsv {__version__} is installed there, {opening.version} here.")
-        recipe: Recipe = await _fetch(opening.recipe)
+    async def open(self, setup: WorkerSetup) -> SkillSVError | None:
+        """Create agent and verifier; returns an error if they are not those of the driver."""
+        os.environ.update(setup.secrets)
+        sys.stdout = RedactingStream(sys.stdout, setup.secrets)
+        sys.stderr = RedactingStream(sys.stderr, setup.secrets)
+        if setup.version != __version__:
+            return _different(f"skillsv {__version__} is installed there, {setup.version} here.")
+        factory: AgentFactory = await _fetch(setup.factory)
         try:
-            agent, verifier = recipe()
+            agent, verifier = factory()
         except SkillSVError as error:
             return error
-        if agent.fingerprint != opening.fingerprint:
+        if agent.fingerprint != setup.fingerprint:
             return _different("the agent there is another one: its program, files or settings differ.")
         self._engine = LocalEngine(agent, verifier)
         return None
 
-    async def run(self, order: Order) -> Rollout | SkillSVError:
+    async def run(self, packed: PackedJob) -> Rollout | SkillSVError:
         """Execute one job."""
-        assert self._engine is not None, "a worker is opened before it gets work"
-        skill, task = await self._shelf.skill(order.skill), await self._shelf.task(order.task)
-        job = Job(key=order.key, skill=skill, task=task, timeout=order.timeout, score_cut=order.score_cut)
+        assert self._engine is not None, "a worker is opened before it runs rollouts"
+        skill, task = await self._unpacker.skill(packed.skill), await self._unpacker.task(packed.task)
+        job = Job(key=packed.key, skill=skill, task=task, timeout=packed.timeout, score_cut=packed.score_cut)
         try:
             return await self._engine.run(job)
         except SkillSVError as error:
             return error
 
     async def process(self) -> int:
-        """The number of this process, for those who look after it."""
+        """The number of this process."""
         return os.getpid()
 
     async def fetched(self) -> dict[str, int]:
-        """How often each digest travelled to this node."""
-        return dict(self._shelf.fetched)
+        """How often this node fetched each digest."""
+        return dict(self._unpacker.fetched)
 
 
 async def _fetch(ref: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Which nodes can take work now: nodes that join get a worker, nodes that leave are crossed out with all they ran."""
+"""The worker pool of a cluster: a node that joins gets a worker; a node that leaves loses it with its rollouts."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from anyio.abc import TaskGroup
 from skillsv.errors import SkillSVError, Unavailable
 from skillsv.rollout.ray.cluster_options import ClusterOptions
 
-LOOK_SECONDS = 1.0
-"""How often the list of nodes is read."""
+UPDATE_SECONDS = 1.0
+"""Seconds between two readings of the list of nodes."""
 
-SILENCE_SECONDS = 20.0
-"""How long the cluster's head may not answer before the run ends: after a minute Ray would end this process."""
+HEAD_TIMEOUT = 20.0
+"""Seconds without an answer of the cluster's head before the run ends: after a minute Ray would end this process."""
 
 LONGEST_PAUSE = 30.0
-"""The longest wait before a node whose workers keep dying gets another."""
+"""The longest wait in seconds before a node whose workers keep dying gets another worker."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,40 +34,41 @@ class NodeInfo:
 
 
 class Cluster(Protocol):
-    """What the roster asks of a cluster: its nodes, and workers on them."""
+    """What the pool needs of a cluster: its nodes, and workers on them."""
 
     def nodes(self) -> list[NodeInfo]:
-        """The nodes that are alive, as the head knows. May block; raises SkillSVError where the head is gone."""
+        """The nodes that are alive. May block; raises SkillSVError if the head does not answer."""
 
-    async def post(self, node: NodeInfo, slots: int) -> Any:
-        """Start a worker on a node and open it. None where it died meanwhile; SkillSVError where it is of no use."""
+    async def start_worker(self, node: NodeInfo, slots: int) -> Any:
+        """Start an actor on a node and open it. None if it died meanwhile; SkillSVError if the node cannot be used."""
 
-    def dismiss(self, worker: Any) -> None:
-        """End a worker with everything it runs."""
+    def stop_worker(self, actor: Any) -> None:
+        """Stop an actor with everything it runs."""
 
 
 @dataclass(slots=True, eq=False)
-class NodeWorkerHandle:
-    """A worker on a node. `gone`: it will not answer.
+class PooledWorker:
+    """The worker of a node, as the driver sees it. `actor` is its Ray actor; `gone`: it will not answer any more.
 
-    `running` are the rollouts it runs, as scopes that can be cancelled; `apart` those that have a worker of their own.
+    `running` are the scopes that cancel its rollouts; `running_alone` those of rollouts on an actor of their own, which
+    use slots of this node, too.
     """
 
     node: NodeInfo
-    worker: Any
+    actor: Any
     slots: int
     running: set[anyio.CancelScope] = field(default_factory=set)
-    apart: set[anyio.CancelScope] = field(default_factory=set)
+    running_alone: set[anyio.CancelScope] = field(default_factory=set)
     gone: bool = False
 
     @property
     def free(self) -> int:
-        """How many more rollouts it takes."""
-        return self.slots - len(self.running) - len(self.apart)
+        """How many more rollouts the node can run."""
+        return self.slots - len(self.running) - len(self.running_alone)
 
 
 class WorkerPool:
-    """The posts of a cluster. `changed` is called when there is more room than before."""
+    """The workers of a cluster by node. `error` is why no more work can be done."""
 
     def __init__(
         self,
@@ -78,8 +79,8 @@ class WorkerPool:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:
-        self.posts: dict[str, NodeWorkerHandle] = {}
-        self.trouble: SkillSVError | None = None
+        self.workers: dict[str, PooledWorker] = {}
+        self.error: SkillSVError | None = None
         self._cluster = cluster
         self._options = options
         self._note = note
@@ -89,132 +90,133 @@ class WorkerPool:
         self._refused: dict[str, SkillSVError] = {}
         self._deaths: dict[str, int] = {}
         self._not_before: dict[str, float] = {}
-        self._said = False
-        self._news = anyio.Event()
-        self._followers: list[Callable[[], None]] = []
+        self._noted_idle_slots = False
+        self._changed = anyio.Event()
+        self._on_growth: list[Callable[[], None]] = []
 
     @property
     def slots(self) -> int:
-        """How many rollouts all workers take at once."""
-        return sum(post.slots for post in self.posts.values())
+        """How many rollouts all workers run at once."""
+        return sum(worker.slots for worker in self.workers.values())
 
-    def follow(self, follower: Callable[[], None]) -> None:
-        """Have `follower` called whenever there is more room than before."""
-        self._followers.append(follower)
+    def call_on_growth(self, callback: Callable[[], None]) -> None:
+        """Call `callback` whenever the number of slots may have increased."""
+        self._on_growth.append(callback)
 
     async def watch(self, group: TaskGroup) -> None:
-        """Keep the roster true until cancelled. Workers are started as tasks of `group`."""
+        """Keep the pool up to date until cancelled. Workers are started as tasks of `group`."""
         while True:
             try:
-                with anyio.fail_after(SILENCE_SECONDS):
+                with anyio.fail_after(HEAD_TIMEOUT):
                     nodes = await anyio.to_thread.run_sync(self._cluster.nodes, abandon_on_cancel=True)
             except TimeoutError:
-                self.end(Unavailable(f"the cluster's head has not answered for {SILENCE_SECONDS:g} s."))
+                self.fail(Unavailable(f"the cluster's head has not answered for {HEAD_TIMEOUT:g} s."))
                 return
             except SkillSVError as error:
-                self.end(error)
+                self.fail(error)
                 return
-            self.look(nodes, group)
-            await self._sleep(LOOK_SECONDS)
+            self.update(nodes, group)
+            await self._sleep(UPDATE_SECONDS)
 
-    def look(self, nodes: list[NodeInfo], group: TaskGroup) -> None:
-        """Compare the nodes that are alive with the posts: start workers, cross out what is gone."""
-        alive = {node.id: node for node in nodes}
-        for identity in [name for name in self.posts if name not in alive]:
-            gone = self.posts[identity]
-            self.retire(gone)
-            for scope in tuple(gone.apart):
+    def update(self, nodes: list[NodeInfo], group: TaskGroup) -> None:
+        """Start workers on new nodes, and remove those of nodes that are not alive any more."""
+        alive = {node.id for node in nodes}
+        for node_id in [node_id for node_id in self.workers if node_id not in alive]:
+            worker = self.workers[node_id]
+            self.remove(worker)
+            for scope in tuple(worker.running_alone):
                 scope.cancel()
-        for identity in [name for name in self._starting if name not in alive]:
-            self._starting.pop(identity).cancel()
+        for node_id in [node_id for node_id in self._starting if node_id not in alive]:
+            self._starting.pop(node_id).cancel()
         for node in nodes:
             slots = self._options.slots_of(node.resources)
-            if slots > 0 and self._idle(node.id):
+            if slots > 0 and self._needs_worker(node.id):
                 self._starting[node.id] = anyio.CancelScope()
                 group.start_soon(self._start, node, slots)
 
-    def _idle(self, identity: str) -> bool:
-        taken = identity in self.posts or identity in self._starting or identity in self._refused
-        return not taken and self._clock() >= self._not_before.get(identity, 0.0)
+    def _needs_worker(self, node_id: str) -> bool:
+        taken = node_id in self.workers or node_id in self._starting or node_id in self._refused
+        return not taken and self._clock() >= self._not_before.get(node_id, 0.0)
 
     async def _start(self, node: NodeInfo, slots: int) -> None:
         scope = self._starting[node.id]
         try:
             with scope:
-                worker = await self._cluster.post(node, slots)
-                if worker is None:
-                    self._died(node.id)
+                actor = await self._cluster.start_worker(node, slots)
+                if actor is None:
+                    self._delay_next_worker(node.id)
                 else:
-                    self.posts[node.id] = NodeWorkerHandle(node=node, worker=worker, slots=slots)
-                    self._say_if_idle()
+                    self.workers[node.id] = PooledWorker(node=node, actor=actor, slots=slots)
+                    self._note_idle_slots()
         except SkillSVError as error:
             self._refused[node.id] = error
             self._note(f"node {node.name} is left out: {error}")
         finally:
             if self._starting.get(node.id) is scope:
                 del self._starting[node.id]
-        self._wake()
+        self._announce_growth()
 
-    def _say_if_idle(self) -> None:
-        """Say once that the run does not use all that the cluster offers."""
+    def _note_idle_slots(self) -> None:
+        """Note once that the run does not use all slots of the cluster."""
         jobs = self._options.jobs
-        if jobs is not None and self.slots > jobs and not self._said:
-            self._said = True
+        if jobs is not None and self.slots > jobs and not self._noted_idle_slots:
+            self._noted_idle_slots = True
             self._note(f"the cluster has room for {self.slots} rollouts at once, or more; --jobs {jobs} is the limit.")
 
-    def _died(self, identity: str) -> None:
-        """The more often its workers die, the longer a node waits for the next one."""
-        deaths = self._deaths[identity] = self._deaths.get(identity, 0) + 1
-        self._not_before[identity] = self._clock() + min(LONGEST_PAUSE, 0.5 * 2.0 ** (deaths - 1))
+    def _delay_next_worker(self, node_id: str) -> None:
+        """After the death of a worker: the more deaths on a node, the longer the wait for its next worker."""
+        deaths = self._deaths[node_id] = self._deaths.get(node_id, 0) + 1
+        self._not_before[node_id] = self._clock() + min(LONGEST_PAUSE, 0.5 * 2.0 ** (deaths - 1))
 
-    def succeeded(self, post: NodeWorkerHandle) -> None:
-        """A rollout came back: the node is well."""
-        self._deaths.pop(post.node.id, None)
+    def reset_deaths(self, worker: PooledWorker) -> None:
+        """Forget earlier deaths on a node that has returned a rollout."""
+        self._deaths.pop(worker.node.id, None)
 
-    def retire(self, post: NodeWorkerHandle) -> None:
-        """Its worker is dead, unreachable or hung: nothing is awaited from it any more, and it is ended."""
-        if post.gone:
+    def remove(self, worker: PooledWorker) -> None:
+        """Remove a worker that is dead, unreachable or hung: cancel its rollouts and stop it."""
+        if worker.gone:
             return
-        post.gone = True
-        del self.posts[post.node.id]
-        self._died(post.node.id)
-        for scope in tuple(post.running):
+        worker.gone = True
+        del self.workers[worker.node.id]
+        self._delay_next_worker(worker.node.id)
+        for scope in tuple(worker.running):
             scope.cancel()
-        self._cluster.dismiss(post.worker)
+        self._cluster.stop_worker(worker.actor)
 
-    def end(self, trouble: SkillSVError) -> None:
-        """No more work can be done; whoever waits is told why."""
-        self.trouble = self.trouble or trouble
-        self._wake()
+    def fail(self, error: SkillSVError) -> None:
+        """Record that no more work can be done; `free_worker` raises the error."""
+        self.error = self.error or error
+        self._announce_growth()
 
-    def _wake(self) -> None:
-        self._news.set()
-        self._news = anyio.Event()
-        for follower in self._followers:
-            follower()
+    def _announce_growth(self) -> None:
+        self.slot_released()
+        for callback in self._on_growth:
+            callback()
 
-    def released(self) -> None:
-        """A rollout ended, so that a slot is free."""
-        self._news.set()
-        self._news = anyio.Event()
+    def slot_released(self) -> None:
+        """Wake those who wait for a slot: a rollout has ended."""
+        self._changed.set()
+        self._changed = anyio.Event()
 
-    async def free_post(self) -> NodeWorkerHandle:
-        """The post with most room; waits for one. Raises Unavailable where there is none for long."""
+    async def free_worker(self) -> PooledWorker:
+        """The worker with most free slots; waits for one. Raises Unavailable if there is no worker for long."""
         with anyio.move_on_after(self._options.patience) as limit:
             while True:
-                if self.trouble is not None:
-                    raise self.trouble
-                best = max(self.posts.values(), key=lambda post: post.free, default=None)
+                if self.error is not None:
+                    raise self.error
+                best = max(self.workers.values(), key=lambda worker: worker.free, default=None)
                 if best is not None and best.free > 0:
                     return best
                 if best is not None:
-                    limit.deadline = anyio.current_time() + self._options.patience  # busy is not absent
+                    limit.deadline = (
+                        anyio.current_time() + self._options.patience
+                    )  # busy workers are no reason to give up
                 elif self._refused and not self._starting:
                     raise next(iter(self._refused.values()))
-                await self._news.wait()
-        raise self._nobody()
+                await self._changed.wait()
+        raise self._no_worker()
 
-    def _nobody(self) -> Unavailable:
+    def _no_worker(self) -> Unavailable:
         if self._starting:
             what = "the cluster has nodes, but none has had room for a worker"
         else:

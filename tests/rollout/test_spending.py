@@ -1,4 +1,4 @@
-"""When two failures count as the same."""
+"""The spending tracker: which failure messages count as the same."""
 
 import pytest
 

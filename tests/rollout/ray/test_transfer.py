@@ -1,4 +1,4 @@
-"""Packing and unpacking: what arrives is what was sent, and each digest travels once."""
+"""Packing and unpacking: objects arrive unchanged, and each digest is fetched once."""
 
 from collections import Counter
 from dataclasses import replace
@@ -14,24 +14,24 @@ from skillsv.model.coalition import RenderedFile
 from skillsv.model.rollout import RolloutKey
 from skillsv.model.task import Task
 from skillsv.rollout.engine import Job
-from skillsv.rollout.ray.transfer import INLINE_BYTES, SKILLS, NodeCache, Packer
+from skillsv.rollout.ray.transfer import INLINE_BYTES, NODE_SKILLS, Packer, Unpacker
 
 
 class Store:
     """An object store: a reference is the number of an object."""
 
     def __init__(self) -> None:
-        self.held = []
+        self.objects = []
         self.fetches = Counter()
 
     def put(self, value) -> int:
-        self.held.append(value)
-        return len(self.held) - 1
+        self.objects.append(value)
+        return len(self.objects) - 1
 
     async def fetch(self, ref: int):
         self.fetches[ref] += 1
         await anyio.lowlevel.checkpoint()
-        return self.held[ref]
+        return self.objects[ref]
 
 
 def toy_job(*, kept=("m",), files=(), task: Task | None = None) -> Job:
@@ -46,7 +46,7 @@ sizes = st.sampled_from([0, 1, INLINE_BYTES, INLINE_BYTES + 1, 3 * INLINE_BYTES]
 
 @settings(deadline=None, max_examples=30)
 @given(st.lists(st.tuples(sizes, st.booleans(), st.booleans()), max_size=5))
-def test_a_rendering_arrives_as_it_was(tmp_path_factory, made):
+def test_a_rendering_arrives_unchanged(tmp_path_factory, made):
     folder = tmp_path_factory.mktemp("node")
     files = []
     for index, (size, in_memory, executable) in enumerate(made):
@@ -65,8 +65,8 @@ def test_a_rendering_arrives_as_it_was(tmp_path_factory, made):
     job, store = toy_job(files=files), Store()
 
     async def go():
-        order = await Packer(store.put).order(job)
-        return await NodeCache(folder, store.fetch).skill(order.skill)
+        packed = await Packer(store.put).pack(job)
+        return await Unpacker(folder, store.fetch).skill(packed.skill)
 
     arrived = anyio.run(go)
     assert arrived.contents == job.skill.contents
@@ -75,11 +75,11 @@ def test_a_rendering_arrives_as_it_was(tmp_path_factory, made):
         if sent.data is None:
             assert got.origin is not None
             assert got.origin.read_bytes() == sent.origin.read_bytes()
-    light = [held for held in store.held if hasattr(held, "rendering")]
-    assert sum(len(file.data or b"") for file in light[0].rendering.files) <= (len(made) + 1) * INLINE_BYTES
+    renderings = [stored for stored in store.objects if hasattr(stored, "rendering")]
+    assert sum(len(file.data or b"") for file in renderings[0].rendering.files) <= (len(made) + 1) * INLINE_BYTES
 
 
-def test_many_at_once_fetch_each_digest_once_and_a_large_file_is_shared_by_renderings(tmp_path):
+def test_each_digest_is_fetched_once_and_renderings_share_large_files(tmp_path):
     store = Store()
     large = RenderedFile(path="large", data=b"x" * (INLINE_BYTES + 1), digest="large")
     (tmp_path / "data").write_text("d")
@@ -87,77 +87,77 @@ def test_many_at_once_fetch_each_digest_once_and_a_large_file_is_shared_by_rende
     jobs = [toy_job(kept=("m", f"u{unit}"), files=(large,), task=task) for unit in range(3)]
 
     async def go():
-        packer, shelf = Packer(store.put), NodeCache(tmp_path / "node", store.fetch)
+        packer, unpacker = Packer(store.put), Unpacker(tmp_path / "node", store.fetch)
         (tmp_path / "node").mkdir()
 
         async def one(job):
-            order = await packer.order(job)
-            assert await shelf.skill(order.skill) == replace(job.skill)
-            arrived = await shelf.task(order.task)
+            packed = await packer.pack(job)
+            assert await unpacker.skill(packed.skill) == replace(job.skill)
+            arrived = await unpacker.task(packed.task)
             assert arrived.files["data"].read_text() == "d"
             assert arrived.files["data"].parent == tmp_path / "node"
 
         async with anyio.create_task_group() as group:
             for job in jobs * 5:
                 group.start_soon(one, job)
-        return shelf.fetched
+        return unpacker.fetched
 
     fetched = anyio.run(go)
     assert set(fetched.values()) == {1}
     assert set(store.fetches.values()) == {1}
-    assert len(store.held) == 3 + 1 + 1 + 1, "three renderings, a task, its file, the large file"
+    assert len(store.objects) == 3 + 1 + 1 + 1, "three renderings, a task, its file, the large file"
 
 
-def test_a_fetch_that_is_cancelled_leaves_the_next_to_try_again(tmp_path):
-    store, tries, scopes = Store(), [], []
+def test_a_cancelled_fetch_is_repeated_by_the_next_request(tmp_path):
+    store, calls, scopes = Store(), [], []
 
     async def fetch(ref):
-        tries.append(ref)
-        if len(tries) == 1:
+        calls.append(ref)
+        if len(calls) == 1:
             scopes[0].cancel()
             await anyio.sleep_forever()
         return await store.fetch(ref)
 
     async def go():
-        order = await Packer(store.put).order(toy_job())
-        shelf = NodeCache(tmp_path, fetch)
+        packed = await Packer(store.put).pack(toy_job())
+        unpacker = Unpacker(tmp_path, fetch)
         with anyio.CancelScope() as first:
             scopes.append(first)
-            await shelf.skill(order.skill)
-        assert len(tries) == 1
-        return await shelf.skill(order.skill)
+            await unpacker.skill(packed.skill)
+        assert len(calls) == 1
+        return await unpacker.skill(packed.skill)
 
     assert anyio.run(go) == toy_job().skill
 
 
-def test_the_driver_lets_go_of_what_was_not_used_lately_and_a_node_too(tmp_path):
+def test_driver_and_node_drop_the_least_recently_used_objects(tmp_path):
     store = Store()
 
     async def go():
-        packer, shelf = Packer(store.put, kept=2), NodeCache(tmp_path, store.fetch)
-        for unit in range(SKILLS + 5):
-            order = await packer.order(toy_job(kept=("m", f"u{unit}")))
-            await shelf.skill(order.skill)
-        assert len(shelf._skills) == SKILLS
+        packer, unpacker = Packer(store.put, limit=2), Unpacker(tmp_path, store.fetch)
+        for unit in range(NODE_SKILLS + 5):
+            packed = await packer.pack(toy_job(kept=("m", f"u{unit}")))
+            await unpacker.skill(packed.skill)
+        assert len(unpacker._skills) == NODE_SKILLS
         assert len(packer._skills._values) == 2
-        first = await packer.order(toy_job(kept=("m", "u0")))
-        return await shelf.skill(first.skill)
+        first = await packer.pack(toy_job(kept=("m", "u0")))
+        return await unpacker.skill(first.skill)
 
     assert anyio.run(go) == toy_job(kept=("m", "u0")).skill
 
 
-def test_a_task_whose_file_is_gone_is_told_as_the_error_it_is(tmp_path):
+def test_a_missing_file_of_a_task_is_a_file_not_found_error(tmp_path):
     task = Task(id="t", input="", digest="task", files={"data": Path(tmp_path / "gone")})
 
     async def go():
-        await Packer(Store().put).order(toy_job(task=task))
+        await Packer(Store().put).pack(toy_job(task=task))
 
     with pytest.raises(FileNotFoundError):
         anyio.run(go)
 
 
 @pytest.mark.parametrize("score_cut", [False, True])
-def test_what_becomes_of_cut_answers_travels_with_the_job(score_cut):
+def test_the_packed_job_keeps_the_setting_for_cut_answers(score_cut):
     packer, job = Packer(lambda _: 0), replace(toy_job(), score_cut=score_cut)
-    orders = [anyio.run(packer.order, job) for _ in range(2)]  # packed, and known from the first time
-    assert [order.score_cut for order in orders] == [score_cut] * 2
+    jobs = [anyio.run(packer.pack, job) for _ in range(2)]  # the second time from memory
+    assert [packed.score_cut for packed in jobs] == [score_cut] * 2

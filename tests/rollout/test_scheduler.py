@@ -1,4 +1,4 @@
-"""What the dispatcher makes of engines that lose rollouts or grow, and of a limit on starts."""
+"""The scheduler: lost rollouts, engines that grow, repeated crashes, and limits that failures use up."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -12,25 +12,26 @@ from skillsv.model.events import RolloutRetried
 from skillsv.model.rollout import FailureKind, Rollout, RolloutFailure
 from skillsv.rollout.chain_policy import chain_policy
 from skillsv.rollout.engine import LocalEngine
+from skillsv.rollout.pending import SUSPECT_LOSSES
 from skillsv.rollout.run_control import RunnerOptions
-from skillsv.rollout.scheduler import FORGIVEN_LOSSES, SUSPECT_LOSSES
-from skillsv.rollout.stop_rules import Rollouts
+from skillsv.rollout.scheduler import FORGIVEN_LOSSES
+from skillsv.rollout.stop_rules import MaxAttempts
 
 
 @dataclass
-class Losing(LocalEngine):
+class LosingEngine(LocalEngine):
     """Loses each rollout the first `times` times."""
 
     times: int
     runs: Counter = field(default_factory=Counter)
-    apart: Counter = field(default_factory=Counter)
+    alone: Counter = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         super().__init__(ToyAgent(), ToyVerifier(), workspace=no_workspace)
 
     async def run(self, job):
         self.runs[job.key] += 1
-        self.apart[job.key] += job.alone
+        self.alone[job.key] += job.alone
         if self.runs[job.key] <= self.times:
             failure = RolloutFailure(kind=FailureKind.CONNECTION, message="the node is gone", lost=True)
             return Rollout(key=job.key, task_id=job.task.id, score=None, failure=failure)
@@ -43,23 +44,23 @@ def chains():
 
 def test_a_lost_rollout_runs_again_without_counting_as_an_attempt(tmp_path):
     expected = World(tmp_path / "calm").run(chains())
-    engine = Losing(FORGIVEN_LOSSES)
+    engine = LosingEngine(FORGIVEN_LOSSES)
     world = World(tmp_path / "lossy", options=RunnerOptions(attempts=1), engine=engine)
     assert world.run(chains()) == expected
     assert set(engine.runs.values()) == {FORGIVEN_LOSSES + 1}
-    assert set(engine.apart.values()) == {FORGIVEN_LOSSES + 1 - SUSPECT_LOSSES}, "kept apart after the second loss"
+    assert set(engine.alone.values()) == {FORGIVEN_LOSSES + 1 - SUSPECT_LOSSES}, "it runs alone after the second loss"
     assert world.last.spending.spent == len(engine.runs)
     assert {event.kind for event in world.events if isinstance(event, RolloutRetried)} == {FailureKind.CONNECTION}
 
 
-def test_a_rollout_that_kills_every_machine_is_given_up(tmp_path):
-    engine = Losing(10_000)
+def test_a_rollout_that_kills_every_worker_is_given_up(tmp_path):
+    engine = LosingEngine(10_000)
     with pytest.raises(Unavailable, match="the node is gone"):
         World(tmp_path, options=RunnerOptions(attempts=2), engine=engine).run(chains())
     assert max(engine.runs.values()) == FORGIVEN_LOSSES + 2
 
 
-def test_no_more_start_in_a_minute_than_allowed(tmp_path):
+def test_no_more_rollouts_start_in_a_minute_than_allowed(tmp_path):
     expected = World(tmp_path / "free").run(chains())
     world = World(tmp_path / "held", options=RunnerOptions(per_minute=30.0))
     assert world.run(chains()) == expected
@@ -67,46 +68,46 @@ def test_no_more_start_in_a_minute_than_allowed(tmp_path):
     assert world.time.now == pytest.approx((started - 1) * 2.0, rel=1e-3)
 
 
-class Growing(LocalEngine):
-    """Has one slot until told otherwise."""
+class EngineWithMoreSlotsLater(LocalEngine):
+    """Has one slot until a test sets another number."""
 
     def __init__(self, agent) -> None:
         super().__init__(agent, ToyVerifier(), workspace=no_workspace)
-        self.now = 1
-        self.tell = []
+        self.current_slots = 1
+        self.callbacks = []
 
     @property
     def slots(self):
-        return self.now
+        return self.current_slots
 
-    def follow(self, more_room):
-        self.tell.append(more_room)
+    def call_on_growth(self, callback):
+        self.callbacks.append(callback)
 
 
-def test_a_node_that_joins_is_used_at_once_not_only_when_something_ends(tmp_path):
-    """The one rollout in flight ends only after others have begun: waiting for its end would wait for ever."""
+def test_new_slots_are_used_before_a_running_rollout_ends(tmp_path):
+    """The first rollout ends only after others have started: waiting for its end would wait for ever."""
 
-    class Patient(ToyAgent):
+    class WaitingAgent(ToyAgent):
         async def run(self, skill, task, replicate, workspace):
             outcome = super().run(skill, task, replicate, workspace)
-            self.begun = getattr(self, "begun", 0) + 1
-            if self.begun == 1:
-                engine.now = 3
-                anyio.lowlevel.current_token().native_token.call_soon(engine.tell[0])
+            self.started = getattr(self, "started", 0) + 1
+            if self.started == 1:
+                engine.current_slots = 3
+                anyio.lowlevel.current_token().native_token.call_soon(engine.callbacks[0])
                 with anyio.fail_after(20):
-                    while self.begun < 3:
+                    while self.started < 3:
                         await anyio.lowlevel.checkpoint()
             return await outcome
 
-    engine = Growing(Patient())
+    engine = EngineWithMoreSlotsLater(WaitingAgent())
     assert World(tmp_path / "growing", engine=engine).run(chains()) == World(tmp_path / "calm").run(chains())
 
 
 def test_the_same_crash_on_three_tasks_ends_the_run_before_any_retry(tmp_path):
-    def trouble(task, call):
+    def fault(task, call):
         raise AgentFailure(f"exit status 1: /tmp/work-{task}/run.sh: no module named yaml", kind="crash")
 
-    world = World(tmp_path, agent=ToyAgent(trouble=trouble), options=RunnerOptions(jobs=1))
+    world = World(tmp_path, agent=ToyAgent(fault=fault), options=RunnerOptions(jobs=1))
     with pytest.raises(Unavailable, match=r"3 different tasks failed the same way.*no module named yaml") as ended:
         world.run(chains())
     assert ended.value.exit_code == 5
@@ -114,8 +115,8 @@ def test_the_same_crash_on_three_tasks_ends_the_run_before_any_retry(tmp_path):
     assert sum(world.agent.calls.values()) == 3
 
 
-def test_a_success_still_in_flight_proves_an_agent_that_crashed_first(tmp_path):
-    class SlowToSucceed(ToyAgent):
+def test_a_pending_rollout_may_succeed_after_the_same_crash_on_others(tmp_path):
+    class SlowAgent(ToyAgent):
         crashes = 0
 
         async def run(self, skill, task, replicate, workspace):
@@ -127,48 +128,48 @@ def test_a_success_still_in_flight_proves_an_agent_that_crashed_first(tmp_path):
                     await anyio.lowlevel.checkpoint()
             return await super().run(skill, task, replicate, workspace)
 
-    agent = SlowToSucceed()
+    agent = SlowAgent()
     world = World(tmp_path / "flaky", agent=agent, options=RunnerOptions(jobs=4))
     assert world.run(chains()) == World(tmp_path / "calm").run(chains())
     assert agent.crashes == 3
 
 
 def test_crashes_that_differ_are_retried(tmp_path):
-    words = {"t0": "no disk", "t1": "no memory", "t2": "no module", "t3": "no luck"}
+    words = {"t0": "no disk", "t1": "no memory", "t2": "no module", "t3": "no network"}
 
-    def trouble(task, call):
+    def fault(task, call):
         if call == 1:
             raise AgentFailure(words[task], kind="crash")
 
-    world = World(tmp_path / "flaky", agent=ToyAgent(trouble=trouble), options=RunnerOptions(jobs=1))
+    world = World(tmp_path / "flaky", agent=ToyAgent(fault=fault), options=RunnerOptions(jobs=1))
     assert world.run(chains()) == World(tmp_path / "calm").run(chains())
 
 
-def test_a_rate_limit_on_every_task_is_waited_for(tmp_path):
-    def trouble(task, call):
+def test_a_rate_limit_on_every_task_does_not_end_the_run(tmp_path):
+    def fault(task, call):
         if call < 3:
             raise AgentFailure("429 too many requests", kind="rate-limit")
 
-    world = World(tmp_path / "busy", agent=ToyAgent(trouble=trouble), options=RunnerOptions(jobs=1))
+    world = World(tmp_path / "busy", agent=ToyAgent(fault=fault), options=RunnerOptions(jobs=1))
     assert world.run(chains()) == World(tmp_path / "calm").run(chains())
 
 
-def test_a_limit_used_up_by_failures_is_not_to_be_raised(tmp_path):
-    def trouble(task, call):
+def test_a_limit_used_up_by_failures_does_not_advise_a_higher_limit(tmp_path):
+    def fault(task, call):
         raise AgentFailure("no route to host", kind="connection")
 
-    options = RunnerOptions(jobs=1, budget=Rollouts(4))
+    options = RunnerOptions(jobs=1, budget=MaxAttempts(4))
     with pytest.raises(Unavailable, match=r"4 of 4 attempts failed.*no route to host") as ended:
-        World(tmp_path, agent=ToyAgent(trouble=trouble), options=options).run(chains())
+        World(tmp_path, agent=ToyAgent(fault=fault), options=options).run(chains())
     assert "raise the limit" not in str(ended.value)
 
 
 def test_a_limit_used_up_mostly_by_failures_names_them(tmp_path):
-    def trouble(task, call):
+    def fault(task, call):
         if task != "t0":
             raise AgentFailure("no route to host", kind="connection")
 
-    options = RunnerOptions(jobs=1, budget=Rollouts(12))
+    options = RunnerOptions(jobs=1, budget=MaxAttempts(12))
     with pytest.raises(BudgetReached, match=r"attempts failed.*no route to host") as ended:
-        World(tmp_path, agent=ToyAgent(trouble=trouble), options=options).run(chains())
+        World(tmp_path, agent=ToyAgent(fault=fault), options=options).run(chains())
     assert "raise the limit" not in str(ended.value)

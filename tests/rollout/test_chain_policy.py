@@ -1,4 +1,4 @@
-"""Algorithm 1 as a policy: its laws, on any game."""
+"""Algorithm 1 as a policy: its properties on any game."""
 
 from itertools import pairwise
 from math import fsum
@@ -15,13 +15,13 @@ from skillsv.rollout.chain_policy import chain_policy, within
 
 
 def answer(policy, game):
-    """Drive a policy with a game in memory; returns its result and the batches it asked for."""
+    """Run a policy on a game in memory; returns its result and the batches that it requested."""
     batches = []
     try:
         requests = next(policy)
         while True:
             batches.append(requests)
-            # Answers arrive in another order than asked: a policy must not care.
+            # Answers arrive in another order than the requests: the policy must not depend on it.
             requests = policy.send({request: game(request) for request in reversed(requests)})
     except StopIteration as end:
         return end.value, batches
@@ -29,7 +29,7 @@ def answer(policy, game):
 
 @st.composite
 def games(draw, *, missing=False, tolerance=None):
-    """A chain and a score for everything it may ask. The full skill is the same under all operators."""
+    """A chain and a score for every possible request. The full skill is the same under all operators."""
     n, b = draw(st.integers(1, 7)), draw(st.integers(1, 5))
     operators = draw(st.sampled_from([(Operator.DELETE,), BOTH, (Operator.PAD, Operator.DELETE)]))
     execution = draw(st.permutations([f"u{index}" for index in range(1, n)]))
@@ -58,8 +58,8 @@ def mean(scores):
     return fsum(scores) / len(scores)
 
 
-def ladder(record, operator):
-    """Rows of scores from {m} upwards for one operator."""
+def score_rows(record, operator):
+    """Rows of scores for one operator, from {m} to the last prefix."""
     steps = [step for step in record.steps if step.operator is operator]
     return [record.trigger[record.plan.operators.index(operator)], *(step.scores for step in steps)]
 
@@ -71,7 +71,7 @@ def test_marginals_of_an_untruncated_chain_telescope_to_the_content_lift(case):
     record, _ = answer(chain_policy(chain, TRIGGER), game)
     assert record.truncated_at is None
     for operator in chain.operators:
-        rows = ladder(record, operator)
+        rows = score_rows(record, operator)
         assert len(rows) == len(chain.order)
         for task in range(len(chain.window.tasks)):
             marginals = [after[task] - before[task] for before, after in pairwise(rows)]
@@ -83,7 +83,7 @@ def test_marginals_of_an_untruncated_chain_telescope_to_the_content_lift(case):
 def test_truncation_waits_for_all_operators_and_leaves_at_most_tau(case):
     chain, game = case
     record, _ = answer(chain_policy(chain, TRIGGER), game)
-    rows = {operator: ladder(record, operator)[1:] for operator in chain.operators}
+    rows = {operator: score_rows(record, operator)[1:] for operator in chain.operators}
     lengths = {len(steps) for steps in rows.values()}
     assert len(lengths) == 1, "operators advance together"
     close = [
@@ -114,7 +114,7 @@ def test_speculation_changes_what_is_asked_but_never_the_record(case, speculate)
 
 @settings(deadline=None)
 @given(games(missing=True, tolerance=st.sampled_from([None, 0.1])))
-def test_every_coalition_is_asked_on_the_identical_window_and_missing_stays_missing(case):
+def test_every_coalition_is_scored_on_the_same_window(case):
     chain, game = case
     record, batches = answer(chain_policy(chain, TRIGGER), game)
     wanted = {}
@@ -130,7 +130,7 @@ def test_every_coalition_is_asked_on_the_identical_window_and_missing_stays_miss
 
 @settings(deadline=None)
 @given(games(tolerance=st.sampled_from([None, 0.1])))
-def test_the_number_of_rollouts_is_the_papers(case):
+def test_the_number_of_rollouts_follows_the_papers_formula(case):
     chain, game = case
     record, batches = answer(chain_policy(chain, TRIGGER), game)
     asked = sum(map(len, batches))
@@ -153,7 +153,7 @@ def test_anchors_come_first_and_the_last_prefix_is_the_anchor():
     assert [step.position for step in record.steps] == [1, 1, 2, 2, 3, 3]
 
 
-def test_a_trigger_that_equals_the_full_skill_does_not_truncate_before_the_first_unit():
+def test_a_chain_is_never_truncated_before_the_first_unit():
     record, _ = answer(chain_policy(plan(n=5, tolerance=0.05), TRIGGER), lambda request: 1.0)
     assert record.truncated_at == 1
     assert {step.unit for step in record.steps} == {"u1"}
@@ -169,9 +169,9 @@ def test_one_operator_within_tolerance_is_not_enough():
     assert alone.truncated_at == 1
 
 
-def test_trees_are_named_in_the_steps_when_asked():
-    walk = chain_policy(plan(n=3, b=1), TRIGGER, tree_of=lambda kept, how: f"{how}:{'+'.join(sorted(kept))}")
-    record, _ = answer(walk, lambda request: 0.0)
+def test_steps_name_the_rendered_trees_if_requested():
+    policy = chain_policy(plan(n=3, b=1), TRIGGER, tree_of=lambda kept, how: f"{how}:{'+'.join(sorted(kept))}")
+    record, _ = answer(policy, lambda request: 0.0)
     assert [step.tree for step in record.steps] == ["delete:m+u1", "pad:m+u1", "delete:m+u1+u2", "pad:m+u1+u2"]
 
 
@@ -184,7 +184,7 @@ def test_trees_are_named_in_the_steps_when_asked():
         ((None,), (None,), 1.0, False),
     ],
 )
-def test_tolerance_is_judged_on_the_pairs_that_are_known(scores, full, tolerance, held):
+def test_tolerance_compares_tasks_scored_on_both_sides(scores, full, tolerance, held):
     assert within(scores, full, tolerance) is held
 
 
@@ -198,7 +198,7 @@ def test_tolerance_is_judged_on_the_pairs_that_are_known(scores, full, tolerance
         ({"operators": ()}, "operators"),
     ],
 )
-def test_a_plan_that_makes_no_sense_is_refused_before_anything_is_asked(change, word):
+def test_an_invalid_plan_is_refused_before_any_request(change, word):
     from dataclasses import replace
 
     with pytest.raises(SettingsError, match=word):

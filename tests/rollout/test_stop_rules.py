@@ -1,0 +1,99 @@
+"""Stop rules combine with `|` and `&`, and say why they stop."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillsv.errors import SettingsError
+from skillsv.model.rollout import Usage
+from skillsv.rollout.stop_rules import (
+    Budget,
+    EstimateStatus,
+    MaxAttempts,
+    MaxDollars,
+    MaxSeconds,
+    MaxTokens,
+    Never,
+    Progress,
+    UntilResolved,
+    UntilWidth,
+    budget,
+)
+
+PROGRESS = st.builds(
+    Progress,
+    attempts=st.integers(0, 2000),
+    usage=st.builds(Usage, input_tokens=st.none() | st.integers(0, 2000), usd=st.none() | st.floats(0, 20)),
+    seconds=st.floats(0, 2000),
+    recorded=st.integers(0, 2000),
+    estimate=st.builds(EstimateStatus, width=st.floats(0, 2), resolved=st.floats(0, 1)),
+)
+RULES = st.recursive(
+    st.one_of(
+        st.just(Never()),
+        st.builds(MaxAttempts, st.integers(0, 1000)),
+        st.builds(MaxTokens, st.integers(0, 1000)),
+        st.builds(MaxDollars, st.floats(0, 10)),
+        st.builds(MaxSeconds, st.floats(0, 1000)),
+        st.builds(Budget, st.integers(1, 1000)),
+        st.builds(UntilWidth, st.floats(0.01, 2)),
+        st.builds(UntilResolved, st.floats(0.01, 1)),
+    ),
+    lambda inner: st.one_of(
+        st.builds(lambda left, right: left | right, inner, inner),
+        st.builds(lambda left, right: left & right, inner, inner),
+    ),
+    max_leaves=6,
+)
+
+
+@given(RULES, RULES, PROGRESS)
+def test_either_stops_when_one_does_and_both_when_both_do(left, right, progress):
+    rooms = left.room(progress), right.room(progress)
+    assert (left | right).room(progress) == min(rooms)
+    assert (left & right).room(progress) == max(rooms)
+    reasons = left.reached(progress), right.reached(progress)
+    assert (left | right).reached(progress) == (reasons[0] or reasons[1])
+    assert (left & right).reached(progress) == (" and ".join(reasons) if all(reasons) else None)
+
+
+@given(RULES, PROGRESS)
+def test_a_rule_combined_with_itself_or_never_keeps_its_room(rule, progress):
+    room = rule.room(progress)
+    assert (rule | rule).room(progress) == (rule & rule).room(progress) == room
+    assert (rule | Never()).room(progress) == room
+    assert (rule & Never()).room(progress) == math.inf
+
+
+def test_reasons_name_the_rule_that_stopped():
+    def reason(rule, recorded):
+        return rule.reason(Progress(recorded=recorded, estimate=EstimateStatus(width=0.02, resolved=1.0)))
+
+    assert reason(Budget(500) | UntilWidth(0.03), 100) == "every interval at most 3 points wide"
+    assert reason(Budget(500) | UntilWidth(0.01), 500) == "500 rollouts"
+    assert reason(Budget(500) | UntilWidth(0.01), 499) == "500 rollouts", "one is left, and a batch needs two"
+    assert reason(UntilResolved(0.9) & Budget(50), 50) == "a verdict on 90% of the units and 50 rollouts"
+
+
+@pytest.mark.parametrize(
+    ("progress", "reason"),
+    [
+        (Progress(attempts=30), "30 rollouts"),
+        (Progress(usage=Usage(input_tokens=900, output_tokens=100)), "1,000 tokens"),
+        (Progress(usage=Usage(usd=2.5)), "$2.50"),
+        (Progress(seconds=3600.0), "3,600 s"),
+        (Progress(attempts=29, usage=Usage(input_tokens=999, usd=2.49), seconds=3599.9), None),
+        (Progress(recorded=9999), None),
+    ],
+)
+def test_a_budget_stops_at_the_first_limit_that_is_reached(progress, reason):
+    assert budget(rollouts=30, tokens=1000, usd=2.5, seconds=3600.0).reached(progress) == reason
+    assert budget().reached(progress) is None
+
+
+@pytest.mark.parametrize("rule", [lambda: Budget(0), lambda: UntilWidth(0.0), lambda: UntilResolved(1.5)])
+def test_rules_that_cannot_be_met_are_refused(rule):
+    with pytest.raises(SettingsError):
+        rule()
