@@ -128,8 +128,8 @@ def main(path: Path, kills: int, seed: int) -> None:
             paid_twice.extend(known.intersection(new))
             break
         paid_twice.extend(known.intersection(new))
-    found = {"kills": done, "wasted": wasted, "paid_twice": paid_twice, "invocations": len(invocations(path))}
-    sys.stdout.write(json.dumps(found))
+    result = {"kills": done, "wasted": wasted, "paid_twice": paid_twice, "invocations": len(invocations(path))}
+    sys.stdout.write(json.dumps(result))
 
 
 if __name__ == "__main__":

@@ -170,7 +170,7 @@ def test_one_operator_within_tolerance_is_not_enough():
 
 
 def test_steps_name_the_rendered_trees_if_requested():
-    policy = chain_policy(plan(n=3, b=1), TRIGGER, tree_of=lambda kept, how: f"{how}:{'+'.join(sorted(kept))}")
+    policy = chain_policy(plan(n=3, b=1), TRIGGER, tree_of=lambda units, how: f"{how}:{'+'.join(sorted(units))}")
     record, _ = answer(policy, lambda request: 0.0)
     assert [step.tree for step in record.steps] == ["delete:m+u1", "pad:m+u1", "delete:m+u1+u2", "pad:m+u1+u2"]
 

@@ -88,7 +88,9 @@ def test_missing_repeats_are_not_compared(tmp_path):
         if task == "t0":
             raise AgentFailure("down", kind="bad-request")
 
-    world = World(tmp_path, agent=ToyAgent(fault=fault), options=RunnerOptions(max_missing=1.0, hopeless_after=99))
+    world = World(
+        tmp_path, agent=ToyAgent(fault=fault), options=RunnerOptions(max_missing=1.0, max_failures_at_start=99)
+    )
     (noise,) = world.run([check_noise(WINDOW[:2], EVERYTHING)])
     assert noise.compared == 2
     assert "No repeats" in Noise(compared=0, differing=0).sentence()

@@ -39,10 +39,10 @@ class FixedVerifier:
         return self.value
 
 
-def job(kept=FULL, timeout=None, replicate=0):
+def job(coalition=FULL, timeout=None, replicate=0):
     task = tasks(1)["t0"]
     key = RolloutKey(tree="x", task=task.digest, agent="act/1", replicate=replicate)
-    return Job(key=key, skill=render(kept, "delete", FULL), task=task, timeout=timeout)
+    return Job(key=key, skill=render(coalition, "delete", FULL), task=task, timeout=timeout)
 
 
 def execute(agent, verifier=None, *, clock=None, workspace=no_workspace, **how):
@@ -80,7 +80,7 @@ def test_what_a_failed_agent_spent_is_kept():
 
 def test_the_bare_agent_gets_no_skill_at_all():
     bare, full = Agent(), Agent()
-    execute(bare, kept=frozenset())
+    execute(bare, coalition=frozenset())
     execute(full)
     assert bare.seen[0][0] is None
     assert full.seen[0][0].text == "m u1 u2"

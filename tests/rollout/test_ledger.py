@@ -49,9 +49,9 @@ def test_what_is_recorded_comes_back_after_reopening(path):
     with Ledger.open(path) as ledger:
         ledger.record(rollout, scored(1))
     with Ledger.open(path) as ledger:
-        found = ledger.lookup([key(0), key(1), key(2)])
-        assert set(found) == {key(0), key(1)}
-        back = found[key(0)]
+        rollouts = ledger.lookup([key(0), key(1), key(2)])
+        assert set(rollouts) == {key(0), key(1)}
+        back = rollouts[key(0)]
         assert (back.score, back.usage, back.duration, back.attempts, back.opened) == (0.5, rollout.usage, 1.5, 2, True)
         detail = ledger.detail(key(0))
         assert detail is not None

@@ -48,8 +48,8 @@ def record(index=0, score=1.0):
 
 
 def observation(score=0.5):
-    kept = frozenset({"m", "u2", "u1"})
-    return Observation(coalition=kept, operator=Operator.PAD, task="t", replicate=2, score=score, why="pilot")
+    coalition = frozenset({"m", "u2", "u1"})
+    return Observation(coalition=coalition, operator=Operator.PAD, task="t", replicate=2, score=score, why="pilot")
 
 
 @pytest.mark.parametrize(
@@ -191,8 +191,8 @@ def test_fresh_moves_the_ledger_unless_a_run_is_writing(tmp_path):
             folder.start_fresh()
     folder.start_fresh()
     assert not folder.ledger.exists()
-    with Ledger.open(tmp_path / "earlier" / run_id(ONE) / "ledger.sqlite", read_only=True) as kept:
-        assert kept.summary().scored == 1
+    with Ledger.open(tmp_path / "earlier" / run_id(ONE) / "ledger.sqlite", read_only=True) as earlier:
+        assert earlier.summary().scored == 1
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):

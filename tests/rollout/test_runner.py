@@ -48,8 +48,8 @@ def ask(*requests):
     return [answers[request] for request in requests]
 
 
-def request(task="t0", kept=("m",), **change):
-    return Request(**({"coalition": frozenset(kept), "operator": "delete", "task": task} | change))
+def request(task="t0", coalition=("m",), **change):
+    return Request(**({"coalition": frozenset(coalition), "operator": "delete", "task": task} | change))
 
 
 def test_results_keep_the_order_of_policies_and_rollouts_run_once(tmp_path):
@@ -444,7 +444,7 @@ def test_one_runner_runs_several_groups_of_policies(tmp_path, expected):
     async def go():
         with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
             runner = world.runner(ledger)
-            first = await runner.run_policies([ask(request(kept=()), request(kept=units(6)))])
+            first = await runner.run_policies([ask(request(coalition=()), request(coalition=units(6)))])
             second = await runner.run_policies(chains())
             third = await runner.run_policies(chains(2))
             return first, second, third
@@ -525,7 +525,7 @@ def test_an_error_of_a_policy_is_raised_without_a_group(tmp_path):
 def test_equal_renderings_in_one_batch_are_one_rollout(tmp_path):
     full = units(6)
     world = World(tmp_path)
-    both = ask(request(kept=full), request(kept=full, operator="pad"), request(kept=full, why="again"))
+    both = ask(request(coalition=full), request(coalition=full, operator="pad"), request(coalition=full, why="again"))
     (scores,) = world.run([both])
     assert sum(world.agent.calls.values()) == 1
     assert len(set(scores)) == 1
@@ -539,7 +539,7 @@ def test_no_more_policies_run_at_once_than_jobs(tmp_path):
         alive.add(number)
         most.append(len(alive))
         try:
-            yield (request(kept=("m", f"u{number}")),)
+            yield (request(coalition=("m", f"u{number}")),)
         finally:
             alive.discard(number)
 

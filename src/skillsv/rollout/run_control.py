@@ -18,11 +18,11 @@ class RunnerOptions:
     """Concurrency, retries and limits of a run.
 
     `attempts` and `timeout` (seconds) are per rollout; the wait between attempts doubles from `backoff` up to
-    `longest_wait` (seconds). The run ends if more than the share `max_missing` of at least `judged_after` rollouts has
-    no score, or if none of the first `hopeless_after` has one. At most `per_minute` rollouts start in a minute,
-    wherever they run. `run` names the run in the ledger. `renderings` is how many rendered skills stay in memory.
-    `needs_cost`: only money limits the run, so a rollout that does not report its cost ends it. `score_cut`: answers
-    that the token limit cut are scored; otherwise they are missing.
+    `longest_wait` (seconds). The run ends if more than the share `max_missing` of at least `judge_missing_after`
+    rollouts has no score, or if none of the first `max_failures_at_start` has one. At most `per_minute` rollouts start
+    in a minute, wherever they run. `run` names the run in the ledger. `renderings` is how many rendered skills stay in
+    memory. `needs_cost`: only money limits the run, so a rollout that does not report its cost ends it. `score_cut`:
+    answers that the token limit cut are scored; otherwise they are missing.
     """
 
     jobs: int = 8
@@ -33,8 +33,8 @@ class RunnerOptions:
     longest_wait: float = 60.0
     budget: StopRule = field(default_factory=Never)
     max_missing: float = 0.2
-    judged_after: int = 20
-    hopeless_after: int = 5
+    judge_missing_after: int = 20
+    max_failures_at_start: int = 5
     seed: int = 0
     run: str = ""
     renderings: int = 256

@@ -138,8 +138,8 @@ class SpendingTracker:
     def too_many_missing(self, options: RunnerOptions) -> Unavailable | None:
         """The error for a run with too many missing rollouts: to go on would waste money. None if they are few."""
         finished = self.scored + self.missing
-        none_scored = not self.scored and self.missing >= options.hopeless_after
-        too_many = finished >= options.judged_after and self.missing > options.max_missing * finished
+        none_scored = not self.scored and self.missing >= options.max_failures_at_start
+        too_many = finished >= options.judge_missing_after and self.missing > options.max_missing * finished
         return self.unavailable() if none_scored or too_many else None
 
     def repeated_crash(self) -> Unavailable | None:

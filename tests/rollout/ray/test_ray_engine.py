@@ -207,7 +207,7 @@ def test_a_node_that_hangs_is_given_up_and_its_rollouts_run_elsewhere(cluster, t
     node = cluster.add_node(num_cpus=1, resources={"sick": 1})
 
     async def go():
-        engine = toy_engine(cluster, log, 3600.0, resources={"sick": 1}, patience=10.0)
+        engine = toy_engine(cluster, log, 3600.0, resources={"sick": 1}, node_wait=10.0)
         stopped = []
         async with engine, anyio.create_task_group() as group:
             results = []
@@ -238,7 +238,7 @@ def test_a_worker_that_hangs_is_stopped(cluster, tmp_path):
     log = tmp_path / "log"
 
     async def go():
-        engine = toy_engine(cluster, log, 3600.0, late=1.0)
+        engine = toy_engine(cluster, log, 3600.0, hang_seconds=1.0)
         async with engine, anyio.create_task_group() as group:
             group.start_soon(stop_the_first, log)
             rollout = await engine.run(job(timeout=1.0))

@@ -34,8 +34,8 @@ class Store:
         return self.objects[ref]
 
 
-def toy_job(*, kept=("m",), files=(), task: Task | None = None) -> Job:
-    skill = render(frozenset(kept), "delete", frozenset(kept))
+def toy_job(*, coalition=("m",), files=(), task: Task | None = None) -> Job:
+    skill = render(frozenset(coalition), "delete", frozenset(coalition))
     skill = replace(skill, files=(*skill.files, *files))
     task = task or tasks(1)["t0"]
     return Job(key=RolloutKey(tree=skill.digest, task=task.digest, agent="a"), skill=skill, task=task)
@@ -84,7 +84,7 @@ def test_each_digest_is_fetched_once_and_renderings_share_large_files(tmp_path):
     large = RenderedFile(path="large", data=b"x" * (INLINE_BYTES + 1), digest="large")
     (tmp_path / "data").write_text("d")
     task = Task(id="t", input="", digest="task", files={"data": tmp_path / "data"})
-    jobs = [toy_job(kept=("m", f"u{unit}"), files=(large,), task=task) for unit in range(3)]
+    jobs = [toy_job(coalition=("m", f"u{unit}"), files=(large,), task=task) for unit in range(3)]
 
     async def go():
         packer, unpacker = Packer(store.put), Unpacker(tmp_path / "node", store.fetch)
@@ -136,14 +136,14 @@ def test_driver_and_node_drop_the_least_recently_used_objects(tmp_path):
     async def go():
         packer, unpacker = Packer(store.put, limit=2), Unpacker(tmp_path, store.fetch)
         for unit in range(NODE_SKILLS + 5):
-            packed = await packer.pack(toy_job(kept=("m", f"u{unit}")))
+            packed = await packer.pack(toy_job(coalition=("m", f"u{unit}")))
             await unpacker.skill(packed.skill)
         assert len(unpacker._skills) == NODE_SKILLS
         assert len(packer._skills._values) == 2
-        first = await packer.pack(toy_job(kept=("m", "u0")))
+        first = await packer.pack(toy_job(coalition=("m", "u0")))
         return await unpacker.skill(first.skill)
 
-    assert anyio.run(go) == toy_job(kept=("m", "u0")).skill
+    assert anyio.run(go) == toy_job(coalition=("m", "u0")).skill
 
 
 def test_a_missing_file_of_a_task_is_a_file_not_found_error(tmp_path):

@@ -219,7 +219,7 @@ def test_if_every_node_is_refused_the_first_error_is_raised():
 )
 def test_waiting_for_a_node_ends_with_unavailable(cluster, words):
     async def go():
-        async with worker_pool(cluster, patience=0.01) as (pool, _, _, _):
+        async with worker_pool(cluster, node_wait=0.01) as (pool, _, _, _):
             with pytest.raises(Unavailable, match=words):
                 await pool.free_worker()
 

@@ -22,16 +22,16 @@ class ClusterOptions:
     A node runs `slots_per_node` rollouts at once (None: as many as it has CPUs). `resources` is what one rollout
     reserves, such as {"GPU": 1}: a node runs no more rollouts than its resources allow; one without them is not used.
     `forward_env` names the environment variables that are sent to the nodes; no others are. If there is no node, the
-    run waits `patience` seconds for one. A worker has hung if it does not answer within `late` seconds after the time
-    limit of a rollout. `jobs` is how many rollouts the run starts at once; a note says if the cluster could run more.
+    run waits `node_wait` seconds for one. A worker has hung if it does not answer `hang_seconds` after the time limit
+    of a rollout. `jobs` is how many rollouts the run starts at once; a note says if the cluster could run more.
     """
 
     address: str = LOCAL
     slots_per_node: int | None = None
     resources: Mapping[str, float] = field(default_factory=dict)
     forward_env: tuple[str, ...] = ()
-    patience: float = 60.0
-    late: float = 30.0
+    node_wait: float = 60.0
+    hang_seconds: float = 30.0
     jobs: int | None = None
 
     def slots_of(self, total: Mapping[str, float]) -> int:

@@ -133,7 +133,7 @@ class RayEngine:
     ) -> Rollout | RolloutFailure | SkillSVError:
         """The answer of this actor. One that dies or does not answer in time is given up."""
         reply = actor.run.remote(packed)
-        limit = None if packed.timeout is None else packed.timeout + self._options.late
+        limit = None if packed.timeout is None else packed.timeout + self._options.hang_seconds
         answer: Rollout | SkillSVError
         try:
             with anyio.move_on_after(limit):

@@ -200,7 +200,7 @@ class WorkerPool:
 
     async def free_worker(self) -> PooledWorker:
         """The worker with most free slots; waits for one. Raises Unavailable if there is no worker for long."""
-        with anyio.move_on_after(self._options.patience) as limit:
+        with anyio.move_on_after(self._options.node_wait) as limit:
             while True:
                 if self.error is not None:
                     raise self.error
@@ -208,9 +208,8 @@ class WorkerPool:
                 if best is not None and best.free > 0:
                     return best
                 if best is not None:
-                    limit.deadline = (
-                        anyio.current_time() + self._options.patience
-                    )  # busy workers are no reason to give up
+                    # Busy workers are no reason to give up: the wait begins anew.
+                    limit.deadline = anyio.current_time() + self._options.node_wait
                 elif self._refused and not self._starting:
                     raise next(iter(self._refused.values()))
                 await self._changed.wait()
@@ -222,6 +221,6 @@ class WorkerPool:
         else:
             what = "the cluster has no node that could take work"
         return Unavailable(
-            f"{what} for {self._options.patience:g} s.",
+            f"{what} for {self._options.node_wait:g} s.",
             hint="Look with `ray status`: CPUs, and what --node-resources asks for. Everything that finished is kept.",
         )
