@@ -55,7 +55,7 @@ def confirm(
     gate = None if drop is None else Gate(max_drop=drop, level=share)
     job = ConfirmJob(
         run=run,
-        again=flags.again(),
+        again=flags.overrides(),
         skill=skill,
         curves=_curves(curves, with_skill=skill is not None),
         checkpoints=checkpoints,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from skillsv.cli.flags import Json, given_share
+from skillsv.cli.flags import Json, given_share, setting_parameter
 
 
 def estimate(
@@ -16,7 +16,7 @@ def estimate(
     /,
     *,
     level: Annotated[float | None, Parameter(help="Confidence level of the intervals.")] = None,
-    resolution: Annotated[float | None, Parameter(help="Smallest value worth a verdict, in points.")] = None,
+    resolution: Annotated[float | None, setting_parameter("resolution")] = None,
     json: Json = False,
 ) -> int:
     """skillsv estimate .skillsv/my-skill --level 0.9

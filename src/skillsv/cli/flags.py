@@ -1,167 +1,123 @@
-"""Flags that several commands share, each group written once. A flag that is not given leaves the setting alone."""
+"""Flags that several commands share. Those of settings are made from `skillsv.settings`: none is written twice.
+
+A flag that is not given leaves the setting as it is.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, TypeVar, get_type_hints
 
 from cyclopts import Group, Parameter
 
 from skillsv.compile import CompileOptions
-from skillsv.errors import SettingsError
-from skillsv.settings import Settings, compile_options, load_settings, share_of_points, small_amounts, small_settings
+from skillsv.settings import (
+    SETTINGS,
+    SettingGroup,
+    SettingInfo,
+    Settings,
+    compile_options,
+    declared,
+    load_settings,
+    share_of_points,
+    small_amounts,
+    small_settings,
+)
 
-COMPILER = Group("Compiler")
-ESTIMATOR = Group("Estimator")
-AGENT = Group("Agent and tasks")
-BUDGET = Group("Budget and speed")
+HELP_PANELS: Mapping[SettingGroup, Group] = {
+    "compiler": Group("Compiler"),
+    "estimator": Group("Estimator"),
+    "agent": Group("Agent and tasks"),
+    "budget": Group("Budget and speed"),
+}
+"""The panel of `--help` for each group of settings."""
 
-UNPROTECTED = "skillsv: NO SANDBOX: programs that the model writes run with your rights, on your files and network."
+NO_SANDBOX_WARNING = (
+    "skillsv: NO SANDBOX: programs that the model writes run with your rights, on your files and network."
+)
 
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="Print the result as JSON.")]
 
 
-@Parameter(name="*", group=COMPILER)
-@dataclass(frozen=True, kw_only=True)
-class CompileFlags:
-    """How the skill is cut into units; the same for every command that reads a skill."""
+class SettingFlags:
+    """Flags of one group of settings, each None where it was not given. `flags_of` adds them to a subclass."""
 
-    granularity: Annotated[
-        Literal["block", "item", "section"] | None, Parameter(help="How finely the text is cut into units [block].")
-    ] = None
-    regions: Annotated[
-        Literal["atomic", "split"] | None,
-        Parameter(help="Optimizer regions: one unit each, or cut like other text [atomic]."),
-    ] = None
-    without: Annotated[str | None, Parameter(help="Rules to switch off, such as R3,R8,R9 (R6 always holds).")] = None
-    include: Annotated[str | None, Parameter(help="Only these resource files are units (globs, comma list).")] = None
-    exclude: Annotated[str | None, Parameter(help="These resource files are no units (globs, comma list).")] = None
-    marker: Annotated[
-        tuple[str, ...], Parameter(negative=(), help="A pair START=END of marker lines, instead of the built-in ones.")
-    ] = ()
+    infos: ClassVar[Mapping[str, SettingInfo]]
 
     def given(self) -> dict[str, Any]:
         """The settings that were given, by name."""
-        table = {name: value for name, value in asdict(self).items() if value is not None and name != "marker"}
-        return {**table, **({"markers": [_marker_pair(text) for text in self.marker]} if self.marker else {})}
+        table = {name: getattr(self, name) for name in self.infos}
+        return {name: _read_items(self.infos[name], value) for name, value in table.items() if value is not None}
+
+
+Flags = TypeVar("Flags", bound=SettingFlags)
+
+
+def flags_of(group: SettingGroup, tree: type[Settings] = Settings) -> Callable[[type[Flags]], type[Flags]]:
+    """Class decorator: one flag for each setting of the group, in the order of the tree."""
+
+    def add_flags(flags: type[Flags]) -> type[Flags]:
+        types = get_type_hints(tree)
+        flags.infos = {name: info for name, info in declared(tree).items() if info.group == group}
+        flags.__annotations__ = {
+            name: Annotated[_flag_type(info, types[name]), setting_parameter(info)]
+            for name, info in flags.infos.items()
+        }
+        for name in flags.infos:
+            setattr(flags, name, None)
+        return Parameter(name="*", group=HELP_PANELS[group])(dataclass(frozen=True, kw_only=True)(flags))
+
+    return add_flags
+
+
+def setting_parameter(setting: SettingInfo | str, help: str | None = None) -> Parameter:  # noqa: A002 - as in cyclopts
+    """Names and help of the flag of a setting. A command that uses the setting in another way gives its own help."""
+    info = SETTINGS[setting] if isinstance(setting, str) else setting
+    negative = (info.off or ()) if isinstance(info.default, bool | tuple) else None
+    names = [info.flag, *([info.short] if info.short else [])]
+    return Parameter(name=names, negative=negative, help=help or info.help_text)
+
+
+def _flag_type(info: SettingInfo, setting_type: Any) -> Any:
+    """What the command line reads: text where the setting has a reader of its own, else the type of the setting."""
+    if info.read_item is not None:
+        return tuple[str, ...] | None
+    return str | None if info.read is not None else setting_type | None
+
+
+def _read_items(info: SettingInfo, value: Any) -> Any:
+    return value if info.read_item is None else [info.read_item(text, info.name) for text in value]
+
+
+@flags_of("compiler")
+class CompileFlags(SettingFlags):
+    """How the skill is cut into units; the same for every command that reads a skill."""
 
     def options(self, skill: Path) -> CompileOptions:
         """The compiler's own options: its defaults, the file beside the skill, the flags."""
         return compile_options(load_settings(skill, self.given(), guarded=False))
 
 
-@Parameter(name="*", group=ESTIMATOR)
-@dataclass(frozen=True, kw_only=True)
-class EstimatorFlags:
+@flags_of("estimator")
+class EstimatorFlags(SettingFlags):
     """What is estimated, and how closely."""
 
-    orders: Annotated[
-        int | None, Parameter(name=["--orders", "-k"], help="Sampled insertion orders K [12]; selects chain.")
-    ] = None
-    window: Annotated[
-        int | None, Parameter(name=["--window", "-b"], help="Tasks shared by one order, b [8]; selects chain.")
-    ] = None
-    tolerance: Annotated[
-        str | None, Parameter(help="Truncation tolerance tau, a share as in the paper, or 'off' [0.05]; selects chain.")
-    ] = None
-    operators: Annotated[str | None, Parameter(help="'delete', or 'delete,pad' [delete,pad].")] = None
-    method: Annotated[
-        Literal["auto", "chain"] | None,
-        Parameter(help="'auto' spends where it matters, 'chain' is the paper's Algorithm 1 [auto]."),
-    ] = None
-    panel_a: Annotated[str | None, Parameter(help="Tasks to estimate on: a number, or a share such as 0.5.")] = None
-    panel_b: Annotated[str | None, Parameter(help="Tasks kept for confirmation: a number or share; 0 for none.")] = None
-    seed: Annotated[int | None, Parameter(help="Seed of panels, orders and windows [42].")] = None
-    level: Annotated[float | None, Parameter(help="Confidence level of the intervals [0.95].")] = None
-    resolution: Annotated[float | None, Parameter(help="Smallest value worth a verdict, in points.")] = None
-    tokenizer: Annotated[str | None, Parameter(help="Vocabulary that counts tokens: o200k or cl100k [o200k].")] = None
-    filler: Annotated[str | None, Parameter(help="Neutral filler of the padding operator [blank].")] = None
 
-
-@Parameter(name="*", group=AGENT)
-@dataclass(frozen=True, kw_only=True)
-class AgentFlags:
-    """How the agent is run and its answers are judged."""
-
-    verifier: Annotated[str | None, Parameter(help="Verifier of tasks that name none.")] = None
-    judge: Annotated[str | None, Parameter(help="Agent that grades what only prose describes.")] = None
-    skill_dir: Annotated[
-        str | None, Parameter(help="Where a coding agent looks for skills, such as .claude/skills.")
-    ] = None
-    forward_env: Annotated[str | None, Parameter(help="Environment variables the agent may see (comma list).")] = None
-    show_target: Annotated[
-        bool | None,
-        Parameter(negative="--hide-target", help="Send the agent the expected answer, too [--hide-target]."),
-    ] = None
-    timeout: Annotated[float | None, Parameter(help="Seconds one rollout may take [600].")] = None
-    base_url: Annotated[
-        str | None, Parameter(help="OpenAI-compatible server of model:openai:NAME, such as http://127.0.0.1:8321/v1.")
-    ] = None
-    deliver: Annotated[
-        Literal["prompt", "files"] | None,
-        Parameter(help="The skill in the model's prompt, or on disk to be opened [prompt]."),
-    ] = None
-    tools: Annotated[
-        Literal["all", "files", "none"] | None,
-        Parameter(help="What the model can use: files and programs, files, nothing [all]."),
-    ] = None
-    temperature: Annotated[
-        str | None, Parameter(help="Temperature of the model, or 'off' to leave it to the provider [0].")
-    ] = None
-    max_output_tokens: Annotated[int | None, Parameter(help="Tokens of one answer of the model [2048].")] = None
-    cut_answers: Annotated[
-        Literal["fail", "score"] | None,
-        Parameter(help="An answer that this limit cuts: missing, or scored as it is [fail]."),
-    ] = None
-    turns: Annotated[int | None, Parameter(help="Times the model may speak in one rollout [16].")] = None
-    stop: Annotated[
-        tuple[str, ...] | None, Parameter(negative=(), help="A text that ends the model's answer (may be repeated).")
-    ] = None
-    no_sandbox: Annotated[
-        bool | None, Parameter(negative=(), help="Run the model's programs unprotected, with your rights.")
-    ] = None
-    prices: Annotated[str | None, Parameter(help="TOML table of prices that goes before the built-in one.")] = None
-    inspect_logs: Annotated[str | None, Parameter(help="Folder that keeps the logs of inspect:FILE.py@task.")] = None
+@flags_of("agent")
+class AgentFlags(SettingFlags):
+    """How the agent is run and its answers are graded."""
 
     def __post_init__(self) -> None:
-        if self.no_sandbox:
-            print(UNPROTECTED, file=sys.stderr)
+        if self.given().get("no_sandbox"):
+            print(NO_SANDBOX_WARNING, file=sys.stderr)
 
 
-@Parameter(name="*", group=BUDGET)
-@dataclass(frozen=True, kw_only=True)
-class BudgetFlags:
+@flags_of("budget")
+class BudgetFlags(SettingFlags):
     """What may be spent, and how fast."""
-
-    jobs: Annotated[int | None, Parameter(name=["--jobs", "-j"], help="Rollouts at once [8].")] = None
-    engine: Annotated[
-        str | None, Parameter(help="Where rollouts run: local, ray, or ray:HOST:PORT for a cluster that runs [local].")
-    ] = None
-    slots_per_node: Annotated[
-        int | None, Parameter(help="Rollouts at once on one node of a cluster [its CPUs; alone: --jobs].")
-    ] = None
-    node_resources: Annotated[
-        str | None, Parameter(help="What a rollout takes of a node's resources, such as GPU=1 (comma list).")
-    ] = None
-    max_per_minute: Annotated[float | None, Parameter(help="Rollouts started in a minute, on all nodes together.")] = (
-        None
-    )
-    max_rollouts: Annotated[int | None, Parameter(help="Stop after this many new rollouts.")] = None
-    max_tokens: Annotated[int | None, Parameter(help="Stop after this many tokens.")] = None
-    max_seconds: Annotated[float | None, Parameter(help="Stop after this many seconds.")] = None
-    budget_usd: Annotated[float | None, Parameter(help="Stop after spending this much, if it is known.")] = None
-    until_width: Annotated[
-        float | None, Parameter(help="Stop when no interval is wider than this, in points (auto).")
-    ] = None
-    until_resolved: Annotated[
-        float | None, Parameter(help="Stop when this share of the units has a verdict (auto).")
-    ] = None
-    attempts: Annotated[int | None, Parameter(help="Attempts before a rollout counts as missing [5].")] = None
-    max_missing: Annotated[float | None, Parameter(help="Share of missing rollouts that stops the run [0.2].")] = None
-    speculate: Annotated[int | None, Parameter(help="Prefixes to run ahead of the truncation test [0].")] = None
 
 
 @Parameter(name="*")
@@ -178,19 +134,13 @@ class RunFlags:
     ] = False
 
 
-def given(*groups: EstimatorFlags | AgentFlags | BudgetFlags | CompileFlags | None) -> dict[str, Any]:
+def given(*groups: SettingFlags | None) -> dict[str, Any]:
     """All settings that were given on the command line, by name."""
-    table: dict[str, Any] = {}
-    for group in groups:
-        if isinstance(group, CompileFlags):
-            table |= group.given()
-        elif group is not None:
-            table |= {name: value for name, value in asdict(group).items() if value is not None}
-    return table
+    return {name: value for group in groups if group is not None for name, value in group.given().items()}
 
 
 def read_settings(skill: Path, flags: Mapping[str, Any]) -> Settings:
-    """The settings of a command that values a skill. Lines on stderr say when they select the method or look wrong."""
+    """The settings of a command that values a skill. Notes on stderr say which method they select and what is odd."""
     settings = load_settings(skill, flags, note=lambda sentence: print(sentence, file=sys.stderr))
     for note in small_settings(settings):
         print(f"Note: {note}", file=sys.stderr)
@@ -203,10 +153,3 @@ def given_share(points: float | None, flag: str, *, ends: bool = False) -> float
     for note in small_amounts({flag: share}):
         print(f"Note: {note}", file=sys.stderr)
     return share
-
-
-def _marker_pair(text: str) -> tuple[str, str]:
-    start, separator, end = text.partition("=")
-    if not (separator and start.strip() and end.strip()):
-        raise SettingsError(f"the marker '{text}' is not a pair START=END.", hint="Write both lines, joined by '='.")
-    return start.strip(), end.strip()

@@ -12,6 +12,7 @@ from skillsv.cli.flags import CompileFlags, Json
 from skillsv.cli.printing import deliver, json_text
 from skillsv.errors import SettingsError
 from skillsv.model.skill import CompiledSkill
+from skillsv.settings import DEFAULTS
 
 
 def orders(
@@ -19,7 +20,7 @@ def orders(
     /,
     *,
     count: Annotated[int, Parameter(name=["--count", "-n"], help="How many orders to draw.")] = 10,
-    seed: Annotated[int, Parameter(help="The same seed gives the same orders.")] = 42,
+    seed: Annotated[int, Parameter(help="The same seed gives the same orders.")] = DEFAULTS.seed,
     exact: Annotated[
         bool, Parameter(negative=(), help="Print the number of reachable partial skills instead of orders.")
     ] = False,

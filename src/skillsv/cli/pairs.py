@@ -50,7 +50,7 @@ def pairs(
         raise SettingsError("a test needs a pair, two tasks and a replicate.", hint="Try --most 5 --window 48.")
     job = PairsJob(
         run=run,
-        again=flags.again(),
+        again=flags.overrides(),
         pairs=tuple(_two(text) for text in pair),
         most=most,
         window=window,

@@ -73,7 +73,7 @@ def _agreed(run: Path, flags: SpendFlags, editor: str | None, *, confirm: bool) 
         for line in asked:
             print(line, file=sys.stderr)
         return load_run(run)
-    prepared = prepare_confirmation(ConfirmJob(run=run, again=flags.again()))
+    prepared = prepare_confirmation(ConfirmJob(run=run, again=flags.overrides()))
     flags.consent(prepared.forecast, asked)
     return prepared.reopened.run
 
@@ -115,7 +115,7 @@ def _confirmed(run: Path, skill: Path, flags: SpendFlags, level: float) -> Proof
     from skillsv.cli.confirm import keep, share_of
     from skillsv.pipeline import ConfirmJob, confirm_versions, prepare_confirmation
 
-    prepared = prepare_confirmation(ConfirmJob(run=run, again=flags.again(), skill=skill, level=share_of(level)))
+    prepared = prepare_confirmation(ConfirmJob(run=run, again=flags.overrides(), skill=skill, level=share_of(level)))
     proof = flags.spend(lambda listener, stop: confirm_versions(prepared, listener, stop))
     keep(prepared, proof)
     return proof

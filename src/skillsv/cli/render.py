@@ -15,6 +15,7 @@ from skillsv.model.coalition import Coalition, Operator, Rendering
 from skillsv.model.skill import CompiledSkill
 from skillsv.render import Renderer, token_counter
 from skillsv.render.renderer import require_known
+from skillsv.settings import DEFAULTS
 
 
 def render(
@@ -27,8 +28,8 @@ def render(
     output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="Write the skill to this folder.")] = None,
     force: Annotated[bool, Parameter(negative=(), help="Replace an earlier output of skillsv, if unchanged.")] = False,
     diff: Annotated[bool, Parameter(negative=(), help="Show the difference to the original.")] = False,
-    tokenizer: Annotated[str, Parameter(help="Vocabulary that counts tokens: o200k or cl100k.")] = "o200k",
-    filler: Annotated[str, Parameter(help="Filler of --operator pad: blank, dots or sentences.")] = "blank",
+    tokenizer: Annotated[str, Parameter(help="Vocabulary that counts tokens: o200k or cl100k.")] = DEFAULTS.tokenizer,
+    filler: Annotated[str, Parameter(help="Filler of --operator pad: blank, dots or sentences.")] = DEFAULTS.filler,
     json: Json = False,
     flags: CompileFlags | None = None,
 ) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from cyclopts import Group, Parameter
 
-from skillsv.errors import SettingsError
+from skillsv.cli.flags import setting_parameter
 from skillsv.model.protocols import Listener
 
 if TYPE_CHECKING:
@@ -28,36 +28,25 @@ class SpendFlags:
 
     tasks: Annotated[Path | None, Parameter(help="Where the tasks are now, or new tasks to confirm on.")] = None
     agent: Annotated[str | None, Parameter(help="Another agent than the one the run recorded.")] = None
-    judge: Annotated[str | None, Parameter(help="Agent that grades prose and ranks units.")] = None
-    jobs: Annotated[int | None, Parameter(name=["--jobs", "-j"], help="Rollouts at once.")] = None
+    judge: Annotated[str | None, setting_parameter("judge", "Agent that grades prose and ranks units.")] = None
+    jobs: Annotated[int | None, setting_parameter("jobs", "Rollouts at once.")] = None
     engine: Annotated[
-        str | None, Parameter(help="Where rollouts run: local, ray, or ray:HOST:PORT [as the run recorded].")
+        str | None,
+        setting_parameter("engine", "Where rollouts run: local, ray, or ray:HOST:PORT [as the run recorded]."),
     ] = None
-    max_rollouts: Annotated[int | None, Parameter(help="Stop after this many new rollouts.")] = None
-    budget_usd: Annotated[float | None, Parameter(help="Stop after spending this much, if it is known.")] = None
+    max_rollouts: Annotated[int | None, setting_parameter("max_rollouts")] = None
+    budget_usd: Annotated[float | None, setting_parameter("budget_usd")] = None
     yes: Annotated[bool, Parameter(name=["--yes", "-y"], negative=(), help="Spend without asking.")] = False
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), help="No progress on stderr.")] = False
 
-    def again(self) -> RunOverrides:
-        """The pipeline's part of these flags."""
+    def overrides(self) -> RunOverrides:
+        """What these flags change in the run. Raises SettingsError where a value cannot be used."""
         from skillsv.pipeline import RunOverrides
-        from skillsv.settings import check_engine
+        from skillsv.settings import settings_from
 
-        for name in ("jobs", "max_rollouts", "budget_usd"):
-            value = getattr(self, name)
-            if value is not None and value <= 0:
-                raise SettingsError(f"--{name.replace('_', '-')} {value} leaves nothing to run.", hint="Give more.")
-        if self.engine is not None:
-            check_engine(self.engine)
-        return RunOverrides(
-            tasks=self.tasks,
-            agent=self.agent,
-            judge=self.judge,
-            jobs=self.jobs,
-            engine=self.engine,
-            max_rollouts=self.max_rollouts,
-            budget_usd=self.budget_usd,
-        )
+        values = {name: getattr(self, name) for name in ("judge", "jobs", "engine", "max_rollouts", "budget_usd")}
+        settings_from({name: value for name, value in values.items() if value is not None})
+        return RunOverrides(tasks=self.tasks, agent=self.agent, **values)
 
     def consent(self, forecast: Forecast, advice: Iterable[str] = ()) -> None:
         """Say what it will cost, and go on only with a yes or a limit."""
