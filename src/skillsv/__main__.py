@@ -1,4 +1,4 @@
-"""Lets `python -m skillsv` stand in for the `skillsv` program."""
+"""Runs the `skillsv` program as `python -m skillsv`."""
 
 from skillsv.cli import main
 

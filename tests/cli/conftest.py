@@ -1,4 +1,4 @@
-"""A small valued skill for the commands that come after `value`: its agent says the words it is told to say."""
+"""A small valued skill for the commands that come after `value`. Its agent answers with the words that the skill names."""
 
 import json
 import shutil

@@ -8,7 +8,7 @@ from skillsv.cli import run
 from skillsv.cli.app import COMMANDS
 
 
-def test_an_unknown_command_is_named_and_the_nearest_suggested(capsys):
+def test_an_unknown_command_gets_the_nearest_name_as_suggestion(capsys):
     assert run(["compil"]) == 2
     assert "Did you mean 'compile'?" in capsys.readouterr().err
 
@@ -44,7 +44,7 @@ def test_help_begins_with_an_example(command, capsys):
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["compile", "examples/support-desk"]])
-def test_start_up_leaves_heavy_parts_alone(arguments, request):
+def test_start_up_does_not_import_heavy_modules(arguments, request):
     program = (
         "import sys; from skillsv.cli import run; code = run(sys.argv[1:]);"
         "heavy = {'numpy', 'scipy', 'jinja2', 'anyio', 'bpe_openai', 'tree_sitter_bash'} & set(sys.modules);"
@@ -57,7 +57,7 @@ def test_start_up_leaves_heavy_parts_alone(arguments, request):
 
 
 @pytest.mark.parametrize("command", ["compile", "lint"])
-def test_a_result_never_lands_in_the_skill(command, tmp_path, capsys):
+def test_a_result_inside_the_skill_is_refused(command, tmp_path, capsys):
     skill = tmp_path / "skill"
     skill.mkdir()
     (skill / "SKILL.md").write_text("- One.\n")
@@ -66,7 +66,7 @@ def test_a_result_never_lands_in_the_skill(command, tmp_path, capsys):
     assert (skill / "SKILL.md").read_text() == "- One.\n"
 
 
-def test_a_stdout_that_takes_nothing_is_one_sentence(request):
+def test_a_full_stdout_gives_one_sentence_and_no_traceback(request):
     with Path("/dev/full").open("w") as full:
         command = [sys.executable, "-m", "skillsv", "compile", "examples/support-desk", "--json"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=request.config.rootpath)
@@ -75,7 +75,7 @@ def test_a_stdout_that_takes_nothing_is_one_sentence(request):
     assert "Traceback" not in done.stderr
 
 
-def test_a_mistake_of_ours_is_said_and_not_dumped(monkeypatch, capsys, tmp_path):
+def test_an_internal_error_gives_a_sentence_and_no_traceback(monkeypatch, capsys, tmp_path):
     def broken(*_):
         raise ValueError("seven is not a colour")
 

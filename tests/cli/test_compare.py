@@ -38,7 +38,7 @@ def test_units_are_matched_by_id_then_by_text(original, edited, capsys):
     assert answer["notes"] == ["The runs are of different versions of the skill."]
 
 
-def test_a_run_compared_with_itself_has_not_changed(original, capsys):
+def test_a_run_compared_with_itself_shows_no_change(original, capsys):
     answer = compared(capsys, original / "run", original / "run")
     assert {unit["matched"] for unit in answer["units"]} == {"id"}
     for unit in answer["units"]:
@@ -47,15 +47,15 @@ def test_a_run_compared_with_itself_has_not_changed(original, capsys):
     assert answer["notes"] == []
 
 
-def test_the_lift_without_the_mumbling_is_higher(original, edited, capsys):
+def test_the_lift_without_the_harmful_unit_is_higher(original, edited, capsys):
     answer = compared(capsys, original / "run", edited)
     assert answer["lift_change"]["value"] > 0
     assert answer["full_change"]["value"] == pytest.approx(0.25, abs=0.1)
     capsys.readouterr()
     assert run(["compare", str(original / "run"), str(edited)]) == 0
-    said = capsys.readouterr().out
-    assert "gone; it was worth" in said
-    assert "new; worth" in said
+    printed = capsys.readouterr().out
+    assert "gone; it was worth" in printed
+    assert "new; worth" in printed
 
 
 def test_a_folder_without_a_run_is_named(original, tmp_path, capsys):

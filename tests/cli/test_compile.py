@@ -53,7 +53,7 @@ def test_the_outline_goes_to_stdout_in_plain_text(tea, capsys):
     assert printed.err == ""
 
 
-def test_a_terminal_gets_colour_and_the_same_words(tea, capsys, monkeypatch):
+def test_a_terminal_gets_the_same_text_in_colour(tea, capsys, monkeypatch):
     assert run(["compile", str(tea)]) == 0
     plain = capsys.readouterr().out
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
@@ -95,7 +95,7 @@ def test_rules_granularity_regions_and_resources_can_be_chosen(tea, capsys):
     assert len(split["units"]) == len(kept["units"]) + 1
 
 
-def test_the_json_has_one_unit_or_edge_a_line_and_misses_nothing(tea, capsys):
+def test_the_json_has_every_unit_and_edge_on_its_own_line(tea, capsys):
     assert run(["compile", str(tea), "--json"]) == 0
     text = capsys.readouterr().out
     whole = compile_skill(tea)
@@ -121,17 +121,17 @@ def test_the_outline_can_be_written_to_a_file(tea, tmp_path, capsys):
     assert (tmp_path / "tea.txt").read_text(encoding="utf-8") == printed
 
 
-def test_a_place_that_cannot_be_written_is_one_sentence(tea, tmp_path, capsys):
+def test_an_output_that_cannot_be_written_gives_one_sentence(tea, tmp_path, capsys):
     assert run(["compile", str(tea), "-o", str(tmp_path / "no" / "where.txt")]) == 2
     assert "where.txt" in capsys.readouterr().err
 
 
-def test_two_results_at_once_are_refused(tea, capsys):
+def test_json_and_graph_together_are_refused(tea, capsys):
     assert run(["compile", str(tea), "--json", "--graph", "svg"]) == 2
     assert "--json and --graph" in capsys.readouterr().err
 
 
-def test_a_file_name_that_is_no_unicode_survives_every_form(tea, capsys):
+def test_a_file_name_that_is_not_unicode_is_printed_in_every_form(tea, capsys):
     odd = b"caf\xe9.txt".decode("utf-8", "surrogateescape")
     try:
         (tea / odd).write_text("x")
@@ -143,7 +143,7 @@ def test_a_file_name_that_is_no_unicode_survives_every_form(tea, capsys):
         capsys.readouterr().out.encode("utf-8")
 
 
-def test_folders_that_nest_too_deep_for_json_are_one_sentence(tea, capsys, monkeypatch):
+def test_folders_too_deep_for_json_give_one_sentence(tea, capsys, monkeypatch):
     monkeypatch.chdir(tea)
     for _ in range(600):
         Path("a").mkdir()

@@ -16,7 +16,7 @@ def panels(place):
     return set(manifest["panel_a"]), set(manifest["panel_b"])
 
 
-def test_nothing_reads_panel_b_before_confirm(tmp_path, capsys, valued):
+def test_no_command_before_confirm_uses_panel_b(tmp_path, capsys, valued):
     place = valued.value_tiny(tmp_path)
     a, b = panels(place)
     assert run(["prune", str(place / "run"), "-o", str(place / "short")]) == 0
@@ -32,7 +32,7 @@ def test_the_pruned_skill_is_compared_on_the_whole_of_panel_b(place, capsys):
     _, b = panels(place)
     assert answer["schema"] == "skillsv.confirmation/1"
     assert answer["tasks"] == len(b)
-    assert answer["new"]["value"] == 1.0  # without the mumbling and the duplicate, every word is said
+    assert answer["new"]["value"] == 1.0  # without the mumbling and the duplicate, the agent says every word
     assert answer["old"]["value"] < 1.0
     assert answer["tokens_new"] < answer["tokens_old"]
     assert answer["delta"]["value"] == pytest.approx(answer["new"]["value"] - answer["old"]["value"])
@@ -81,7 +81,7 @@ def test_a_judge_ranks_units_through_the_ledger(place, capsys, tmp_path):
     assert log.read_text().split() == asked
 
 
-def test_a_new_folder_is_compared_as_it_stands(place, capsys, tmp_path, valued):
+def test_a_given_skill_folder_is_compared_unchanged(place, capsys, tmp_path, valued):
     new = tmp_path / "new"
     new.mkdir()
     (new / "SKILL.md").write_text(
@@ -109,11 +109,11 @@ def test_a_gate_that_is_not_met_exits_with_3_and_keeps_the_result(place, capsys,
     assert (place / "run/confirmation.json").is_file()
 
 
-def test_a_panel_too_small_for_the_gate_is_told_before_spending(place, capsys):
+def test_a_panel_too_small_for_the_gate_is_reported_before_spending(place, capsys):
     assert run(["confirm", str(place / "run"), "--max-drop", "2", "--curves", "none"]) == 2
-    said = capsys.readouterr().err
-    assert "needs 149 tasks" in said
-    assert "--yes" in said
+    printed = capsys.readouterr().err
+    assert "needs 149 tasks" in printed
+    assert "--yes" in printed
 
 
 def test_a_second_version_on_panel_b_is_noted(original, place, capsys):
@@ -122,7 +122,7 @@ def test_a_second_version_on_panel_b_is_noted(original, place, capsys):
     assert any("1 other version" in note for note in again["notes"])
 
 
-def test_a_budget_keeps_what_was_paid_for(original, place, capsys, valued):
+def test_a_reached_budget_keeps_paid_rollouts(original, place, capsys, valued):
     before = len(valued.asked(original))
     assert run(["confirm", str(place / "run"), "--curves", "none", "--quiet", "--max-rollouts", "10"]) == 4
     spent = len(valued.asked(original)) - before
@@ -152,7 +152,7 @@ def test_changed_tasks_are_refused(original, place, capsys, change, words):
     assert words in capsys.readouterr().err
 
 
-def test_tasks_of_panel_a_prove_nothing(original, place, capsys):
+def test_tasks_of_panel_a_are_refused(original, place, capsys):
     a, _ = panels(place)
     lines = (original / "tasks.jsonl").read_text().splitlines()
     other = place / "again.jsonl"
@@ -179,12 +179,12 @@ def test_a_run_without_panel_b_says_what_to_do(tmp_path, capsys, valued):
     [["--curves", "astrology"], ["--curves", ","], ["--level", "20"], ["--max-drop", "0"], ["--checkpoints", "0"],
      ["--replicates", "0"], ["--jobs", "0"], ["--skill", "nowhere"], ["--curves", "judge"]],
 )  # fmt: skip
-def test_flags_that_make_no_sense_are_refused(place, capsys, flags):
+def test_invalid_flags_are_refused(place, capsys, flags):
     assert run(["confirm", str(place / "run"), "--yes", *flags]) == 2
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_an_agent_that_does_not_repeat_itself_is_asked_three_times(tmp_path, capsys, monkeypatch, valued):
+def test_a_noisy_agent_gets_three_replicates(tmp_path, capsys, monkeypatch, valued):
     place = valued.value_tiny(tmp_path, tasks=24)
     noisy = tmp_path / "noisy.py"
     noisy.write_text(
@@ -204,5 +204,5 @@ def test_curves_of_several_skills_are_pooled(original, place, capsys):
     together = confirmed(place, capsys, *flags, "--pool", str(place / "run"))
     (pooled,) = together["pooled"]
     assert pooled["difference"]["value"] == pytest.approx(alone["comparisons"][0]["difference"]["value"])
-    one, other = (each["difference"]["high"] - each["difference"]["low"] for each in (pooled, alone["comparisons"][0]))
+    one, other = (item["difference"]["high"] - item["difference"]["low"] for item in (pooled, alone["comparisons"][0]))
     assert one < other

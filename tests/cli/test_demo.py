@@ -1,4 +1,4 @@
-"""The example's roles, found by the whole path: what a newcomer sees first must be right."""
+"""The demo finds the known roles of the rules in the example skill."""
 
 import json
 import re
@@ -41,7 +41,7 @@ def net(answer, words):
     return unit
 
 
-def test_the_json_has_the_promised_fields(answer):
+def test_the_json_has_the_documented_fields(answer):
     assert answer["schema"] == "skillsv.valuation/1"
     assert set(answer) >= SCHEMA_KEYS
     assert all(set(unit) >= UNIT_KEYS for unit in answer["units"])
@@ -58,7 +58,7 @@ def test_the_redundant_pair_shares_its_value(answer):
     assert first["net"]["value"] == pytest.approx(second["net"]["value"], abs=0.03)
 
 
-def test_the_complementary_pair_is_rewarded(answer):
+def test_the_complementary_pair_has_positive_value(answer):
     code, queue = net(answer, "`RMA-1234` is a return code"), net(answer, "with a return code goes")
     assert code["net"]["low"] > 0
     assert queue["net"]["low"] > 0
@@ -70,7 +70,7 @@ def test_the_harmful_rule_is_negative(answer):
     assert net(answer, "`urgent`")["verdict"] == "harmful"
 
 
-def test_the_dead_rule_covers_zero(answer):
+def test_the_interval_of_the_unused_rule_covers_zero(answer):
     dead = net(answer, "`fax`")
     assert dead["net"]["low"] <= 0 <= dead["net"]["high"]
     assert dead["verdict"] in {"delete", "unresolved"}
@@ -81,7 +81,7 @@ def test_values_add_up_to_the_lift(answer):
     assert answer["closure"]["ratio"] == pytest.approx(1, abs=0.1)
 
 
-def test_the_tickets_are_what_their_maker_makes(request):
+def test_the_tasks_are_what_their_generator_writes(request):
     maker = example_folder() / "evals" / "make_tasks.py"
     made = subprocess.run([sys.executable, str(maker)], capture_output=True, text=True, check=True)
     assert made.stdout == (maker.parent / "tasks.jsonl").read_text()
@@ -99,11 +99,11 @@ def test_without_a_limit_or_a_terminal_nothing_is_spent(tmp_path, monkeypatch, c
 def test_the_demo_ends_with_a_shorter_skill_its_diff_and_the_proof(tmp_path, capsys):
     flags = ["--operators", "delete", "--max-rollouts", "2400"]
     assert run(["demo", "--quiet", "--run-dir", str(tmp_path / "run"), *flags]) == 0
-    said = capsys.readouterr().out
-    assert "-- Anything that mentions `urgent` goes to queue `legal`" in said
-    line = next(line for line in said.splitlines() if line.startswith("Confirmed on 72 tasks"))
+    printed = capsys.readouterr().out
+    assert "-- Anything that mentions `urgent` goes to queue `legal`" in printed
+    line = next(line for line in printed.splitlines() if line.startswith("Confirmed on 72 tasks"))
     assert re.search(r"tokens \d+% .* change \+\d+\.\d \[[+-]\d+\.\d, \+\d+\.\d\] points", line)
-    assert said.index("Report: ") < said.index(line)
+    assert printed.index("Report: ") < printed.index(line)
     short = (tmp_path / "run/shorter/SKILL.md").read_text()
     assert "urgent" not in short
     assert "parcel" in short

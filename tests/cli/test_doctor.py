@@ -13,11 +13,11 @@ import pytest
 from skillsv.cli.app import run
 
 
-def test_without_an_agent_it_says_what_is_installed(capsys):
+def test_without_an_agent_it_lists_what_is_installed(capsys):
     assert run(["doctor", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["schema"] == "skillsv.doctor/1"
-    assert [finding["what"] for finding in found["findings"]][:2] == ["sandbox", "extra models"]
+    result = json.loads(capsys.readouterr().out)
+    assert result["schema"] == "skillsv.doctor/1"
+    assert [finding["what"] for finding in result["findings"]][:2] == ["sandbox", "extra models"]
 
 
 def test_any_agent_is_tried_with_one_call(capsys):
@@ -37,26 +37,26 @@ def test_a_model_that_cannot_be_reached_is_unavailable_and_no_key_is_shown(capsy
     pytest.importorskip("pydantic_ai", reason="the extra `models` is not installed")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-0123456789")
     assert run(["doctor", "--agent", "model:openai:x", "--base-url", "http://127.0.0.1:1/v1"]) == 5
-    said = capsys.readouterr()
-    assert "NO  answer" in said.out
-    assert "connection: " in said.out
-    assert "very-secret" not in said.out + said.err
+    printed = capsys.readouterr()
+    assert "NO  answer" in printed.out
+    assert "connection: " in printed.out
+    assert "very-secret" not in printed.out + printed.err
 
 
-def test_no_sandbox_is_loud(capsys):
+def test_no_sandbox_prints_a_warning(capsys):
     assert run(["doctor", "--no-sandbox"]) == 0
-    said = capsys.readouterr()
-    assert "NO SANDBOX" in said.err
-    assert "switched off" in said.out
+    printed = capsys.readouterr()
+    assert "NO SANDBOX" in printed.err
+    assert "switched off" in printed.out
 
 
-def test_weights_that_are_not_there_are_bad_input(capsys, tmp_path):
+def test_missing_weights_are_bad_input(capsys, tmp_path):
     pytest.importorskip("xllamacpp", reason="the extra `local` is not installed")
     assert run(["doctor", "--local", "--gguf", str(tmp_path / "none.gguf")]) == 2
     assert "no such GGUF file" in capsys.readouterr().err
 
 
-def test_weights_that_are_no_weights_are_unavailable(capsys, tmp_path):
+def test_a_file_that_holds_no_weights_is_unavailable(capsys, tmp_path):
     pytest.importorskip("xllamacpp", reason="the extra `local` is not installed")
     (tmp_path / "broken.gguf").write_bytes(b"GGUF no more")
     assert run(["doctor", "--local", "--gguf", str(tmp_path / "broken.gguf"), "--port", "0"]) == 5
@@ -72,12 +72,12 @@ def test_a_local_model_is_served_until_ctrl_c():
         text = ""
         while not text.endswith("}\n"):
             text += server.stdout.readline()
-        told = json.loads(text)
-        assert told["agent"].startswith("model:openai:SmolLM2")
+        shown = json.loads(text)
+        assert shown["agent"].startswith("model:openai:SmolLM2")
         server.send_signal(signal.SIGINT)
         server.wait(timeout=60)
     with pytest.raises(ProcessLookupError):
-        os.kill(told["pid"], 0)
+        os.kill(shown["pid"], 0)
 
 
 def _weights():

@@ -1,11 +1,11 @@
-"""`skillsv estimate` says of a run what `skillsv value` said."""
+"""`skillsv estimate` prints the same result as `skillsv value`."""
 
 import json
 
 from skillsv.cli import run
 
 
-def test_it_gives_the_same_answer_again_notes_included(original, capsys):
+def test_it_gives_the_same_result_and_notes_again(original, capsys):
     first = json.loads((original / "run" / "valuation.json").read_text())
     capsys.readouterr()
     assert run(["estimate", str(original / "run"), "--json"]) == 0

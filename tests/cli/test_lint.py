@@ -30,7 +30,7 @@ def test_a_good_skill_has_no_findings(good, capsys):
     assert printed.err == ""
 
 
-def test_findings_are_lines_that_editors_understand_and_errors_fail(bad, capsys):
+def test_findings_have_the_form_of_compiler_messages_and_errors_fail(bad, capsys):
     assert run(["lint", bad]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert f"{bad}/SKILL.md:2: error name-form The name 'Coffee!' is not" in lines[1]
@@ -51,13 +51,13 @@ def test_a_path_without_a_skill_does_not_stop_the_others(good, bad, tmp_path, ca
     assert printed.out.splitlines()[-1].startswith("2 skills: ")
 
 
-def test_an_error_says_which_of_several_skills_it_means(good, tmp_path, capsys, monkeypatch):
+def test_a_finding_names_its_skill_among_several(good, tmp_path, capsys, monkeypatch):
     write(tmp_path / "blank", "")
     monkeypatch.chdir(tmp_path)
     assert run(["lint", "tea", "blank", "nope"]) == 2
-    said = capsys.readouterr().err.splitlines()
-    assert said[0].startswith("skillsv: blank/SKILL.md: The main file is empty.")
-    assert "nope" in said[1]
+    printed = capsys.readouterr().err.splitlines()
+    assert printed[0].startswith("skillsv: blank/SKILL.md: The main file is empty.")
+    assert "nope" in printed[1]
     assert run(["compile", "blank"]) == 2
     assert capsys.readouterr().err.startswith("skillsv: blank/SKILL.md: ")
 
@@ -82,19 +82,19 @@ def test_sarif_points_into_each_skill(good, bad, capsys, tmp_path):
     assert uris == {f"file://{bad}/SKILL.md"}
 
 
-def test_text_can_go_to_a_file(bad, tmp_path, capsys):
+def test_text_can_be_written_to_a_file(bad, tmp_path, capsys):
     assert run(["lint", bad]) == 1
     printed = capsys.readouterr().out
     assert run(["lint", bad, "-o", str(tmp_path / "lint.txt")]) == 1
     assert (tmp_path / "lint.txt").read_text() == printed
 
 
-def test_two_forms_at_once_are_refused(good, capsys):
+def test_json_and_another_format_together_are_refused(good, capsys):
     assert run(["lint", good, "--json", "--format", "sarif"]) == 2
     assert "--format sarif" in capsys.readouterr().err
 
 
-def test_places_are_relative_where_the_skill_is_the_working_folder(bad, capsys, monkeypatch):
+def test_paths_are_relative_if_the_skill_is_the_working_folder(bad, capsys, monkeypatch):
     monkeypatch.chdir(bad)
     assert run(["lint", "."]) == 1
     assert capsys.readouterr().out.startswith("SKILL.md:2: error")

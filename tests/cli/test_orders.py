@@ -60,26 +60,26 @@ def test_text_is_one_order_a_line_and_the_same_for_the_same_seed(skill, capsys):
 
 def test_exact_counts_the_reachable_partial_skills(skill, capsys):
     assert run(["orders", str(skill), "--exact", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["units"] == len(compile_skill(skill).units)
-    assert found["units"] < found["reachable"] < 2 ** found["units"]
-    assert found["exact"]
+    result = json.loads(capsys.readouterr().out)
+    assert result["units"] == len(compile_skill(skill).units)
+    assert result["units"] < result["reachable"] < 2 ** result["units"]
+    assert result["exact"]
     assert run(["orders", str(skill), "--exact"]) == 0
-    said = capsys.readouterr().out
-    assert f"{found['reachable']:,} partial skills" in said
-    assert "exactly" in said
+    printed = capsys.readouterr().out
+    assert f"{result['reachable']:,} partial skills" in printed
+    assert "exactly" in printed
 
 
-def test_exact_says_when_a_skill_is_too_wide(tmp_path, capsys):
+def test_exact_reports_a_skill_with_too_many_partial_skills(tmp_path, capsys):
     wide = tmp_path / "WIDE.md"
     wide.write_text("# Wide\n\n" + "".join(f"- Item number {number}.\n" for number in range(40)))
     assert run(["orders", str(wide), "--exact"]) == 0
-    said = capsys.readouterr().out
-    assert "1,099,511,627,777 partial skills" in said
-    assert "by sampling" in said
+    printed = capsys.readouterr().out
+    assert "1,099,511,627,777 partial skills" in printed
+    assert "by sampling" in printed
 
 
-def test_exact_does_not_write_out_numbers_without_end(tmp_path, capsys):
+def test_exact_does_not_print_huge_numbers(tmp_path, capsys):
     huge = tmp_path / "HUGE.md"
     huge.write_text("# Huge\n\n" + "".join(f"- Item number {number}.\n" for number in range(20_000)))
     assert run(["orders", str(huge), "--exact"]) == 0
@@ -88,22 +88,22 @@ def test_exact_does_not_write_out_numbers_without_end(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out) == {"units": 20_001, "reachable": None, "exact": False}
 
 
-def test_compile_options_are_heeded(skill, capsys):
+def test_compile_flags_are_used(skill, capsys):
     assert run(["orders", str(skill), "-n", "1", "--granularity", "section", "--json"]) == 0
     (coarse,) = json.loads(capsys.readouterr().out)
     assert len(coarse) < len(compile_skill(skill).units)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"), [(["-n", "0"], "no order at all"), (["--seed", "-1"], "negative"), (["-n", "many"], "many")]
+    ("words", "printed"), [(["-n", "0"], "no order at all"), (["--seed", "-1"], "negative"), (["-n", "many"], "many")]
 )
-def test_bad_numbers_are_one_sentence(skill, capsys, words, said):
+def test_numbers_out_of_range_give_one_sentence(skill, capsys, words, printed):
     assert run(["orders", str(skill), *words]) == 2
     captured = capsys.readouterr()
-    assert said in captured.err
+    assert printed in captured.err
     assert not captured.out
 
 
-def test_no_skill_there(tmp_path, capsys):
+def test_a_folder_without_a_skill_is_refused(tmp_path, capsys):
     assert run(["orders", str(tmp_path / "nowhere")]) == 2
     assert "nowhere" in capsys.readouterr().err

@@ -5,7 +5,7 @@ import pytest
 from skillsv.cli import run
 
 
-def found(place, capsys, *flags):
+def run_pairs(place, capsys, *flags):
     capsys.readouterr()
     assert run(["pairs", str(place / "run"), "--json", "--quiet", *flags]) == 0
     return json.loads(capsys.readouterr().out)
@@ -19,12 +19,12 @@ def unit(place, capsys, words):
     return name
 
 
-def test_the_twins_are_suspected_and_shown_to_be_redundant(place, capsys):
-    twins = {unit(place, capsys, "- Say `beta`"), unit(place, capsys, "Once more")}
-    answer = found(place, capsys, "--yes")
-    (suspect,) = [each for each in answer["suspected"] if {each["first"], each["second"]} == twins]
+def test_redundant_units_are_suspected_and_confirmed(place, capsys):
+    redundant = {unit(place, capsys, "- Say `beta`"), unit(place, capsys, "Once more")}
+    answer = run_pairs(place, capsys, "--yes")
+    (suspect,) = [pair for pair in answer["suspected"] if {pair["first"], pair["second"]} == redundant]
     assert suspect["score"] < 0
-    (tested,) = [each for each in answer["tested"] if {each["first"], each["second"]} == twins]
+    (tested,) = [pair for pair in answer["tested"] if {pair["first"], pair["second"]} == redundant]
     assert tested["relation"] == "redundant"
     assert tested["without_first"]["value"] == tested["without_second"]["value"] == 0
     assert tested["without_both"]["low"] > 0
@@ -32,16 +32,16 @@ def test_the_twins_are_suspected_and_shown_to_be_redundant(place, capsys):
 
 def test_suspects_are_listed_at_no_cost(original, place, capsys, valued):
     before = len(valued.asked(original))
-    answer = found(place, capsys, "--list")
+    answer = run_pairs(place, capsys, "--list")
     assert answer["suspected"]
     assert answer["tested"] == []
     assert len(valued.asked(original)) == before
 
 
-def test_a_pair_that_is_named_is_tested_on_panel_a_only(original, place, capsys, valued):
+def test_a_given_pair_is_tested_on_panel_a_only(original, place, capsys, valued):
     one, other = unit(place, capsys, "- Say `alpha`"), unit(place, capsys, "Speak of")
     before = len(valued.asked(original))
-    (tested,) = found(place, capsys, "--pair", f"{one},{other}", "--max-rollouts", "500")["tested"]
+    (tested,) = run_pairs(place, capsys, "--pair", f"{one},{other}", "--max-rollouts", "500")["tested"]
     assert tested["relation"] in {"independent", "unresolved"}
     assert tested["interaction"]["value"] == 0
     panel = json.loads((place / "run/manifest.json").read_text())["panel_b"]
@@ -49,11 +49,11 @@ def test_a_pair_that_is_named_is_tested_on_panel_a_only(original, place, capsys,
 
 
 @pytest.mark.parametrize("flags", [["--pair", "one"], ["--pair", "no-such,unit"], ["--most", "0"], ["--window", "1"]])
-def test_flags_that_make_no_sense_are_refused(place, capsys, flags):
+def test_invalid_flags_are_refused(place, capsys, flags):
     assert run(["pairs", str(place / "run"), "--yes", *flags]) == 2
 
 
-def test_a_unit_is_no_pair_with_itself(place, capsys):
+def test_a_pair_of_one_unit_with_itself_is_refused(place, capsys):
     name = unit(place, capsys, "Speak of")
     assert run(["pairs", str(place / "run"), "--yes", "--pair", f"{name},{name}"]) == 2
     assert "the same unit" in capsys.readouterr().err

@@ -15,14 +15,14 @@ def planned(capsys, *flags):
     return json.loads(capsys.readouterr().out)
 
 
-def test_algorithm_one_costs_what_the_paper_says(capsys):
+def test_the_forecast_of_chain_is_that_of_the_paper(capsys):
     plan = planned(capsys, "--method", "chain", "-k", "10", "-b", "8", "--tolerance", "off")
     units = plan["units"]
     assert plan["expected"]["rollouts"] == 10 * 8 * (4 + 2 * (units - 2))
     assert plan["expected"]["usd"] is None  # unknown is unknown, not free
 
 
-def test_a_setting_of_algorithm_one_selects_chain_in_plan_and_value(capsys, tmp_path):
+def test_a_chain_setting_selects_chain_in_plan_and_value(capsys, tmp_path):
     tasks = ["--tasks", str(EVALS / "tasks.jsonl")]
     short = ["-k", "2", "-b", "4", "--tolerance", "off"]
     plan = planned(capsys, *tasks, *short)
@@ -39,7 +39,7 @@ def test_a_setting_of_algorithm_one_selects_chain_in_plan_and_value(capsys, tmp_
 
 
 @pytest.mark.parametrize("command", [["plan"], ["value", "--tasks", "none", "--agent", AGENT], ["demo"]])
-def test_a_setting_of_algorithm_one_with_auto_is_refused(command, tmp_path, monkeypatch, capsys):
+def test_a_chain_setting_with_method_auto_is_refused(command, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     skill = [] if command == ["demo"] else [str(example_folder())]
     assert run([*command, *skill, "-k", "2", "--method", "auto"]) == 2
@@ -47,7 +47,7 @@ def test_a_setting_of_algorithm_one_with_auto_is_refused(command, tmp_path, monk
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_adaptive_method_costs_its_budget(capsys):
+def test_the_forecast_of_auto_is_its_budget(capsys):
     assert planned(capsys, "--max-rollouts", "700")["high"]["rollouts"] == 700
 
 

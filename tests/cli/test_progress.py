@@ -58,13 +58,13 @@ def test_the_last_line_counts_every_kind_of_answer():
     )
 
 
-def test_a_log_gets_a_line_every_ten_seconds_and_not_one_per_rollout():
+def test_a_log_gets_a_line_every_ten_seconds_not_one_per_rollout():
     lines = follow([START, *[finished()] * 60], every=1.0)
     assert len(lines) == 1 + 6
     assert lines[1] == "0/4 chains · 10 rollouts · 0 reused · 0 failed · about 2 min left"
 
 
-def test_the_first_retry_of_a_kind_is_told_and_the_rest_only_counted():
+def test_the_first_retry_of_a_kind_gets_a_line_the_rest_are_counted():
     retry = RolloutRetried(task="t", attempt=1, kind=FailureKind.CRASH, message="boom", wait=1.0)
     lines = follow([START, *[retry] * 50])
     assert lines[1:] == ["crash on task t, trying again: boom"]
@@ -86,7 +86,7 @@ class Gone(io.StringIO):
         raise BrokenPipeError
 
 
-def test_a_stream_that_went_away_does_not_raise():
+def test_a_closed_stream_does_not_raise():
     listener = PlainProgress(Gone())
     listener(START)
     listener(Note(message="x"))
@@ -111,7 +111,7 @@ def test_a_terminal_gets_a_bar_that_ends_full(monkeypatch):
     assert "7 rollouts" in text
 
 
-def test_quiet_says_nothing_and_a_pipe_gets_plain_lines():
+def test_quiet_prints_nothing_and_a_pipe_gets_plain_lines():
     stream = io.StringIO()
     with progress(stream, quiet=True) as listener:
         listener(START)

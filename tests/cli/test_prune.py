@@ -30,7 +30,7 @@ def pruned(place, capsys, *flags):
     return json.loads(capsys.readouterr().out)
 
 
-def test_worthless_and_harmful_units_go_and_the_rest_stays(place, capsys):
+def test_worthless_and_harmful_units_are_removed_others_stay(place, capsys):
     answer = pruned(place, capsys)
     assert answer["path"][0]["unit"].startswith("before-you-send/")  # the harmful one goes first
     assert any(unit.startswith("routing/") for unit in answer["removed"])
@@ -54,12 +54,12 @@ def test_the_patch_turns_the_old_skill_into_the_new_one(place, capsys, tmp_path)
         assert (copy / file.relative_to(tmp_path / "short")).read_bytes() == file.read_bytes()
 
 
-def test_only_harmful_leaves_the_dead_rule(place, capsys):
+def test_only_harmful_keeps_the_unused_rule(place, capsys):
     answer = pruned(place, capsys, "--only", "harmful")
     assert len(answer["removed"]) == 1
 
 
-def test_the_original_is_never_the_target(place, capsys):
+def test_output_into_the_original_skill_is_refused(place, capsys):
     assert run(["prune", str(place / "run"), "-o", str(place / "support-desk")]) == 2
     assert "inside the skill" in capsys.readouterr().err
 
@@ -79,7 +79,7 @@ def test_a_drop_is_given_in_points(place, capsys):
 
 
 @pytest.mark.parametrize("drop", ["-1", "101", "nan"])
-def test_a_drop_that_cannot_be_meant_is_refused(place, capsys, drop):
+def test_a_drop_out_of_range_is_refused(place, capsys, drop):
     assert run(["prune", str(place / "run"), f"--max-drop={drop}"]) == 2
     assert "points between 0 and 100" in capsys.readouterr().err
 
@@ -89,19 +89,19 @@ def test_a_drop_that_looks_like_a_share_gets_a_note(place, capsys):
     assert "0.15 points of a hundred; did you mean 15?" in capsys.readouterr().err
 
 
-def test_more_than_half_goes_only_with_a_yes(place, capsys, tmp_path):
+def test_more_than_half_is_removed_only_with_yes(place, capsys, tmp_path):
     short = tmp_path / "short"
     words = ["prune", str(place / "run"), "--max-drop", "100", "-o", str(short)]
     assert run(words) == 2
-    said = capsys.readouterr().err
-    assert "more than half of the skill would go" in said
-    assert "--yes" in said
+    printed = capsys.readouterr().err
+    assert "more than half of the skill would go" in printed
+    assert "--yes" in printed
     assert not short.exists()
     assert run([*words, "--yes"]) == 0
     assert (short / "SKILL.md").is_file()
 
 
-def test_more_than_half_is_not_removed_in_place_without_a_yes(place, capsys):
+def test_more_than_half_is_not_removed_in_place_without_yes(place, capsys):
     before = (place / "support-desk/SKILL.md").read_bytes()
     assert run(["prune", str(place / "run"), "--share", "0.7", "--in-place"]) == 2
     assert (place / "support-desk/SKILL.md").read_bytes() == before
@@ -112,13 +112,13 @@ def test_a_person_at_a_terminal_is_asked_about_more_than_half(place, capsys, tmp
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("builtins.input", lambda: answer)
     assert run(["prune", str(place / "run"), "--share", "0.7", "-o", str(tmp_path / "short")]) == code
-    said = capsys.readouterr().err
-    assert "tokens stay" in said
-    assert ("nothing was removed" in said) is (code == 2)
+    printed = capsys.readouterr().err
+    assert "tokens stay" in printed
+    assert ("nothing was removed" in printed) is (code == 2)
     assert (tmp_path / "short").exists() is (code == 0)
 
 
-def test_showing_what_would_go_needs_no_yes(place, capsys):
+def test_a_run_without_output_needs_no_yes(place, capsys):
     assert len(pruned(place, capsys, "--share", "0.7")["removed"]) > 1
 
 

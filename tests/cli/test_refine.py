@@ -30,7 +30,7 @@ def refined(place, capsys, *flags, code=0):
     return json.loads(captured.out) if captured.out else captured.err
 
 
-def test_an_editor_shortens_and_panel_b_proves_it(place, capsys, editor):
+def test_an_editor_shortens_the_skill_and_panel_b_confirms_it(place, capsys, editor):
     answer = refined(place, capsys, "--editor", editor(HONEST))
     assert answer["tries"] == 1
     assert answer["tokens_after"] < answer["tokens_before"]
@@ -63,15 +63,15 @@ def test_a_program_edits_the_folder_in_place(place, capsys, tmp_path):
         ("def edit(files, instruction):\n    return {'SKILL.md': files['SKILL.md'].split(b'- Say')[0] + b'- See [more](more.md).\\n'}", "more.md"),
     ],
 )  # fmt: skip
-def test_what_an_editor_must_not_return(place, capsys, editor, body, words):
-    said = refined(place, capsys, "--editor", editor(body), code=1)
-    assert words in said
-    assert "in 3 tries" in said
+def test_an_invalid_revision_is_refused(place, capsys, editor, body, words):
+    printed = refined(place, capsys, "--editor", editor(body), code=1)
+    assert words in printed
+    assert "in 3 tries" in printed
     assert not (place / "new").exists()
     assert not (place.parent / "out.md").exists()
 
 
-def test_a_complaint_is_answered_by_another_try(place, capsys, editor):
+def test_a_refused_revision_is_sent_back_to_the_editor(place, capsys, editor):
     body = """
 def edit(files, instruction):
     if "was refused" not in instruction:
@@ -83,13 +83,13 @@ def edit(files, instruction):
 
 
 def test_an_editor_that_crashes_is_unavailable(place, capsys, editor):
-    said = refined(place, capsys, "--editor", editor("def edit(files, instruction):\n    1 / 0"), code=5)
-    assert "editor.py:2" in said
-    assert "ZeroDivisionError" in said
+    printed = refined(place, capsys, "--editor", editor("def edit(files, instruction):\n    1 / 0"), code=5)
+    assert "editor.py:2" in printed
+    assert "ZeroDivisionError" in printed
     assert "exit code 1" in refined(place, capsys, "--editor", "command:false", code=5)
 
 
-def test_a_refused_version_can_be_looked_at(place, capsys, editor):
+def test_a_refused_revision_is_kept_for_inspection(place, capsys, editor):
     refined(
         place,
         capsys,
@@ -101,7 +101,7 @@ def test_a_refused_version_can_be_looked_at(place, capsys, editor):
     assert (kept / "SKILL.md").read_text() == "# no frontmatter\n\nHi\n"
 
 
-def test_mechanical_merges_the_twins_and_drops_the_dead(place, capsys):
+def test_mechanical_merges_duplicates_and_removes_unused_units(place, capsys):
     answer = refined(place, capsys, "--mechanical")
     text = (place / "new/SKILL.md").read_text()
     assert text.lower().count("say `beta`") == 1
@@ -111,14 +111,14 @@ def test_mechanical_merges_the_twins_and_drops_the_dead(place, capsys):
     assert compile_skill(place / "new").execution
 
 
-def test_the_gate_holds_for_refinements_too(place, capsys, editor):
+def test_a_gate_not_met_exits_with_3(place, capsys, editor):
     body = "def edit(f, i):\n    return {'SKILL.md': f['SKILL.md'].replace(b'Say `alpha`', b'Hush')}"
     answer = refined(place, capsys, "--editor", editor(body), "--max-drop", "2", code=3)
     assert answer["confirmation"]["delta"]["high"] < 0
     assert (place / "new").is_dir()
 
 
-def test_a_folder_that_is_in_the_way_stops_before_the_editor_is_paid(place, capsys, editor, tmp_path):
+def test_an_occupied_output_folder_is_refused_before_the_editor_is_paid(place, capsys, editor, tmp_path):
     (place / "new").mkdir()
     body = f"def edit(f, i):\n    open({str(tmp_path / 'asked')!r}, 'w')\n    return f"
     refined(place, capsys, "--editor", editor(body), code=2)
@@ -129,5 +129,5 @@ def test_a_folder_that_is_in_the_way_stops_before_the_editor_is_paid(place, caps
     "flags", [[], ["--mechanical", "--editor", "command:true"], ["--mechanical", "--no-confirm", "--max-drop", "2"],
               ["--editor", "astrology"], ["--editor", "planted:rules"], ["--editor", "python:nowhere.py:edit"]]
 )  # fmt: skip
-def test_flags_that_make_no_sense_are_refused(place, capsys, flags):
+def test_invalid_flags_are_refused(place, capsys, flags):
     refined(place, capsys, *flags, code=2)

@@ -58,20 +58,20 @@ def test_the_text_is_printed(skill, names, capfdbinary):
     assert captured.out.decode() == SKILL.split("# Steps", maxsplit=1)[0] + "# Notes\n" + SKILL.split("# Notes\n")[1]
 
 
-def test_keep_all_gives_back_the_original_to_the_byte(skill, capfdbinary):
+def test_keep_all_gives_the_original_byte_for_byte(skill, capfdbinary):
     (skill / "SKILL.md").write_bytes(SKILL.encode() + b"\r\ncaf\xe9\r\n")
     for operator in ("delete", "pad"):
         assert run(["render", str(skill), "--keep", "all", "--operator", operator]) == 0
         assert capfdbinary.readouterr().out == SKILL.encode() + b"\r\ncaf\xe9\r\n"
 
 
-def test_nothing_kept_is_the_bare_agent(skill, tmp_path, capsys):
+def test_keeping_no_unit_is_the_bare_agent(skill, tmp_path, capsys):
     assert run(["render", str(skill), "--keep", "", "-o", str(tmp_path / "out")]) == 0
     assert not list((tmp_path / "out").iterdir())
     assert "bare agent" in capsys.readouterr().err
 
 
-def test_a_folder_with_run_bits(skill, names, tmp_path, capsys):
+def test_a_written_folder_keeps_executable_bits(skill, names, tmp_path, capsys):
     target = tmp_path / "out"
     assert run(["render", str(skill), "--drop", names["note"], "-o", str(target)]) == 0
     captured = capsys.readouterr()
@@ -87,7 +87,7 @@ def test_a_folder_with_run_bits(skill, names, tmp_path, capsys):
     assert "# Notes" not in (target / "SKILL.md").read_text()
 
 
-def test_drop_takes_along_what_needs_it(skill, names, capsys):
+def test_drop_removes_the_units_that_need_it(skill, names, capsys):
     assert run(["render", str(skill), "--drop", names["script"], "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert names["run"] not in found["kept"]
@@ -95,7 +95,7 @@ def test_drop_takes_along_what_needs_it(skill, names, capsys):
     assert [file["path"] for file in found["files"]] == ["LICENSE", "SKILL.md"]
 
 
-def test_json_of_a_padded_rendering(skill, names, capsys):
+def test_json_describes_a_padded_rendering(skill, names, capsys):
     assert run(["render", str(skill), "--keep", names["m"], "--operator", "pad", "--filler", "dots", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["schema"] == "skillsv.rendering/1"
@@ -105,7 +105,7 @@ def test_json_of_a_padded_rendering(skill, names, capsys):
     assert len(found["digest"]) == 64
 
 
-def test_diff_without_colour_where_nobody_looks(skill, names, capsys):
+def test_diff_in_a_pipe_has_no_colour(skill, names, capsys):
     assert run(["render", str(skill), "--drop", names["note"], "--diff"]) == 0
     out = capsys.readouterr().out
     assert "--- a/SKILL.md\n+++ b/SKILL.md\n" in out
@@ -113,7 +113,7 @@ def test_diff_without_colour_where_nobody_looks(skill, names, capsys):
     assert "\x1b" not in out
 
 
-def test_diff_in_colour_on_a_terminal(skill, names, capsys, monkeypatch):
+def test_diff_on_a_terminal_has_colour(skill, names, capsys, monkeypatch):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
@@ -151,12 +151,12 @@ def refusals(skill, names, tmp_path):
     ["not closed", "unknown kept", "unknown dropped", "neither", "both", "operator", "tokenizer", "filler", "exists",
      "inside", "unwritable"],
 )  # fmt: skip
-def test_bad_input_is_one_sentence_and_nothing_is_written(skill, names, tmp_path, capsys, case):
-    words, said = refusals(skill, names, tmp_path)[case]
+def test_bad_input_gives_one_sentence_and_writes_nothing(skill, names, tmp_path, capsys, case):
+    words, printed = refusals(skill, names, tmp_path)[case]
     before = sorted(path.as_posix() for path in tmp_path.rglob("*"))
     assert run(["render", str(skill), *words]) == 2
     captured = capsys.readouterr()
-    assert said in captured.err
+    assert printed in captured.err
     assert "Traceback" not in captured.err
     assert not captured.out
     assert sorted(path.as_posix() for path in tmp_path.rglob("*")) == before
@@ -170,7 +170,7 @@ def test_force_replaces_an_earlier_rendering(skill, tmp_path):
     assert (tmp_path / "out" / "SKILL.md").read_text() == "second\n"
 
 
-def test_what_an_auditor_should_know_is_said(tmp_path, capsys):
+def test_notes_say_what_the_rendering_changed(tmp_path, capsys):
     folder = tmp_path / "odd"
     folder.mkdir()
     (folder / "SKILL.md").write_text("---\nname: odd\ndescription: d\n---\nOne.\n```\ncode\n```\nTwo.\n")

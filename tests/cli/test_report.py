@@ -24,7 +24,7 @@ def folder(tmp_path_factory):
     return small_run(tmp_path_factory.mktemp("run"), "chain")
 
 
-def test_an_adaptive_run_has_its_page_too(tmp_path, capsys):
+def test_an_adaptive_run_has_a_page(tmp_path, capsys):
     adaptive = small_run(tmp_path, "auto")
     assert run(["report", str(adaptive)]) == 0
     text = (adaptive / "report.html").read_text(encoding="utf-8")
@@ -32,7 +32,7 @@ def test_an_adaptive_run_has_its_page_too(tmp_path, capsys):
     assert 'id="rollout-1"' in text
 
 
-def test_the_page_goes_into_the_run_folder_and_carries_transcripts(folder, capsys):
+def test_the_page_is_in_the_run_folder_and_has_transcripts(folder, capsys):
     (folder / "report.html").unlink()
     assert run(["report", str(folder)]) == 0
     assert str(folder / "report.html") in capsys.readouterr().out
@@ -63,14 +63,14 @@ def test_markdown_and_junit_go_to_stdout(folder, capsys):
     assert ET.fromstring(capsys.readouterr().out).tag == "testsuites"
 
 
-def test_open_hands_the_page_to_the_browser(folder, monkeypatch, capsys):
+def test_open_starts_the_browser_with_the_page(folder, monkeypatch, capsys):
     asked = []
     monkeypatch.setattr("webbrowser.open", lambda address: asked.append(address) or True)
     assert run(["report", str(folder), "--open"]) == 0
     assert asked == [(folder / "report.html").resolve().as_uri()]
 
 
-def test_a_run_in_the_middle_gives_provisional_values(folder, tmp_path, capsys):
+def test_an_unfinished_run_gives_provisional_values(folder, tmp_path, capsys):
     half = tmp_path / "half"
     half.mkdir()
     for name in ("manifest.json", "ledger.sqlite"):
@@ -92,9 +92,9 @@ def test_a_run_in_the_middle_gives_provisional_values(folder, tmp_path, capsys):
         ["FOLDER", "-o", "no/such/folder/page.html"],
     ],
 )
-def test_what_cannot_be_done_is_said_in_one_sentence(folder, arguments, capsys):
+def test_invalid_flags_give_one_sentence(folder, arguments, capsys):
     words = [str(folder) if word == "FOLDER" else word for word in arguments]
     assert run(["report", *words]) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith("skillsv: ")
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("skillsv: ")

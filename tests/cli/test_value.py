@@ -1,4 +1,4 @@
-"""`skillsv value` with a limit of money: refused, measured by a probe, kept, or said to be no limit."""
+"""`skillsv value` with a limit of money: refused while the cost is unknown, and used once it is known."""
 
 import json
 import sys
@@ -65,14 +65,14 @@ def calls(place):
 @pytest.mark.parametrize("flags", [[], ["--yes"], ["--max-tokens", "9000"]])
 def test_a_budget_of_money_is_refused_where_the_cost_is_unknown(place, capsys, agent, flags):
     assert value(agent, "--budget-usd", "5", *flags) == 2
-    said = capsys.readouterr().err
-    assert f"--budget-usd 5 cannot be measured: the cost of a rollout of `{agent}` is unknown." in said
-    assert "--max-rollouts" in said
+    printed = capsys.readouterr().err
+    assert f"--budget-usd 5 cannot be measured: the cost of a rollout of `{agent}` is unknown." in printed
+    assert "--max-rollouts" in printed
     assert calls(place) == 0
     assert not (place / ".skillsv").exists()
 
 
-def test_a_model_without_a_price_is_refused_and_prices_make_it_known(place, capsys, monkeypatch):
+def test_a_model_without_a_price_is_refused_until_prices_names_it(place, capsys, monkeypatch):
     pytest.importorskip("pydantic_ai", reason="the extra `models` is not installed")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     server = ["--base-url", "http://127.0.0.1:9/v1", "--tools", "none", "--budget-usd", "5"]
@@ -91,9 +91,9 @@ def test_a_probe_makes_the_cost_known_and_the_budget_a_limit(place, capsys):
     assert "cost unknown" not in capsys.readouterr().out
     assert calls(place) == 4
     assert value("python:agent.py:paid", "--budget-usd", "5", "--jobs", "1") == 4
-    said = capsys.readouterr().err
-    assert "the budget of $5.00 is used up" in said
-    assert "cost unknown" not in said
+    printed = capsys.readouterr().err
+    assert "the budget of $5.00 is used up" in printed
+    assert "cost unknown" not in printed
     assert calls(place) == 4 + 20
 
 
@@ -104,14 +104,14 @@ def test_the_cost_is_shown_after_the_first_batch(place, capsys):
     assert line.startswith("A rollout costs about $0.2500: about $")
 
 
-def test_money_that_is_not_reported_is_said_once_and_the_count_limit_holds(place, capsys):
+def test_an_unreported_cost_is_noted_once_and_max_rollouts_holds(place, capsys):
     assert value("python:agent.py:free", "--budget-usd", "5", "--max-rollouts", "30") == 4
     sentence = "The agent does not report its cost: --budget-usd cannot be measured, only --max-rollouts 30 holds."
     assert capsys.readouterr().err.splitlines().count(sentence) == 1
     assert calls(place) <= 30
 
 
-def test_a_run_that_only_money_limits_ends_when_a_cost_is_missing(place, capsys):
+def test_a_run_limited_only_by_money_ends_when_a_cost_is_missing(place, capsys):
     assert value("python:agent.py:forgetful", "--probe", command="plan") == 0
     assert value("python:agent.py:forgetful", "--budget-usd", "50", "--jobs", "1") == 4
     assert "did not report its cost" in capsys.readouterr().err

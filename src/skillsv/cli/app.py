@@ -1,4 +1,4 @@
-"""Finds the command, runs it, and turns trouble into one clear message and an exit code."""
+"""Finds the command, runs it, and turns errors into one clear message and an exit code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from skillsv import __version__
 from skillsv.errors import NoDifference, SkillSVError
 
 USAGE_ERROR = 2
+"""Exit code of a command line that cannot be used."""
+
 INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
 
 EXAMPLE_LINES = 4
 """Lines of an example's text that an error shows."""
@@ -43,7 +46,7 @@ COMMANDS = (
     ("doctor", "skillsv.cli.doctor:doctor", "Try an agent with one tiny call, or serve a model on this machine."),
     ("bench", "skillsv.cli.bench:bench_app", "Run benchmarks with known or published answers."),
 )
-"""The table of commands: name, where it lives, what it does. Nothing is imported until it is called."""
+"""The table of commands: name, module and function, summary. A command is imported when it is called."""
 
 COMMAND_NAMES = tuple(name for name, _, _ in COMMANDS)
 
@@ -66,96 +69,96 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code. Tests call this directly."""
     words = [word for word in arguments if word != "--debug"]
     if words and not words[0].startswith("-") and words[0] not in COMMAND_NAMES:
-        return _unknown_command(words[0])
+        return _explain_unknown_command(words[0])
     try:
         result = build_app(*words[:1])(words, exit_on_error=False, print_error=False)
-        sys.stdout.flush()  # a full disk shows here, not in the interpreter's last breath
-    except (Exception, KeyboardInterrupt) as trouble:  # noqa: BLE001 - the edge of the program: trouble becomes words
+        sys.stdout.flush()  # a full disk is an error here, and not while the interpreter exits
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - every error becomes a message here
         if len(words) < len(arguments):
-            traceback.print_exception(trouble)
-        return next(explain(trouble) for kind, explain in EXPLANATIONS if isinstance(trouble, kind))
+            traceback.print_exception(error)
+        return next(handle(error) for kind, handle in ERROR_HANDLERS if isinstance(error, kind))
     return result if isinstance(result, int) else 0
 
 
 def main() -> None:
     """Entry point of the `skillsv` program."""
-    # Our matrices are many and small: threads of the linear algebra get in each other's way (three times slower here).
+    # The matrices are many and small: with several threads, linear algebra takes three times as long.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.exit(run(sys.argv[1:]))
 
 
-def _unknown_command(word: str) -> int:
+def _explain_unknown_command(word: str) -> int:
     close = difflib.get_close_matches(word, COMMAND_NAMES, n=1)
     meant = f" Did you mean '{close[0]}'?" if close else ""
-    _say(f"skillsv: there is no command '{word}'.{meant} The commands are: {', '.join(COMMAND_NAMES)}.")
+    _print_error(f"skillsv: there is no command '{word}'.{meant} The commands are: {', '.join(COMMAND_NAMES)}.")
     return USAGE_ERROR
 
 
-def _usage_error(trouble: BaseException) -> int:
-    _say(f"skillsv: {' '.join(str(trouble).split())}")
-    _say("Run 'skillsv --help', or 'skillsv COMMAND --help', to see what is there.")
+def _explain_usage(error: BaseException) -> int:
+    _print_error(f"skillsv: {' '.join(str(error).split())}")
+    _print_error("Run 'skillsv --help', or 'skillsv COMMAND --help', to see what is there.")
     return USAGE_ERROR
 
 
-def _failure(trouble: BaseException) -> int:
+def _explain_failure(error: BaseException) -> int:
     from skillsv.report.escape import escape_text
 
-    _say(escape_text(f"skillsv: {trouble}"))
-    for example in trouble.examples if isinstance(trouble, NoDifference) else ():
-        _show_example(example)
-    return getattr(trouble, "exit_code", SkillSVError.exit_code)
+    _print_error(escape_text(f"skillsv: {error}"))
+    for example in error.examples if isinstance(error, NoDifference) else ():
+        _print_example(example)
+    return getattr(error, "exit_code", SkillSVError.exit_code)
 
 
-def _show_example(texts: Mapping[str, str]) -> None:
-    """What was asked and answered on one task: a few lines of each text, safe for a terminal."""
+def _print_example(texts: Mapping[str, str]) -> None:
+    """Print input and answers of one task: a few lines of each text, safe for a terminal."""
     from skillsv.report.escape import clip_lines, escape_line, escape_text
 
     for label, text in texts.items():
-        _say(f"  {escape_line(label)}:")
+        _print_error(f"  {escape_line(label)}:")
         shown = clip_lines(escape_text(text.strip()) or "(nothing)", width=EXAMPLE_WIDTH, lines=EXAMPLE_LINES)
-        _say("\n".join(f"    {line}" for line in shown.split("\n")))
+        _print_error("\n".join(f"    {line}" for line in shown.split("\n")))
 
 
-def _interrupted(_: BaseException) -> int:
-    _say("Interrupted. What had finished is saved; the same command resumes.")
+def _explain_interrupt(_: BaseException) -> int:
+    _print_error("Interrupted. What had finished is saved; the same command resumes.")
     return INTERRUPTED
 
 
-def _reader_gone(_: BaseException) -> int:
-    """The reader (head, less) went away: not an error."""
+def _ignore_closed_pipe(_: BaseException) -> int:
+    """The program that reads stdout (head, less) has ended: not an error."""
     _silence_stdout()
     return 0
 
 
-def _system_error(trouble: BaseException) -> int:
+def _explain_system_error(error: BaseException) -> int:
     _silence_stdout()
-    place = f"{trouble.filename}: " if isinstance(trouble, OSError) and trouble.filename else ""
-    _say(f"skillsv: {place}{getattr(trouble, 'strerror', None) or trouble}.")
+    place = f"{error.filename}: " if isinstance(error, OSError) and error.filename else ""
+    _print_error(f"skillsv: {place}{getattr(error, 'strerror', None) or error}.")
     return SkillSVError.exit_code
 
 
-def _mistake(trouble: BaseException) -> int:
-    _say(f"skillsv: a mistake of skillsv itself: {type(trouble).__name__}: {trouble}")
-    _say("Run the same command with --debug to see where, and please report it.")
+def _explain_bug(error: BaseException) -> int:
+    _print_error(f"skillsv: an error in skillsv itself: {type(error).__name__}: {error}")
+    _print_error("Run the same command with --debug to see where, and please report it.")
     return SkillSVError.exit_code
 
 
-EXPLANATIONS: tuple[tuple[type[BaseException], Callable[[BaseException], int]], ...] = (
-    (cyclopts.CycloptsError, _usage_error),
-    (SkillSVError, _failure),
-    (KeyboardInterrupt, _interrupted),
-    (BrokenPipeError, _reader_gone),
-    (OSError, _system_error),
-    (Exception, _mistake),
+ERROR_HANDLERS: tuple[tuple[type[BaseException], Callable[[BaseException], int]], ...] = (
+    (cyclopts.CycloptsError, _explain_usage),
+    (SkillSVError, _explain_failure),
+    (KeyboardInterrupt, _explain_interrupt),
+    (BrokenPipeError, _ignore_closed_pipe),
+    (OSError, _explain_system_error),
+    (Exception, _explain_bug),
 )
-"""What is said about each kind of trouble, the first that fits."""
+"""The handler of each kind of error. The first one that fits is used."""
 
 
 def _silence_stdout() -> None:
-    """Keep the interpreter from complaining about stdout once more at its end."""
+    """Send stdout to nowhere, so that the interpreter does not report the same error again when it exits."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _say(message: str) -> None:
+def _print_error(message: str) -> None:
     print(message, file=sys.stderr)

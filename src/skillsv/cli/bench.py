@@ -1,4 +1,4 @@
-"""`skillsv bench`: the experiments are a package of their own, found by an entry point."""
+"""`skillsv bench`: loads the command that the package of experiments adds by an entry point."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from importlib.metadata import entry_points
 
 from skillsv.errors import SettingsError
 
-COMMANDS = "skillsv.commands"
-"""Entry points of packages that add commands."""
+ENTRY_POINTS = "skillsv.commands"
+"""The group of entry points by which packages add commands."""
 
 
 def find_command(name: str) -> object:
     """The command that an installed package adds under this name."""
-    for point in entry_points(group=COMMANDS, name=name):
+    for point in entry_points(group=ENTRY_POINTS, name=name):
         return point.load()
     raise SettingsError(f"`skillsv {name}` is not installed here.", hint="Install the whole distribution `skillsv`.")
 

@@ -32,23 +32,23 @@ def compare(
     from skillsv.confirm.compare import side_by_side
     from skillsv.pipeline import load_run
 
-    one, other = load_run(first), load_run(second)
-    found = side_by_side(one.valuation, other.valuation)
-    notes = _notes(one, other)
+    first_run, second_run = load_run(first), load_run(second)
+    comparison = side_by_side(first_run.valuation, second_run.valuation)
+    notes = _notes(first_run, second_run)
     if json:
-        deliver(json_text({"schema": "skillsv.comparison/1", **asdict(found), "notes": notes}), None)
+        deliver(json_text({"schema": "skillsv.comparison/1", **asdict(comparison), "notes": notes}), None)
     else:
-        deliver("".join(f"{line}\n" for line in (*_lines(found), *(f"Note: {note}" for note in notes))), None)
+        deliver("".join(f"{line}\n" for line in (*_lines(comparison), *(f"Note: {note}" for note in notes))), None)
     return 0
 
 
-def _notes(one: Run, other: Run) -> list[str]:
+def _notes(first: Run, second: Run) -> list[str]:
     notes = []
-    if one.manifest["panel_a"] != other.manifest["panel_a"]:
+    if first.manifest["panel_a"] != second.manifest["panel_a"]:
         notes.append("The runs were valued on different tasks.")
-    if one.manifest["agent"]["fingerprint"] != other.manifest["agent"]["fingerprint"]:
+    if first.manifest["agent"]["fingerprint"] != second.manifest["agent"]["fingerprint"]:
         notes.append("The runs were valued with different agents.")
-    if one.compiled.digest != other.compiled.digest:
+    if first.compiled.digest != second.compiled.digest:
         notes.append("The runs are of different versions of the skill.")
     return notes
 
@@ -74,5 +74,5 @@ def _line(unit: UnitChange) -> str:
         return f"{unit.after}: new; worth {points(unit.net_after, signed=True)}."
     assert unit.change is not None
     name = unit.before if unit.matched == "id" else f"{unit.before}, now {unit.after}"
-    told = "" if unit.change.low <= 0 <= unit.change.high else ", a real change"
-    return f"{name}: {points(unit.change, signed=True)}{told}."
+    remark = "" if unit.change.low <= 0 <= unit.change.high else ", a real change"
+    return f"{name}: {points(unit.change, signed=True)}{remark}."

@@ -61,13 +61,13 @@ def _document(compiled: CompiledSkill, *, json: bool, graph: str | None) -> str:
 
 
 def _json_pieces(compiled: CompiledSkill) -> Iterator[str]:
-    """The JSON part by part, one unit or edge a line: 300,000 of them leave no room for a second copy of the skill."""
+    """The JSON part by part, one unit or edge a line: a skill with 300,000 of them is not copied in memory."""
     from skillsv.report.compiled_json import compiled_parts
 
-    lead = "{"
+    separator = "{"
     for name, part in compiled_parts(compiled):
-        yield f'{lead}\n  "{name}": '
-        lead = ","
+        yield f'{separator}\n  "{name}": '
+        separator = ","
         if isinstance(part, Iterator):
             yield from _rows(part)
         else:
@@ -76,8 +76,8 @@ def _json_pieces(compiled: CompiledSkill) -> Iterator[str]:
 
 
 def _rows(values: Iterator[object]) -> Iterator[str]:
-    lead = "["
+    separator = "["
     for value in values:
-        yield f"{lead}\n    {json_format.dumps(value)}"
-        lead = ","
-    yield "\n  ]" if lead == "," else "[]"
+        yield f"{separator}\n    {json_format.dumps(value)}"
+        separator = ","
+    yield "\n  ]" if separator == "," else "[]"

@@ -1,4 +1,4 @@
-"""`skillsv confirm`: the proof on tasks that no value has seen."""
+"""`skillsv confirm`: compares the old and the new skill on held-out tasks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from skillsv.cli.flags import Json, given_share
-from skillsv.cli.spend_flags import SpendFlags
+from skillsv.cli.spending_flags import SpendingFlags
 from skillsv.errors import GateNotMet, SettingsError
 from skillsv.model.value import Interval
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from skillsv.pipeline import PreparedConfirmation
 
 DEFAULT_CURVES = ("skillsv", "loo", "random")
+"""Methods whose pruning curves are drawn unless --curves names others."""
 
 
 def confirm(
@@ -37,7 +38,7 @@ def confirm(
         tuple[Path, ...], Parameter(negative=(), help="Other runs, confirmed before, to pool the curves with.")
     ] = (),
     json: Json = False,
-    spending: SpendFlags | None = None,
+    spending: SpendingFlags | None = None,
 ) -> int:
     """skillsv confirm .skillsv/my-skill --skill my-shorter-skill --max-drop 5 --yes
 
@@ -49,7 +50,7 @@ def confirm(
     from skillsv.confirm import Gate, concentration
     from skillsv.pipeline import ConfirmJob, confirm_versions, prepare_confirmation, proof_dict
 
-    flags = spending or SpendFlags()
+    flags = spending or SpendingFlags()
     share = share_of(level)
     drop = given_share(max_drop, "--max-drop")
     gate = None if drop is None else Gate(max_drop=drop, level=share)
@@ -65,19 +66,19 @@ def confirm(
     prepared = prepare_confirmation(job)
     flags.consent(prepared.forecast, gate_advice(prepared, gate))
     proof = flags.spend(lambda listener, stop: confirm_versions(prepared, listener, stop))
-    keep(prepared, proof)
-    together = _pooled(proof, pool)
-    best = concentration({unit.id: unit.value.net.value for unit in prepared.reopened.run.valuation.units})
-    shown: dict[str, Any] = {
+    save_proof(prepared, proof)
+    pooled = _pool(proof, pool)
+    top_share = concentration({unit.id: unit.value.net.value for unit in prepared.reopened.run.valuation.units})
+    table: dict[str, Any] = {
         **proof_dict(proof),
         "gate": _gate_table(proof, gate),
-        "pooled": list(map(asdict, together)),
+        "pooled": list(map(asdict, pooled)),
     }
-    shown["concentration"] = best
-    lines = (*proof_lines(proof), *_pooled_lines(together, 1 + len(pool)), *_concentration_lines(best))
-    deliver(json_text(shown) if json else "".join(f"{line}\n" for line in lines), None)
+    table["concentration"] = top_share
+    lines = (*proof_lines(proof), *_pooled_lines(pooled, 1 + len(pool)), *_concentration_lines(top_share))
+    deliver(json_text(table) if json else "".join(f"{line}\n" for line in lines), None)
     if gate is not None:
-        require(proof, gate)
+        require_gate(proof, gate)
     return 0
 
 
@@ -96,7 +97,7 @@ def _curves(text: str | None, *, with_skill: bool) -> tuple[str, ...]:
 
 
 def gate_advice(prepared: PreparedConfirmation, gate: Gate | None) -> list[str]:
-    """Say before anything is spent that a panel is too small for a gate."""
+    """A sentence for the time before anything is spent, where the panel is too small for the gate."""
     from skillsv.confirm import smallest_drop
 
     tasks = len(prepared.panel.tasks)
@@ -107,7 +108,7 @@ def gate_advice(prepared: PreparedConfirmation, gate: Gate | None) -> list[str]:
     return [f"{said}: the gate of {100 * gate.max_drop:g} points then needs {gate.tasks_needed()} tasks."]
 
 
-def keep(prepared: PreparedConfirmation, proof: Proof) -> None:
+def save_proof(prepared: PreparedConfirmation, proof: Proof) -> None:
     """Write the proof into the run folder, and draw the run's page again with it."""
     from skillsv.pipeline import keep_proof, publish
 
@@ -115,7 +116,7 @@ def keep(prepared: PreparedConfirmation, proof: Proof) -> None:
     publish(prepared.reopened.folder, prepared.reopened.run)
 
 
-def require(proof: Proof, gate: Gate) -> None:
+def require_gate(proof: Proof, gate: Gate) -> None:
     """Raise GateNotMet where "no worse than the gate's drop" is not shown."""
     if not proof.meets(gate):
         raise GateNotMet(
@@ -131,7 +132,7 @@ def _gate_table(proof: Proof, gate: Gate | None) -> dict[str, Any] | None:
     return {"max_drop": gate.max_drop, "level": gate.level, "met": proof.meets(gate)}
 
 
-def _pooled(proof: Proof, others: tuple[Path, ...]) -> tuple[Comparison, ...]:
+def _pool(proof: Proof, others: tuple[Path, ...]) -> tuple[Comparison, ...]:
     """The methods compared over this skill and those of other confirmed runs, each skill with equal weight."""
     from skillsv.confirm import pooled_comparisons
     from skillsv.pipeline import recorded_areas

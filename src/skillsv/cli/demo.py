@@ -1,4 +1,4 @@
-"""`skillsv demo`: the whole path on the example skill."""
+"""`skillsv demo`: values the example skill, prunes it and confirms the result."""
 
 from __future__ import annotations
 
@@ -13,9 +13,13 @@ from skillsv.cli.flags import BudgetFlags, CompileFlags, EstimatorFlags, Json, R
 from skillsv.errors import SkillError
 
 EXAMPLE = "support-desk"
+"""Folder of the example skill."""
+
 DEMO_SETTINGS: dict[str, Any] = {"panel_b": 0.5, "orders": 32, "window": 12}
+"""Defaults of the demo where `value` has others: the example's agent costs nothing, so intervals can be narrow."""
+
 DEMO_ROLLOUTS = 4800
-"""More than usual: the example's agent costs nothing, so the demo can afford narrow intervals."""
+"""Limit of the adaptive method, which is more than usual for the same reason."""
 
 
 def demo(
@@ -36,25 +40,25 @@ def demo(
 
     skill = example_folder()
     flags_given = given(estimator, budget, compiler)
-    usual = {name: value for name, value in DEMO_SETTINGS.items() if name not in flags_given}
-    settings = replace(read_settings(skill, flags_given), **usual)
+    defaults = {name: value for name, value in DEMO_SETTINGS.items() if name not in flags_given}
+    settings = replace(read_settings(skill, flags_given), **defaults)
     if settings.method == "auto" and settings.max_rollouts is None:
         settings = replace(settings, max_rollouts=DEMO_ROLLOUTS)
     evals = skill / "evals"
     agent = "python:agent.py:answer"
     job = ValuationJob(skill=skill, tasks=evals / "tasks.jsonl", agent=agent, settings=settings, folder=evals)
-    flags = replace(run or RunFlags(), yes=True)  # nothing is paid for: there is nothing to agree to
+    flags = replace(run or RunFlags(), yes=True)  # the demo costs nothing, so it does not ask
     code = run_valuation(job, flags, json=json, out=sys.stdout)
     if not code and not json and settings.panel_b:
-        show_shorter(flags.run_dir or default_folder(EXAMPLE), quiet=flags.quiet)
+        show_pruned(flags.run_dir or default_folder(EXAMPLE), quiet=flags.quiet)
     return code
 
 
-def show_shorter(run: Path, *, quiet: bool) -> None:
-    """What the values are for: a shorter skill, what changes in it, and the proof on tasks not used so far."""
-    from skillsv.cli.confirm import certainty_line, confirmation_line, keep
+def show_pruned(run: Path, *, quiet: bool) -> None:
+    """Prune the example by its values, print what changes, and confirm it on tasks not used so far."""
+    from skillsv.cli.confirm import certainty_line, confirmation_line, save_proof
     from skillsv.cli.printing import deliver, print_lines, styled_patch
-    from skillsv.cli.spend_flags import SpendFlags
+    from skillsv.cli.spending_flags import SpendingFlags
     from skillsv.pipeline import ConfirmJob, confirm_versions, prepare_confirmation
     from skillsv.pipeline import prune as shorten
     from skillsv.render.output import new_folder
@@ -62,18 +66,18 @@ def show_shorter(run: Path, *, quiet: bool) -> None:
 
     prepared = prepare_confirmation(ConfirmJob(run=run))
     pruned = shorten(prepared.reopened.run, None)
-    place = _free_place(run)
+    place = _free_folder(run)
     with new_folder(place, skill=example_folder(), force=True) as new:
         write_tree(pruned.after, new)
     deliver(f"\nWithout what is worthless or harmful ({len(pruned.removed)} units):\n\n", None)
     print_lines(styled_patch(pruned.before.contents, pruned.after.contents))
-    proof = SpendFlags(quiet=quiet).spend(lambda listener, stop: confirm_versions(prepared, listener, stop))
-    keep(prepared, proof)
+    proof = SpendingFlags(quiet=quiet).spend(lambda listener, stop: confirm_versions(prepared, listener, stop))
+    save_proof(prepared, proof)
     deliver(f"\n{confirmation_line(proof)}\n{certainty_line(proof)}\nShorter skill: {place}\n", None)
 
 
-def _free_place(run: Path) -> Path:
-    """A folder for the shorter skill: the one of the demo before, or the next where that holds something else."""
+def _free_folder(run: Path) -> Path:
+    """A folder for the shorter skill: that of an earlier demo, or the next number where it holds something else."""
     from skillsv.render.output import why_kept
 
     names = ("shorter" if number == 1 else f"shorter-{number}" for number in count(1))

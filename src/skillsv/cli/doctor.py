@@ -1,4 +1,4 @@
-"""`skillsv doctor`: does the agent answer, and what works on this machine?"""
+"""`skillsv doctor`: checks whether an agent answers and what works on this machine."""
 
 from __future__ import annotations
 
@@ -24,18 +24,24 @@ from skillsv.sandbox.workspace import fresh_workspace
 from skillsv.settings import Settings, settings_from
 
 UNAVAILABLE = 5
+"""Exit code where the agent does not answer."""
+
 LONGEST_ANSWER = 512
-"""Tokens: a small model that rambles must not keep the user waiting."""
+"""Tokens. A small model may write without end, and the user waits for it."""
 
 HIDDEN_WORD = "heron-47"
+"""The content of a file that only a model with tools can read."""
+
 HELLO = Task(id="doctor-hello", input="Reply with the single word: ready")
 TOOL_USE = Task(id="doctor-tools", input="Read the file word.txt with your tools and reply with the word in it.")
+
 EXTRAS = (("models", "pydantic_ai"), ("local", "xllamacpp"), ("inspect", "inspect_ai"))
+"""Optional dependencies: the name of the extra, and a module that it installs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that was tried: its name, whether it works (None: does not apply), and what was seen."""
+    """One check: its name, whether it works (None: does not apply), and what it showed."""
 
     what: str
     works: bool | None
@@ -57,26 +63,28 @@ def doctor(
     With --local, start a model of your own on this machine and say how to use it.
     """
     if local:
-        return serve_here(gguf, port, json=json)
+        return serve_model(gguf, port, json=json)
     settings = settings_from(given(how))
-    findings = [_sandbox(settings), *_extras()]
+    findings = [_check_sandbox(settings), *_check_extras()]
     if agent is not None:
         findings += try_agent(agent, settings)
     if json:
-        sys.stdout.write(json_text({"schema": "skillsv.doctor/1", "findings": [asdict(found) for found in findings]}))
+        sys.stdout.write(
+            json_text({"schema": "skillsv.doctor/1", "findings": [asdict(finding) for finding in findings]})
+        )
     else:
-        _show(findings)
-    return UNAVAILABLE if any(found.what == "answer" and not found.works for found in findings) else 0
+        _print_findings(findings)
+    return UNAVAILABLE if any(finding.what == "answer" and not finding.works for finding in findings) else 0
 
 
-def _show(findings: list[Finding]) -> None:
+def _print_findings(findings: list[Finding]) -> None:
     marks = {True: "ok", False: "NO", None: "--"}
-    width = max(len(found.what) for found in findings)
-    for found in findings:
-        print(f"{marks[found.works]}  {found.what:<{width}}  {found.seen}")
+    width = max(len(finding.what) for finding in findings)
+    for finding in findings:
+        print(f"{marks[finding.works]}  {finding.what:<{width}}  {finding.seen}")
 
 
-def _sandbox(settings: Settings) -> Finding:
+def _check_sandbox(settings: Settings) -> Finding:
     if settings.no_sandbox:
         return Finding(what="sandbox", works=None, seen="switched off with --no-sandbox")
     started = time.monotonic()
@@ -85,7 +93,7 @@ def _sandbox(settings: Settings) -> Finding:
     return Finding(what="sandbox", works=trouble is None, seen=seen)
 
 
-def _extras() -> list[Finding]:
+def _check_extras() -> list[Finding]:
     return [
         Finding(
             what=f"extra {extra}",
@@ -99,19 +107,19 @@ def _extras() -> list[Finding]:
 def try_agent(spec: str, settings: Settings) -> list[Finding]:
     """One tiny call, and for a model with tools one more that needs them."""
     settings = replace(settings, max_output_tokens=min(settings.max_output_tokens, LONGEST_ANSWER))
-    outcome, found = _try("answer", spec, replace(settings, tools="none", deliver="prompt"), HELLO)
+    outcome, finding = _try("answer", spec, replace(settings, tools="none", deliver="prompt"), HELLO)
     if outcome is None:
-        return [found]
-    return [found, _price(outcome), *([_tool_use(spec, settings)] if spec.startswith("model:") else [])]
+        return [finding]
+    return [finding, _check_usage(outcome), *([_check_tool_use(spec, settings)] if spec.startswith("model:") else [])]
 
 
 def _try(what: str, spec: str, settings: Settings, task: Task) -> tuple[Outcome | None, Finding]:
     started = time.monotonic()
     try:
         outcome = anyio.run(_ask, spec, settings, task)
-    except (RolloutError, SkillSVError) as trouble:
-        kind = f"{trouble.kind}: " if isinstance(trouble, RolloutError) else ""
-        return None, Finding(what=what, works=False, seen=f"{kind}{trouble}")
+    except (RolloutError, SkillSVError) as error:
+        kind = f"{error.kind}: " if isinstance(error, RolloutError) else ""
+        return None, Finding(what=what, works=False, seen=f"{kind}{error}")
     words = " ".join(outcome.answer.split())[:60]
     return outcome, Finding(what=what, works=True, seen=f"“{words}” in {time.monotonic() - started:.1f} s")
 
@@ -124,7 +132,7 @@ async def _ask(spec: str, settings: Settings, task: Task) -> Outcome:
         return await agent.run(None, task, 0, folder)
 
 
-def _price(outcome: Outcome) -> Finding:
+def _check_usage(outcome: Outcome) -> Finding:
     usage = outcome.usage
     if usage.input_tokens is None:
         return Finding(what="usage", works=None, seen="the agent does not say what it used")
@@ -132,17 +140,17 @@ def _price(outcome: Outcome) -> Finding:
     return Finding(what="usage", works=True, seen=f"{usage.input_tokens} + {usage.output_tokens} tokens, {price}")
 
 
-def _tool_use(spec: str, settings: Settings) -> Finding:
+def _check_tool_use(spec: str, settings: Settings) -> Finding:
     if settings.tools == "none":
         return Finding(what="tool use", works=None, seen="switched off with --tools none")
-    outcome, found = _try("tool use", spec, replace(settings, tools="files", deliver="prompt"), TOOL_USE)
+    outcome, finding = _try("tool use", spec, replace(settings, tools="files", deliver="prompt"), TOOL_USE)
     if outcome is None or HIDDEN_WORD in outcome.answer:
-        return found
+        return finding
     used = "used a tool, but answered" if outcome.transcript else "used no tool and answered"
-    return replace(found, works=False, seen=f"the model {used} {found.seen}; with --tools none it is offered none")
+    return replace(finding, works=False, seen=f"the model {used} {finding.seen}; --tools none offers it no tool")
 
 
-def serve_here(gguf: Path | None, port: int | None, *, json: bool) -> int:
+def serve_model(gguf: Path | None, port: int | None, *, json: bool) -> int:
     """Serve a model until the user ends it."""
     from skillsv.agents.local_server import DEFAULT_PORT, LocalServer, find_gguf, require_server
 

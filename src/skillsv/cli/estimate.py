@@ -1,4 +1,4 @@
-"""`skillsv estimate`: the answer again, from what was already paid for."""
+"""`skillsv estimate`: estimates again from the records of a run."""
 
 from __future__ import annotations
 

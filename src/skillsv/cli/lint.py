@@ -1,4 +1,4 @@
-"""`skillsv lint`: the defects of skills."""
+"""`skillsv lint`: lists the defects of skills."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from skillsv.errors import SettingsError, SkillError
 from skillsv.model.skill import Finding, Severity
 
 SCHEMA = "skillsv.lint/1"
+"""Schema of the JSON result."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintedSkill:
-    """One skill that was looked at: `folder` goes before the file of each finding."""
+    """The findings in one skill. `folder` goes before the file of each finding."""
 
     path: str
     name: str
@@ -50,7 +51,7 @@ def lint(
         raise SettingsError(f"--json and --format {format} ask for two results at once.", hint="Give one of them.")
     for skill in skills:
         refuse_inside(output, skill)
-    linted, missing = _look_at(skills, flags or CompileFlags())
+    linted, missing = _lint_all(skills, flags or CompileFlags())
     form = "json" if json else format or "text"
     if form == "text" and output is None:
         print_lines(_lines(linted))
@@ -61,8 +62,8 @@ def lint(
     return int(any(finding.severity is Severity.ERROR for skill in linted for finding in skill.findings))
 
 
-def _look_at(skills: Sequence[Path], flags: CompileFlags) -> tuple[list[LintedSkill], int]:
-    """All skills that are there, and the number of paths that hold none: one of those does not stop the others."""
+def _lint_all(skills: Sequence[Path], flags: CompileFlags) -> tuple[list[LintedSkill], int]:
+    """The findings of each skill, and the number of paths without a skill: one of those does not stop the others."""
     from skillsv.compile import compile_skill
     from skillsv.compile.lint import lint_compiled
 
@@ -71,8 +72,8 @@ def _look_at(skills: Sequence[Path], flags: CompileFlags) -> tuple[list[LintedSk
     for path in skills:
         try:
             compiled = compile_skill(path, flags.options(path))
-        except SkillError as trouble:
-            print(f"skillsv: {trouble}", file=sys.stderr)
+        except SkillError as error:
+            print(f"skillsv: {error}", file=sys.stderr)
             missing += 1
             continue
         root = compiled.skill.root
@@ -95,8 +96,8 @@ def _document(linted: Sequence[LintedSkill], form: str) -> str:
         from skillsv.compile.lint import finding_titles
         from skillsv.report.compiled_json import sarif
 
-        found = ((skill.folder, finding) for skill in linted for finding in skill.findings)
-        return json_text(sarif(found, finding_titles(), version=__version__))
+        findings = ((skill.folder, finding) for skill in linted for finding in skill.findings)
+        return json_text(sarif(findings, finding_titles(), version=__version__))
     return "".join("".join(text for text, _ in line) + "\n" for line in _lines(linted))
 
 
@@ -106,7 +107,7 @@ def _as_json(linted: Sequence[LintedSkill]) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "skills": [
-            {"path": skill.path, "name": skill.name, "findings": [finding_json(one) for one in skill.findings]}
+            {"path": skill.path, "name": skill.name, "findings": [finding_json(finding) for finding in skill.findings]}
             for skill in linted
         ],
         "counts": _counts(linted),

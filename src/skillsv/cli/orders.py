@@ -1,4 +1,4 @@
-"""`skillsv orders`: feasible insertion orders, sampled."""
+"""`skillsv orders`: samples feasible insertion orders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`skillsv pairs`: which units say the same, and which need each other."""
+"""`skillsv pairs`: finds redundant and complementary pairs of units."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from skillsv.cli.flags import Json
-from skillsv.cli.spend_flags import SpendFlags
+from skillsv.cli.spending_flags import SpendingFlags
 from skillsv.errors import SettingsError
 
 if TYPE_CHECKING:
     from skillsv.confirm.pairs import Suspicion, Tested
 
-_SAID = {
+RELATIONS = {
     "redundant": "redundant: either one alone does the work of both",
     "complementary": "complementary: neither does its work without the other",
     "independent": "independent",
     "unresolved": "unresolved",
 }
+"""What a tested relation of two units means."""
 
 
 def pairs(
@@ -34,7 +35,7 @@ def pairs(
     replicates: Annotated[int | None, Parameter(help="Rollouts per task and version [1, or 3 if noisy].")] = None,
     list_only: Annotated[bool, Parameter(name="--list", negative=(), help="Only list suspects, at no cost.")] = False,
     json: Json = False,
-    spending: SpendFlags | None = None,
+    spending: SpendingFlags | None = None,
 ) -> int:
     """skillsv pairs .skillsv/my-skill --max-rollouts 500
 
@@ -45,13 +46,13 @@ def pairs(
     from skillsv.cli.printing import deliver, json_text
     from skillsv.pipeline import PairsJob, prepare_pairs, try_pairs
 
-    flags = spending or SpendFlags()
+    flags = spending or SpendingFlags()
     if most < 1 or window < 2 or (replicates is not None and replicates < 1):
         raise SettingsError("a test needs a pair, two tasks and a replicate.", hint="Try --most 5 --window 48.")
     job = PairsJob(
         run=run,
         again=flags.overrides(),
-        pairs=tuple(_two(text) for text in pair),
+        pairs=tuple(_read_pair(text) for text in pair),
         most=most,
         window=window,
         replicates=replicates,
@@ -64,8 +65,8 @@ def pairs(
     if json:
         table = {
             "schema": "skillsv.pairs/1",
-            "suspected": [asdict(each) for each in prepared.suspicions],
-            "tested": [asdict(each) for each in tested],
+            "suspected": [asdict(suspicion) for suspicion in prepared.suspicions],
+            "tested": [asdict(test) for test in tested],
         }
         deliver(json_text(table), None)
     else:
@@ -73,7 +74,7 @@ def pairs(
     return 0
 
 
-def _two(text: str) -> tuple[str, str]:
+def _read_pair(text: str) -> tuple[str, str]:
     names = [word.strip() for word in text.split(",")]
     if len(names) != 2 or not all(names):
         raise SettingsError(f"--pair {text} does not name two units.", hint="Write A,B.")
@@ -85,11 +86,11 @@ def _lines(suspicions: tuple[Suspicion, ...], tested: tuple[Tested, ...]) -> Ite
 
     if not suspicions and not tested:
         yield "No pair is suspicious: no unit's effect depends on whether another one was there."
-    for each in suspicions if not tested else ():
-        kind = "redundant" if each.score < 0 else "complementary"
-        yield f"{each.first} and {each.second}: perhaps {kind} ({abs(each.score):.1f} standard errors)."
+    for suspicion in suspicions if not tested else ():
+        kind = "redundant" if suspicion.score < 0 else "complementary"
+        yield f"{suspicion.first} and {suspicion.second}: perhaps {kind} ({abs(suspicion.score):.1f} standard errors)."
     for found in tested:
-        yield f"{found.first} and {found.second}: {_SAID[found.relation]}."
+        yield f"{found.first} and {found.second}: {RELATIONS[found.relation]}."
         yield (
             f"  loss without the first {points(found.without_first)}, the second {points(found.without_second)}, both "
             f"{points(found.without_both)}; interaction {points(found.interaction, signed=True)} points, "

@@ -1,4 +1,4 @@
-"""`skillsv plan`: what a valuation would cost."""
+"""`skillsv plan`: forecasts the cost of a valuation."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from skillsv.rollout import PerRollout
     from skillsv.settings import Settings
 
-USUAL_TASKS = 60
-"""The panel that a plan without tasks assumes: the smallest in the paper."""
+ASSUMED_TASKS = 60
+"""Size of the panel in a plan without --tasks: the smallest panel in the paper."""
 
 
 def plan(
@@ -48,7 +48,7 @@ def plan(
 
     settings = read_settings(skill, given(estimator, budget, how, compiler))
     compiled = compile_skill(skill, compile_options(settings))
-    measured = _measured(skill, tasks, agent, settings, run_dir) if probe else None
+    measured = _measure_cost(skill, tasks, agent, settings, run_dir) if probe else None
     forecast = forecast_of(compiled, settings, _panel_size(tasks, settings), measured)
     if json:
         deliver(json_text({"schema": "skillsv.plan/1", "units": len(compiled.units), **asdict(forecast)}), None)
@@ -62,13 +62,13 @@ def _panel_size(tasks: Path | None, settings: Settings) -> int:
     from skillsv.tasks import load_tasks, split_panels
 
     if tasks is None:
-        return USUAL_TASKS
+        return ASSUMED_TASKS
     loaded = load_tasks(tasks, verifier=settings.verifier, judge=settings.judge)
     panel, _ = split_panels(loaded, a=settings.panel_a, b=settings.panel_b, seed=settings.seed)
     return len(panel.tasks)
 
 
-def _measured(
+def _measure_cost(
     skill: Path, tasks: Path | None, agent: str | None, settings: Settings, run_dir: Path | None
 ) -> PerRollout:
     import anyio

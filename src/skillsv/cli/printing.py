@@ -1,4 +1,4 @@
-"""How results leave a command: text with colour only on a terminal, JSON that any program reads, files."""
+"""Prints and writes results: text with colour only on a terminal, JSON, files, patches."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from skillsv.report.edits import patch_lines
 from skillsv.report.escape import escape_text
 
 Line = tuple[tuple[str, str], ...]
-"""Fragments of one line, each with the style a terminal may give it."""
+"""The pieces of one line, each with its style on a terminal."""
 
 
 def print_lines(lines: Iterable[Line]) -> None:
-    """Print the lines on stdout, in colour where a person is looking."""
+    """Print the lines on stdout, in colour on a terminal."""
     if not sys.stdout.isatty():
         deliver("".join("".join(text for text, _ in line) + "\n" for line in lines), None)
         return
@@ -30,16 +30,16 @@ def print_lines(lines: Iterable[Line]) -> None:
 
 
 def json_text(value: Any) -> str:
-    """JSON in plain ASCII: file names that are no valid Unicode come through every pipe, as escapes."""
+    """JSON in plain ASCII: file names that are not valid Unicode are escaped and pass every pipe."""
     try:
         return json.dumps(value, indent=2, ensure_ascii=True) + "\n"
     except RecursionError:
-        # Readers of JSON stop at such depths, too: only folders that nest hundreds deep lead here.
+        # Only folders that nest hundreds of levels deep lead here; readers of JSON stop at such depths, too.
         raise OutputError("The result nests too deeply for JSON.", hint="Flatten the folders of the skill.") from None
 
 
 def refuse_inside(output: Path | None, skill: Path) -> None:
-    """A result never lands in the skill it was made from, least of all over one of its files."""
+    """Raise OutputError where a result would be written into the skill it was made from."""
     if output is not None and output.resolve().is_relative_to(skill.resolve()):
         raise OutputError("This is inside the skill.", where=str(output), hint="Choose another file with -o.")
 
@@ -56,16 +56,13 @@ def deliver(text: str, path: Path | None) -> None:
         raise OutputError("This belongs to a run.", where=str(path), hint="Choose another file with -o.")
     try:
         path.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as trouble:
-        reason = trouble.strerror or "it cannot be written"
-        raise OutputError(f"{reason}.", where=str(path), hint="Choose another file with -o.") from trouble
-
-
-# How a patch looks on a terminal.
+    except OSError as error:
+        reason = error.strerror or "it cannot be written"
+        raise OutputError(f"{reason}.", where=str(path), hint="Choose another file with -o.") from error
 
 
 def styled_patch(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> Iterator[Line]:
-    """The lines of the patch, coloured by what they do, with nothing in them that a terminal would obey."""
+    """The lines of the patch, coloured by what they do, with control characters escaped."""
     for line in patch_lines(old, new):
         text = line.removesuffix("\n")
         yield ((escape_text(text), _style(text)),)

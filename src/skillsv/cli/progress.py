@@ -1,4 +1,4 @@
-"""Progress of a run on stderr: a live bar where a person is looking, plain lines otherwise."""
+"""Progress of a run on stderr: a live bar on a terminal, plain lines otherwise."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 Clock = Callable[[], float]
-PLAIN_EVERY = 10.0
+
+LINE_INTERVAL = 10.0
 """Seconds between two plain lines of one run, so that a log stays readable."""
 
 
 @dataclass(slots=True)
 class Counts:
-    """What the events of one run add up to."""
+    """Numbers of rollouts, chains and failures of one run, counted from its events."""
 
     clock: Clock
     started: float = 0.0
@@ -46,7 +47,7 @@ class Counts:
     usage: Usage = field(default_factory=Usage)
     kinds: Counter[FailureKind] = field(default_factory=Counter)
 
-    def take(self, event: Event) -> None:
+    def add(self, event: Event) -> None:
         """Count one event."""
         match event:
             case RunStarted():
@@ -68,19 +69,19 @@ class Counts:
 
     @property
     def answered(self) -> int:
-        """Requests that have their answer, paid for or not."""
+        """Rollouts that have finished, paid, reused or missing."""
         return self.paid + self.reused + self.missing
 
     @property
     def seconds_left(self) -> float | None:
-        """What the rest of the forecast takes at the pace of the paid rollouts so far; None while unknown."""
+        """Time for the rest of the forecast at the speed of the rollouts executed so far; None while unknown."""
         rest, executed = self.expected - self.answered, self.paid + self.missing
         if executed == 0 or rest <= 0:
             return None
         return rest * max(0.0, self.clock() - self.started) / executed
 
     def line(self, *, done: bool = False) -> str:
-        """The state in one line; when all is done nothing is left."""
+        """The counts in one line; without the time that is left once the run is done."""
         parts = [
             *([f"{self.chains_done}/{self.chains} chains"] if self.chains else []),
             f"{self.paid:,} rollouts",
@@ -119,23 +120,23 @@ def duration_text(seconds: float) -> str:
 
 
 def one_line(text: str) -> str:
-    """Text of agents and services made safe to show: no control characters, one line, not endless."""
+    """Text of agents and services made safe to print: no control characters, one line, at most 300 characters."""
     clean = "".join(character if character.isprintable() else " " for character in text)
     return clean if len(clean) <= 300 else clean[:299] + "…"
 
 
 class PlainProgress:
-    """Lines for a log: notes as they come, the state now and then, the end."""
+    """A listener that writes lines for a log: each note, the counts at intervals, the end."""
 
     def __init__(self, stream: TextIO, clock: Clock = time.monotonic) -> None:
         self._stream = stream
         self._counts = Counts(clock)
         self._clock = clock
-        self._said = clock()
+        self._last_line = clock()
 
     def __call__(self, event: Event) -> None:
-        """Take note of one event, and say what is worth a line."""
-        self._counts.take(event)
+        """Count one event, and write a line where it needs one."""
+        self._counts.add(event)
         match event:
             case RunStarted():
                 chains = f"{event.chains} chains, " if event.chains else ""
@@ -146,21 +147,21 @@ class PlainProgress:
                 self._say(f"{event.kind} on task {one_line(event.task)}, trying again: {one_line(event.message)}")
             case RunFinished():
                 self._say(f"{event.reason}: {self._counts.line(done=True)}")
-            case _ if self._clock() - self._said >= PLAIN_EVERY:
+            case _ if self._clock() - self._last_line >= LINE_INTERVAL:
                 self._say(self._counts.line())
             case _:
                 pass
 
     def _say(self, line: str) -> None:
-        self._said = self._clock()
-        # A log that went away must not end a run that costs money.
+        self._last_line = self._clock()
+        # A log that cannot be written must not end a run that costs money.
         with suppress(OSError, ValueError):
             self._stream.write(line + "\n")
             self._stream.flush()
 
 
 class LiveProgress:
-    """A bar that moves, with notes above it."""
+    """A listener that moves a progress bar and prints notes above it."""
 
     def __init__(self, bar: Progress, clock: Clock = time.monotonic) -> None:
         self._bar = bar
@@ -168,8 +169,8 @@ class LiveProgress:
         self._task: TaskID | None = None
 
     def __call__(self, event: Event) -> None:
-        """Take note of one event and move the bar."""
-        self._counts.take(event)
+        """Count one event and move the bar."""
+        self._counts.add(event)
         with suppress(OSError, ValueError):
             self._show(event)
 
@@ -182,7 +183,7 @@ class LiveProgress:
             case Note():
                 self._bar.console.print(Text(one_line(event.message), style="yellow"))
             case RunFinished() if self._task is not None and event.reason == "done":
-                # Truncation and reuse make the true number differ from the forecast: done is done.
+                # Truncation and reuse make the true number differ from the forecast: the bar ends full.
                 self._bar.update(self._task, total=max(1, self._counts.answered))
             case _:
                 pass

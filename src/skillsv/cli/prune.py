@@ -1,4 +1,4 @@
-"""`skillsv prune`: a shorter skill, by the values of a run."""
+"""`skillsv prune`: writes a shorter skill, by the values of a run."""
 
 from __future__ import annotations
 
@@ -47,38 +47,38 @@ def prune(
     from skillsv.pipeline import REMOVABLE, load_run
     from skillsv.pipeline import prune as shorten
 
-    given = any(value is not None for value in (to_tokens, share, max_drop))
-    if only and given:
+    has_goal = any(value is not None for value in (to_tokens, share, max_drop))
+    if only and has_goal:
         raise SettingsError("--only and a goal ask for two things at once.", hint="Give one of them.")
     if in_place and output is not None:
         raise SettingsError("--in-place and -o ask for two places at once.", hint="Give one of them.")
     drop = given_share(max_drop, "--max-drop", ends=True)
     loaded = load_run(run)
     actions = frozenset({Action(only)}) if only else REMOVABLE
-    goal = Goal(to_tokens=to_tokens, share=share, max_drop=drop) if given else None
+    goal = Goal(to_tokens=to_tokens, share=share, max_drop=drop) if has_goal else None
     pruned = shorten(loaded, goal, actions)
     if in_place or output is not None:
-        _agree_to_half(loaded, pruned, yes=yes)
+        _ask_about_large_removal(loaded, pruned, yes=yes)
     _write(loaded, pruned, output, in_place=in_place, force=force)
     if diff:
         _show_difference(pruned)
     summary = _summary(loaded, pruned)
-    deliver(json_text(summary) if json else "\n".join(_sentences(loaded, pruned)) + "\n", None)
+    deliver(json_text(summary) if json else "\n".join(_lines(loaded, pruned)) + "\n", None)
     return 0
 
 
-def _agree_to_half(run: Run, pruned: Pruned, *, yes: bool) -> None:
-    """Ask before more than half of the tokens go. Raises SettingsError where nobody says yes."""
-    from skillsv.cli.run_valuation import Refusal, agree
+def _ask_about_large_removal(run: Run, pruned: Pruned, *, yes: bool) -> None:
+    """Ask before more than half of the tokens are removed. Raises SettingsError without a yes."""
+    from skillsv.cli.consent import Question, agree
 
     if 2 * pruned.tokens_after >= pruned.tokens_before:
         return
-    refusal = Refusal(
-        unasked="more than half of the skill would go, and nobody is there to agree to it.",
-        hint="Add --yes, or prune less. Without -o and --in-place it only shows what would go.",
+    question = Question(
+        unanswered="more than half of the skill would go, and nobody is there to agree to it.",
+        unanswered_hint="Add --yes, or prune less. Without -o and --in-place it only shows what would go.",
         declined="nothing was removed.",
     )
-    agree(_totals(run, pruned), yes=yes, refusal=refusal)
+    agree(_total_lines(run, pruned), yes=yes, question=question)
 
 
 def _write(run: Run, pruned: Pruned, output: Path | None, *, in_place: bool, force: bool) -> None:
@@ -99,7 +99,7 @@ def _write(run: Run, pruned: Pruned, output: Path | None, *, in_place: bool, for
 
 
 def _change_in_place(skill: Path, pruned: Pruned) -> None:
-    """Write what changed, remove what is gone; everything else in the folder stays as it is."""
+    """Write the files that changed and remove those that are gone; other files of the folder stay as they are."""
     top = skill.parent if skill.is_file() else skill
     old, new = pruned.before.contents, pruned.after.contents
     try:
@@ -107,12 +107,12 @@ def _change_in_place(skill: Path, pruned: Pruned) -> None:
             (top / path).unlink()
         for path, data in new.items():
             if old.get(path) != data:
-                half = (top / path).with_name(f".{Path(path).name}.new")
-                half.write_bytes(data)
-                shutil.copymode(top / path, half)
-                half.replace(top / path)
-    except OSError as trouble:
-        raise OutputError(f"{trouble.strerror}.", where=str(trouble.filename or skill)) from trouble
+                temporary = (top / path).with_name(f".{Path(path).name}.new")
+                temporary.write_bytes(data)
+                shutil.copymode(top / path, temporary)
+                temporary.replace(top / path)
+    except OSError as error:
+        raise OutputError(f"{error.strerror}.", where=str(error.filename or skill)) from error
     print(f"Changed {skill}.", file=sys.stderr)
 
 
@@ -122,13 +122,13 @@ def _show_difference(pruned: Pruned) -> None:
     print_lines(styled_patch(pruned.before.contents, pruned.after.contents))
 
 
-def _sentences(run: Run, pruned: Pruned) -> list[str]:
+def _lines(run: Run, pruned: Pruned) -> list[str]:
     if not pruned.steps:
         return ["Nothing to remove: no unit is shown to be worthless or harmful."]
-    return [*(_sentence(run, step) for step in pruned.steps), *_totals(run, pruned)]
+    return [*(_step_line(run, step) for step in pruned.steps), *_total_lines(run, pruned)]
 
 
-def _totals(run: Run, pruned: Pruned) -> list[str]:
+def _total_lines(run: Run, pruned: Pruned) -> list[str]:
     before, after = pruned.tokens_before, pruned.tokens_after
     share = after / before if before else 1.0
     gone = f"{len(pruned.removed)} of {len(run.compiled.execution)} units go"
@@ -139,7 +139,7 @@ def _totals(run: Run, pruned: Pruned) -> list[str]:
     ]
 
 
-def _sentence(run: Run, step: PruneStep) -> str:
+def _step_line(run: Run, step: PruneStep) -> str:
     verdict = next(unit.verdict for unit in run.valuation.units if unit.id == step.unit)
     others = [unit for unit in step.removed if unit != step.unit]
     along = f" Takes along {', '.join(others)}." if others else ""

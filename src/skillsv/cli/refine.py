@@ -1,4 +1,4 @@
-"""`skillsv refine`: a rewritten skill, checked and proved."""
+"""`skillsv refine`: lets an editor rewrite a skill, checks the result and confirms it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from skillsv.cli.flags import Json, given_share
-from skillsv.cli.spend_flags import SpendFlags
+from skillsv.cli.spending_flags import SpendingFlags
 from skillsv.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def refine(
     max_drop: Annotated[float | None, Parameter(help="Fail unless it is shown that no more points are lost.")] = None,
     level: Annotated[float, Parameter(help="Confidence level, in percent or as a share.")] = 95,
     json: Json = False,
-    spending: SpendFlags | None = None,
+    spending: SpendingFlags | None = None,
 ) -> int:
     """skillsv refine .skillsv/my-skill --editor "command:./edit.sh" -o my-new-skill --yes
 
@@ -44,41 +44,41 @@ def refine(
     """
     from skillsv.cli.printing import deliver, json_text, print_lines, styled_patch
 
-    flags = spending or SpendFlags()
+    flags = spending or SpendingFlags()
     if bool(editor) == mechanical:
         raise SettingsError("a refinement is by --editor or --mechanical.", hint="Give one of them.")
     if max_drop is not None and not confirm:
         raise SettingsError("--max-drop is judged on panel B.", hint="Leave out --no-confirm.")
     drop = given_share(max_drop, "--max-drop")
-    loaded = _agreed(run, flags, editor, confirm=confirm)
-    revision = _written(loaded, run, editor, output, force=force)
+    loaded = _ask_consent(run, flags, editor, confirm=confirm)
+    revision = _write_revision(loaded, run, editor, output, force=force)
     if diff:
         print_lines(styled_patch(revision.before.contents, revision.after.contents))
-    proof = _confirmed(run, output, flags, level) if confirm else None
+    proof = _confirm_revision(run, output, flags, level) if confirm else None
     deliver(json_text(_table(revision, proof)) if json else "\n".join(_lines(revision, proof)) + "\n", None)
     if proof is not None and drop is not None:
-        from skillsv.cli.confirm import require, share_of
+        from skillsv.cli.confirm import require_gate, share_of
         from skillsv.confirm import Gate
 
-        require(proof, Gate(max_drop=drop, level=share_of(level)))
+        require_gate(proof, Gate(max_drop=drop, level=share_of(level)))
     return 0
 
 
-def _agreed(run: Path, flags: SpendFlags, editor: str | None, *, confirm: bool) -> Run:
-    """The run, after somebody agreed to what the confirmation will cost."""
+def _ask_consent(run: Path, flags: SpendingFlags, editor: str | None, *, confirm: bool) -> Run:
+    """Ask whether to spend what the confirmation costs, and return the run."""
     from skillsv.pipeline import ConfirmJob, load_run, prepare_confirmation
 
-    asked = ["The editor is asked once, at most three times; what it costs is not known here."] if editor else []
+    notes = ["The editor is asked once, at most three times; what it costs is not known here."] if editor else []
     if not confirm:
-        for line in asked:
-            print(line, file=sys.stderr)
+        for note in notes:
+            print(note, file=sys.stderr)
         return load_run(run)
     prepared = prepare_confirmation(ConfirmJob(run=run, again=flags.overrides()))
-    flags.consent(prepared.forecast, asked)
+    flags.consent(prepared.forecast, notes)
     return prepared.reopened.run
 
 
-def _revision(loaded: Run, run: Path, editor: str | None) -> Revision:
+def _make_revision(loaded: Run, run: Path, editor: str | None) -> Revision:
     import anyio
 
     from skillsv.agents.editor import make_editor
@@ -89,12 +89,12 @@ def _revision(loaded: Run, run: Path, editor: str | None) -> Revision:
 
     if editor is None:
         return refine_mechanically(loaded)
-    asked = make_client(make_editor, editor, recorded_settings(loaded), Path.cwd())
-    return anyio.run(refine_with, loaded, asked, RunFolder(run))
+    client = make_client(make_editor, editor, recorded_settings(loaded), Path.cwd())
+    return anyio.run(refine_with, loaded, client, RunFolder(run))
 
 
-def _written(loaded: Run, run: Path, editor: str | None, output: Path, *, force: bool) -> Revision:
-    """The new skill in its folder, with a patch beside it. A folder that cannot be written to stops it at once."""
+def _write_revision(loaded: Run, run: Path, editor: str | None, output: Path, *, force: bool) -> Revision:
+    """Write the new skill and a patch beside it. A folder that cannot be written ends it before the editor is paid."""
     from skillsv.pipeline import original_of
     from skillsv.render.output import check_patch, new_folder, write_patch
     from skillsv.report.edits import patch_lines
@@ -103,7 +103,7 @@ def _written(loaded: Run, run: Path, editor: str | None, output: Path, *, force:
     original = original_of(loaded, check=False)
     with new_folder(output, skill=original, force=force) as new:
         check_patch(output, force=force)
-        revision = _revision(loaded, run, editor)
+        revision = _make_revision(loaded, run, editor)
         write_tree(revision.after, new)
     text = "".join(patch_lines(revision.before.contents, revision.after.contents))
     patch = write_patch(output, text, force=force)
@@ -111,13 +111,13 @@ def _written(loaded: Run, run: Path, editor: str | None, output: Path, *, force:
     return revision
 
 
-def _confirmed(run: Path, skill: Path, flags: SpendFlags, level: float) -> Proof:
-    from skillsv.cli.confirm import keep, share_of
+def _confirm_revision(run: Path, skill: Path, flags: SpendingFlags, level: float) -> Proof:
+    from skillsv.cli.confirm import save_proof, share_of
     from skillsv.pipeline import ConfirmJob, confirm_versions, prepare_confirmation
 
     prepared = prepare_confirmation(ConfirmJob(run=run, again=flags.overrides(), skill=skill, level=share_of(level)))
     proof = flags.spend(lambda listener, stop: confirm_versions(prepared, listener, stop))
-    keep(prepared, proof)
+    save_proof(prepared, proof)
     return proof
 
 

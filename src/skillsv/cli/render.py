@@ -1,4 +1,4 @@
-"""`skillsv render`: one counterfactual, as an agent would read it."""
+"""`skillsv render`: writes one partial skill, as an agent would read it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def render(
         print_lines(styled_patch(original.contents, rendering.contents))
     elif output is None:
         _print_text(rendering)
-    _say_what_to_know(rendering, output)
+    _print_notes(rendering, output)
     return 0
 
 
@@ -75,8 +75,8 @@ def _write(rendering: Rendering, output: Path, skill: Path, *, force: bool) -> N
     with new_folder(output, skill=skill, force=force) as folder:
         try:
             write_tree(rendering, folder)
-        except RolloutError as trouble:
-            raise OutputError(trouble.what, where=str(output)) from trouble
+        except RolloutError as error:
+            raise OutputError(error.what, where=str(output)) from error
 
 
 def _as_json(rendering: Rendering, renderer: Renderer) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def _as_json(rendering: Rendering, renderer: Renderer) -> dict[str, Any]:
 
 
 def _print_text(rendering: Rendering) -> None:
-    """The main file: byte for byte into a pipe or file, made harmless on a terminal."""
+    """Print the main file: byte for byte into a pipe or file, escaped on a terminal."""
     data = rendering.contents.get(rendering.main, b"")
     if sys.stdout.isatty():
         from skillsv.report.escape import escape_text
@@ -111,16 +111,16 @@ def _print_text(rendering: Rendering) -> None:
         sys.stdout.buffer.flush()
 
 
-def _say_what_to_know(rendering: Rendering, output: Path | None) -> None:
+def _print_notes(rendering: Rendering, output: Path | None) -> None:
     if rendering.empty:
         print("This is the bare agent: no skill at all.", file=sys.stderr)
     for flag in rendering.flags:
-        print(f"Note: {_in_words(flag)}", file=sys.stderr)
+        print(f"Note: {_flag_sentence(flag)}", file=sys.stderr)
     if output is not None:
         print(f"Wrote {len(rendering.files)} file(s) to {output}.", file=sys.stderr)
 
 
-def _in_words(flag: str) -> str:
+def _flag_sentence(flag: str) -> str:
     kind, _, about = flag.partition(":")
     words = {
         "changed-kind": f"without its neighbours, Markdown reads {about} as something else.",

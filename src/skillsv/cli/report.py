@@ -1,4 +1,4 @@
-"""`skillsv report`: the answer of a run as a page, or as text for a pull request or for CI."""
+"""`skillsv report`: writes the result of a run as a page, or as text for a pull request or for CI."""
 
 from __future__ import annotations
 

@@ -1,20 +1,19 @@
-"""What `value` and `demo` have in common: forecast, consent, rollouts with progress, the answer."""
+"""The job of `value` and `demo`: forecast, consent, rollouts with progress, result."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
 import anyio
 
+from skillsv.cli.consent import agree
 from skillsv.cli.flags import RunFlags
 from skillsv.cli.printing import json_text
 from skillsv.cli.progress import progress
 from skillsv.compile import compile_skill
-from skillsv.errors import SettingsError
 from skillsv.model.value import Valuation
 from skillsv.pipeline import (
     PreparedRun,
@@ -38,10 +37,11 @@ from skillsv.sandbox.workspace import folder_name
 from skillsv.settings import Settings, compile_options
 
 PIPE_WIDTH = 120
+"""Columns of the table in a log or pipe, which has no width of its own."""
 
 
 def run_valuation(job: ValuationJob, flags: RunFlags, *, json: bool, out: TextIO) -> int:
-    """The main job from forecast to report; the exit code says whether it came to its end."""
+    """Run the valuation from forecast to report. The exit code says whether it was completed."""
     prepared = prepare(job)
     folder = RunFolder(flags.run_dir or default_folder(prepared.compiled.skill.name))
     folder.check_place(job.skill, prepared.compiled.skill.name)
@@ -49,66 +49,43 @@ def run_valuation(job: ValuationJob, flags: RunFlags, *, json: bool, out: TextIO
     require_measurable_budget(job, measured)
     prepared = with_measured_cost(prepared, measured)
     ask_consent(prepared, yes=flags.yes)
-    rolled = anyio.run(_rolled, prepared, folder, flags)
-    if rolled.trouble is not None:
-        if rolled.nothing:
-            raise rolled.trouble
-        print(escape_text(f"skillsv: {rolled.trouble}"), file=sys.stderr)
-    valuation = build_valuation(prepared.compiled, job.settings, job.agent, rolled)
+    result = anyio.run(_run_rollouts, prepared, folder, flags)
+    if result.trouble is not None:
+        if result.nothing:
+            raise result.trouble
+        print(escape_text(f"skillsv: {result.trouble}"), file=sys.stderr)
+    valuation = build_valuation(prepared.compiled, job.settings, job.agent, result)
     run = Run(
         compiled=prepared.compiled,
         settings=job.settings,
-        records=rolled.records,
-        observations=rolled.observations,
+        records=result.records,
+        observations=result.observations,
         valuation=valuation,
         manifest=folder.manifest() or {},
     )
     page = publish(folder, run)
     show(valuation, page, json=json, out=out)
-    return rolled.trouble.exit_code if rolled.trouble else 0
+    return result.trouble.exit_code if result.trouble else 0
 
 
-async def _rolled(prepared: PreparedRun, folder: RunFolder, flags: RunFlags) -> RolloutResult:
+async def _run_rollouts(prepared: PreparedRun, folder: RunFolder, flags: RunFlags) -> RolloutResult:
     with progress(sys.stderr, quiet=flags.quiet) as listener:
         return await roll_out(prepared, folder, listener, Stop(), fresh=flags.fresh, keep_going=flags.keep_going)
 
 
 def default_folder(name: str) -> Path:
-    """Where runs of a skill are kept unless told otherwise."""
+    """The run folder of a skill, unless --run-dir names another."""
     return Path(".skillsv") / folder_name(name)
 
 
 def ask_consent(prepared: PreparedRun, *, yes: bool) -> None:
-    """Say what it will cost, on stderr, and go on only with a yes or a limit."""
+    """Print the forecast on stderr, and go on only with a yes or a limit."""
     lines = (*forecast_lines(prepared.forecast), *advice_lines(prepared))
     agree(lines, yes=yes or has_limit(prepared.job.settings))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
-    """What a question says where nobody can answer it (and what helps), and where the answer is no."""
-
-    unasked: str = "nobody is there to agree to this cost."
-    hint: str = "Add --yes, or a limit such as --max-rollouts 500."
-    declined: str = "nothing was spent."
-
-
-def agree(lines: Iterable[str], *, yes: bool, refusal: Refusal | None = None) -> None:
-    """Print what is about to be spent or done, on stderr; without a yes, ask the person there."""
-    refusal = refusal or Refusal()
-    for line in lines:
-        print(line, file=sys.stderr)
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise SettingsError(refusal.unasked, hint=refusal.hint)
-    print("Go on? [y/N] ", end="", file=sys.stderr, flush=True)
-    if input().strip().lower() not in {"y", "yes"}:
-        raise SettingsError(refusal.declined, hint="Answer y to go on, or give --yes.")
-
-
 def advice_lines(prepared: PreparedRun) -> list[str]:
-    """What to know before agreeing: judges, a budget that is too small to say much, amounts that look like shares."""
+    """What a person should know before agreeing: tasks graded by a judge model, a budget that is too small."""
     return [*_judge_line(prepared), *_budget_line(prepared)]
 
 
@@ -156,13 +133,12 @@ def forecast_lines(forecast: Forecast) -> list[str]:
 
 
 def show(valuation: Valuation, page: Path, *, json: bool, out: TextIO) -> None:
-    """The answer on stdout."""
+    """Print the result on stdout."""
     if json:
         out.write(json_text(valuation_dict(valuation)))
         return
     from rich.console import Console
 
-    # A log or a pipe has no width of its own: give the words room.
     console = Console(file=out, highlight=False, width=None if out.isatty() else PIPE_WIDTH)
     console.print(terminal_table(valuation, width=console.width, colour=console.is_terminal))
     console.print(f"Report: {page}", soft_wrap=True)

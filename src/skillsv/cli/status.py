@@ -1,4 +1,4 @@
-"""`skillsv status`: how far a run is."""
+"""`skillsv status`: prints how far a run is and what it has spent."""
 
 from __future__ import annotations
 

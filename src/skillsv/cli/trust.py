@@ -1,18 +1,27 @@
-"""`skillsv trust`: let a file that came with a skill name what is run and spent."""
+"""`skillsv trust`: records that the user trusts a file that came with a skill."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
+from skillsv.cli.consent import Question, agree
 from skillsv.cli.printing import deliver
 from skillsv.errors import SettingsError
 
 Digests = Sequence[tuple[Path, str]]
+"""Files, each with the SHA-256 of its bytes."""
+
+QUESTION = Question(
+    text="Trust it?",
+    unanswered="nobody is there to trust this file.",
+    unanswered_hint="Read it, then add --yes.",
+    declined="nothing was trusted.",
+    declined_hint="Answer y to trust the file, or give --yes.",
+)
 
 
 def trust(
@@ -30,25 +39,25 @@ def trust(
 
     if not file.exists():
         raise SettingsError("there is no such file.", where=str(file), hint="Name a skillsv.toml or a task file.")
-    lines, digests = _settings(file) if file.suffix == ".toml" else _code(file)
+    lines, digests = _list_settings(file) if file.suffix == ".toml" else _list_code(file)
     if not lines:
         deliver(f"Nothing to trust: {file} names nothing that runs, forwards, spends or consents.\n", None)
         return 0
-    _agree([f"{file} names:", *(f"  {line}" for line in lines)], yes=yes)
+    agree([f"{file} names:", *(f"  {line}" for line in lines)], yes=yes, question=QUESTION)
     place = trust_files(digests)
     deliver(f"Trusted until it changes: {', '.join(str(path) for path, _ in digests)}. Kept in {place}.\n", None)
     return 0
 
 
-def _settings(file: Path) -> tuple[list[str], Digests]:
+def _list_settings(file: Path) -> tuple[list[str], Digests]:
     """The guarded settings of a file, and its digest."""
     from skillsv.settings import guarded_settings
 
-    found, digest = guarded_settings(file)
-    return [f"{name.replace('_', '-')} = {value!r}" for name, value in found.items()], [(file, digest)]
+    settings, digest = guarded_settings(file)
+    return [f"{name.replace('_', '-')} = {value!r}" for name, value in settings.items()], [(file, digest)]
 
 
-def _code(path: Path) -> tuple[list[str], Digests]:
+def _list_code(path: Path) -> tuple[list[str], Digests]:
     """The verifiers of tasks that run code or call a model, the files of the skill behind them, and their digests."""
     from skillsv.sandbox.sources import python_sources
     from skillsv.tasks import read_tasks, tasks_file, tasks_folder
@@ -63,15 +72,3 @@ def _code(path: Path) -> tuple[list[str], Digests]:
         files = code_files(tasks_file(path), specs, tasks_folder(path)) if specs else []
     digests = [(file, file_digest(file)) for file in files]
     return [*(f"verifier {spec!r}" for spec in specs), *(f"file {str(file)!r}" for file in files)], digests
-
-
-def _agree(lines: Iterable[str], *, yes: bool) -> None:
-    for line in lines:
-        print(line, file=sys.stderr)
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise SettingsError("nobody is there to trust this file.", hint="Read it, then add --yes.")
-    print("Trust it? [y/N] ", end="", file=sys.stderr, flush=True)
-    if input().strip().lower() not in {"y", "yes"}:
-        raise SettingsError("nothing was trusted.", hint="Answer y to trust the file, or give --yes.")

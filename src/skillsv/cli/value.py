@@ -1,4 +1,4 @@
-"""`skillsv value`: what each unit of a skill is worth."""
+"""`skillsv value`: estimates what each unit of a skill is worth."""
 
 from __future__ import annotations
 

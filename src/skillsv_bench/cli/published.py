@@ -134,8 +134,9 @@ def _trial(trial: BenchmarkRun, given_settings: dict[str, Any]) -> tuple[Benchma
 def _run(
     trial: BenchmarkRun, notes: tuple[str, ...], flags: RunFlags, output: Path | None, *, plan: bool, json: bool
 ) -> int:
+    from skillsv.cli.consent import agree
     from skillsv.cli.printing import deliver, json_text, refuse_inside
-    from skillsv.cli.run_valuation import agree, default_folder, forecast_lines, has_limit
+    from skillsv.cli.run_valuation import default_folder, forecast_lines, has_limit
     from skillsv.pipeline import measured_cost, prepare, require_measurable_budget, with_measured_cost
     from skillsv.rollout import PerRollout, RunFolder
     from skillsv.settings import small_settings

@@ -1,4 +1,4 @@
-"""Limits of the commands that spend on a finished run."""
+"""Limits of the commands that spend on a stored run."""
 
 import pytest
 
@@ -16,6 +16,6 @@ def test_a_budget_of_money_is_refused_where_the_cost_is_unknown(original, place,
     assert not (place / "new").exists()
 
 
-def test_a_count_limit_beside_it_holds_and_the_rest_is_said(place, capsys):
+def test_a_rollout_limit_beside_an_unmeasurable_budget_holds(place, capsys):
     assert run(["confirm", str(place / "run"), "--budget-usd", "5", "--max-rollouts", "10"]) == 4
     assert "--budget-usd cannot be measured, only --max-rollouts 10 holds." in capsys.readouterr().err

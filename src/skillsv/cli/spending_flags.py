@@ -1,4 +1,4 @@
-"""What commands that spend on a finished run have in common: where things are, limits, consent, progress."""
+"""Flags of commands that spend on a stored run: where tasks and agent are, limits, consent, progress."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SPENDING = Group("Spending")
+"""The panel of these flags in `--help`."""
 
 
 @Parameter(name="*", group=SPENDING)
 @dataclass(frozen=True, kw_only=True)
-class SpendFlags:
+class SpendingFlags:
     """Where tasks and agent are, if not where the run recorded them, and what may be spent."""
 
     tasks: Annotated[Path | None, Parameter(help="Where the tasks are now, or new tasks to confirm on.")] = None
@@ -49,14 +50,15 @@ class SpendFlags:
         return RunOverrides(tasks=self.tasks, agent=self.agent, **values)
 
     def consent(self, forecast: Forecast, advice: Iterable[str] = ()) -> None:
-        """Say what it will cost, and go on only with a yes or a limit."""
-        from skillsv.cli.run_valuation import agree, forecast_lines
+        """Print the forecast, and go on only with a yes or a limit."""
+        from skillsv.cli.consent import agree
+        from skillsv.cli.run_valuation import forecast_lines
 
         limited = self.max_rollouts is not None or self.budget_usd is not None
         agree((*forecast_lines(forecast), *advice), yes=self.yes or limited)
 
     def spend(self, work: Callable[[Listener, Stop], Awaitable[T]]) -> T:
-        """Run what spends, with progress on stderr; Ctrl-C stops it and keeps what finished."""
+        """Run the rollouts of a command, with progress on stderr. Ctrl-C ends it and keeps the finished ones."""
         import anyio
 
         from skillsv.cli.progress import progress
