@@ -102,7 +102,7 @@ def test_the_demo_ends_with_a_shorter_skill_its_diff_and_the_proof(tmp_path, cap
     printed = capsys.readouterr().out
     assert "-- Anything that mentions `urgent` goes to queue `legal`" in printed
     line = next(line for line in printed.splitlines() if line.startswith("Confirmed on 72 tasks"))
-    assert re.search(r"tokens \d+% .* change \+\d+\.\d \[[+-]\d+\.\d, \+\d+\.\d\] points", line)
+    assert re.search(r"tokens \d+% .* change \+\d+\.\d \[[+−]?\d+\.\d, \+\d+\.\d\] points", line)
     assert printed.index("Report: ") < printed.index(line)
     short = (tmp_path / "run/shorter/SKILL.md").read_text()
     assert "urgent" not in short

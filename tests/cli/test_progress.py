@@ -1,8 +1,6 @@
 import io
 
-import pytest
-
-from skillsv.cli.progress import LiveProgress, PlainProgress, duration_text, one_line, progress, spend_text
+from skillsv.cli.progress import LiveProgress, PlainProgress, one_line, progress
 from skillsv.model.events import ChainFinished, Note, RolloutFinished, RolloutRetried, RunFinished, RunStarted
 from skillsv.model.rollout import FailureKind, Usage
 
@@ -118,13 +116,3 @@ def test_quiet_prints_nothing_and_a_pipe_gets_plain_lines():
     assert stream.getvalue() == ""
     with progress(stream) as listener:
         assert isinstance(listener, PlainProgress)
-
-
-@pytest.mark.parametrize(("seconds", "text"), [(0.4, "0 s"), (89, "89 s"), (600, "10 min"), (11_100, "3 h 5 min")])
-def test_durations_read_as_people_say_them(seconds, text):
-    assert duration_text(seconds) == text
-
-
-def test_unknown_spending_is_not_shown_as_zero():
-    assert spend_text(Usage()) == ""
-    assert spend_text(Usage(usd=0.0)) == "$0.00"

@@ -12,10 +12,11 @@ from typing import Any
 from skillsv.agents.make import make_agent
 from skillsv.agents.options import AgentOptions
 from skillsv.errors import AgentFailure, SettingsError
+from skillsv.model.format import with_bounds
 from skillsv.model.protocols import Agent, Editor
 from skillsv.model.rollout import Ending, FailureKind
 from skillsv.model.task import Task
-from skillsv.model.value import Interval, UnitReport, Valuation
+from skillsv.model.value import UnitReport, Valuation
 from skillsv.sandbox.process import Limits, private_environment, run_program
 from skillsv.sandbox.sources import command_line
 from skillsv.sandbox.user_function import OutOfTime, call_function, describe, line_of, load_function
@@ -176,7 +177,7 @@ def editor_instruction(valuation: Valuation, complaints: Sequence[str] = ()) -> 
     """The instruction with the report, in points; `complaints` name what an earlier try got wrong."""
     parts = [files("skillsv.agents").joinpath(PROMPT).read_text(encoding="utf-8").rstrip()]
     lift = valuation.estimate.content_lift
-    parts.append(f"# The report\n\nThe whole skill lifts the score by {_points(lift)} points.")
+    parts.append(f"# The report\n\nThe whole skill lifts the score by {with_bounds(lift)} points.")
     parts.append("\n\n".join(_unit(unit) for unit in valuation.units))
     if complaints:
         wrong = "\n".join(f"- {complaint}" for complaint in complaints)
@@ -185,16 +186,12 @@ def editor_instruction(valuation: Valuation, complaints: Sequence[str] = ()) -> 
 
 
 def _unit(unit: UnitReport) -> str:
-    values = [f"net effect {_points(unit.value.net)}"]
+    values = [f"net effect {with_bounds(unit.value.net)}"]
     if unit.value.content is not None and unit.value.cost is not None:
-        values += [f"content {_points(unit.value.content)}", f"cost {_points(unit.value.cost)}"]
+        values += [f"content {with_bounds(unit.value.content)}", f"cost {with_bounds(unit.value.cost)}"]
     place = f"{unit.file}, lines {unit.lines.first} to {unit.lines.last}"
     quoted = "\n".join(f"> {line}" for line in unit.text.strip().splitlines()[:12])
     return (
         f"## {unit.id}: {unit.verdict.action}\n\n{place}; {unit.tokens} tokens; {', '.join(values)}.\n"
         f"{unit.verdict.reason}\n\n{quoted}"
     )
-
-
-def _points(interval: Interval) -> str:
-    return f"{100 * interval.value:+.1f} [{100 * interval.low:+.1f}, {100 * interval.high:+.1f}]"

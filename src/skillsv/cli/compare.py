@@ -54,25 +54,26 @@ def _notes(first: Run, second: Run) -> list[str]:
 
 
 def _lines(found: SideBySide) -> Iterator[str]:
-    from skillsv.cli.confirm import points
+    from skillsv.model.format import count, percent, with_bounds
 
     share = found.tokens_after / found.tokens_before if found.tokens_before else 1.0
-    yield f"Tokens: {found.tokens_before:,} before, {found.tokens_after:,} after ({share:.0%})."
-    yield f"Lift: {points(found.lift_before)} before, {points(found.lift_after)} after."
-    score = points(found.full_change, signed=True)
-    yield f"Change of the lift {points(found.lift_change, signed=True)}, of the whole skill's score {score}."
+    yield f"Tokens: {count(found.tokens_before)} before, {count(found.tokens_after)} after ({percent(share)})."
+    before, after = (with_bounds(lift, signed=False) for lift in (found.lift_before, found.lift_after))
+    yield f"Lift: {before} before, {after} after."
+    score = with_bounds(found.full_change)
+    yield f"Change of the lift {with_bounds(found.lift_change)}, of the whole skill's score {score}."
     for unit in found.units:
         yield _line(unit)
 
 
 def _line(unit: UnitChange) -> str:
-    from skillsv.cli.confirm import points
+    from skillsv.model.format import with_bounds
 
     if unit.net_after is None and unit.net_before is not None:
-        return f"{unit.before}: gone; it was worth {points(unit.net_before, signed=True)}."
+        return f"{unit.before}: gone; it was worth {with_bounds(unit.net_before)}."
     if unit.net_before is None and unit.net_after is not None:
-        return f"{unit.after}: new; worth {points(unit.net_after, signed=True)}."
+        return f"{unit.after}: new; worth {with_bounds(unit.net_after)}."
     assert unit.change is not None
     name = unit.before if unit.matched == "id" else f"{unit.before}, now {unit.after}"
     remark = "" if unit.change.low <= 0 <= unit.change.high else ", a real change"
-    return f"{name}: {points(unit.change, signed=True)}{remark}."
+    return f"{name}: {with_bounds(unit.change)}{remark}."

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from skillsv.cli.flags import Json, given_share
 from skillsv.cli.spending_flags import SpendingFlags
 from skillsv.errors import GateNotMet, SettingsError
-from skillsv.model.value import Interval
+from skillsv.model.format import count, decimal, percent, points, short_points, with_bounds
 
 if TYPE_CHECKING:
     from skillsv.confirm import Comparison, Gate, Proof
@@ -103,9 +103,9 @@ def gate_advice(prepared: PreparedConfirmation, gate: Gate | None) -> list[str]:
     tasks = len(prepared.panel.tasks)
     if gate is None or prepared.versions.same or tasks >= gate.tasks_needed():
         return []
-    least = 100 * smallest_drop(tasks, gate.level)
-    said = f"If not a single score changes, {tasks} tasks rule out a drop of {least:.1f} points and no less"
-    return [f"{said}: the gate of {100 * gate.max_drop:g} points then needs {gate.tasks_needed()} tasks."]
+    least = points(smallest_drop(tasks, gate.level), signed=False)
+    said = f"If not a single score changes, {tasks} tasks rule out a drop of {least} points and no less"
+    return [f"{said}: the gate of {short_points(gate.max_drop)} points then needs {gate.tasks_needed()} tasks."]
 
 
 def save_proof(prepared: PreparedConfirmation, proof: Proof) -> None:
@@ -120,8 +120,8 @@ def require_gate(proof: Proof, gate: Gate) -> None:
     """Raise GateNotMet where "no worse than the gate's drop" is not shown."""
     if not proof.meets(gate):
         raise GateNotMet(
-            f"not shown to be within {100 * gate.max_drop:g} points: at {gate.level:.0%} confidence the new skill may "
-            f"be {-100 * proof.at_worst:.1f} points worse ({proof.confirmation.tasks} tasks).",
+            f"not shown to be within {short_points(gate.max_drop)} points: at {percent(gate.level)} confidence the new "
+            f"skill may be {points(-proof.at_worst, signed=False)} points worse ({proof.confirmation.tasks} tasks).",
             hint="More tasks in panel B narrow this; --max-drop sets the limit.",
         )
 
@@ -144,13 +144,13 @@ def _pool(proof: Proof, others: tuple[Path, ...]) -> tuple[Comparison, ...]:
 
 def _pooled_lines(found: tuple[Comparison, ...], skills: int) -> Iterator[str]:
     for each in found:
-        gain = points(each.difference, signed=True)
+        gain = with_bounds(each.difference)
         yield f"Over {skills} skills, {each.first} against {each.second}: {gain} points of area."
 
 
 def _concentration_lines(best: float | None) -> Iterator[str]:
     if best is not None:
-        yield f"On panel A, the best tenth of the units hold {best:.0%} of all that is gained."
+        yield f"On panel A, the best tenth of the units hold {percent(best)} of all that is gained."
 
 
 def proof_lines(proof: Proof) -> Iterator[str]:
@@ -159,17 +159,17 @@ def proof_lines(proof: Proof) -> Iterator[str]:
     yield certainty_line(proof)
     anchors = proof.anchors
     yield (
-        f"Anchors on panel B: no skill {points(anchors.empty)}, trigger alone {points(anchors.trigger)}, "
-        f"whole skill {points(anchors.full)}."
+        f"Anchors on panel B: no skill {with_bounds(anchors.empty, signed=False)}, trigger alone "
+        f"{with_bounds(anchors.trigger, signed=False)}, whole skill {with_bounds(anchors.full, signed=False)}."
     )
     for curve in proof.confirmation.curves:
-        yield f"Area under the pruning curve, {curve.method}: {points(curve.auc)}."
+        yield f"Area under the pruning curve, {curve.method}: {with_bounds(curve.auc, signed=False)}."
     for each in proof.comparisons:
-        yield f"{each.first} against {each.second}: {points(each.difference, signed=True)} points of area."
+        yield f"{each.first} against {each.second}: {with_bounds(each.difference)} points of area."
     for pair in proof.agreements:
         if pair.tau is not None and pair.p_holm is not None:
-            tau = f"tau-b {pair.tau:+.2f}, p {pair.p_holm:.3f} (permutations, Holm)"
-            yield f"Rank agreement of {pair.first} and {pair.second}: {tau}."
+            tau, p = decimal(pair.tau, digits=2, signed=True), decimal(pair.p_holm, digits=3)
+            yield f"Rank agreement of {pair.first} and {pair.second}: tau-b {tau}, p {p} (permutations, Holm)."
     for note in proof.notes:
         yield f"Note: {note}"
 
@@ -179,9 +179,9 @@ def confirmation_line(proof: Proof) -> str:
     found = proof.confirmation
     share = found.tokens_new / found.tokens_old if found.tokens_old else 1.0
     return (
-        f"Confirmed on {found.tasks} tasks no value has seen: tokens {share:.0%} ({found.tokens_new:,} of "
-        f"{found.tokens_old:,}), score {100 * found.old.value:.1f} before, {100 * found.new.value:.1f} after, "
-        f"change {points(found.delta, signed=True)} points."
+        f"Confirmed on {found.tasks} tasks no value has seen: tokens {percent(share)} ({count(found.tokens_new)} of "
+        f"{count(found.tokens_old)}), score {points(found.old.value, signed=False)} before, "
+        f"{points(found.new.value, signed=False)} after, change {with_bounds(found.delta)} points."
     )
 
 
@@ -190,12 +190,6 @@ def certainty_line(proof: Proof) -> str:
     if proof.at_worst == 0.0 and not proof.changed_tasks:
         return "Old and new give the agent the same bytes: nothing can change."
     moved = "no task" if not proof.changed_tasks else f"{proof.changed_tasks} of {proof.confirmation.tasks} tasks"
-    worst = f"{abs(100 * proof.at_worst):.1f} points"
+    worst = f"{points(abs(proof.at_worst), signed=False)} points"
     sure = f"at worst {worst} worse" if proof.at_worst < 0 else f"better by at least {worst}"
-    return f"The score of {moved} changed; with {proof.level:.0%} confidence the new skill is {sure}."
-
-
-def points(interval: Interval, *, signed: bool = False) -> str:
-    """A value with its bounds, in points."""
-    sign = "+" if signed else ""
-    return f"{100 * interval.value:{sign}.1f} [{100 * interval.low:{sign}.1f}, {100 * interval.high:{sign}.1f}]"
+    return f"The score of {moved} changed; with {percent(proof.level)} confidence the new skill is {sure}."

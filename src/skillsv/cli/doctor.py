@@ -16,6 +16,7 @@ from skillsv.agents import make_agent
 from skillsv.cli.flags import AgentFlags, Json, given
 from skillsv.cli.printing import json_text
 from skillsv.errors import RolloutError, SkillSVError
+from skillsv.model.format import money
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
 from skillsv.pipeline.clients import make_client
@@ -136,7 +137,7 @@ def _check_usage(outcome: Outcome) -> Finding:
     usage = outcome.usage
     if usage.input_tokens is None:
         return Finding(what="usage", works=None, seen="the agent does not say what it used")
-    price = "price unknown (--prices FILE.toml sets one)" if usage.usd is None else f"{usage.usd:.6f} USD"
+    price = "price unknown (--prices FILE.toml sets one)" if usage.usd is None else money(usage.usd, digits=6)
     return Finding(what="usage", works=True, seen=f"{usage.input_tokens} + {usage.output_tokens} tokens, {price}")
 
 

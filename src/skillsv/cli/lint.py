@@ -115,7 +115,7 @@ def _as_json(linted: Sequence[LintedSkill]) -> dict[str, Any]:
 
 
 def _lines(linted: Sequence[LintedSkill]) -> Iterator[Line]:
-    from skillsv.report.format import plural
+    from skillsv.model.format import plural
     from skillsv.report.outline import finding_lines
 
     for skill in linted:

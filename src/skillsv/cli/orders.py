@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from skillsv.cli.flags import CompileFlags, Json
 from skillsv.cli.printing import deliver, json_text
 from skillsv.errors import SettingsError
+from skillsv.model.format import count
 from skillsv.model.skill import CompiledSkill
 from skillsv.settings import DEFAULTS
 
@@ -54,9 +55,9 @@ def _print_reachable(compiled: CompiledSkill, *, json: bool) -> None:
     if json:
         deliver(json_text({"units": units, "reachable": reachable if counted else None, "exact": listed}), None)
         return
-    number = f"{reachable:,}" if counted else "More than 10^30"
-    how = "exactly" if listed else f"by sampling orders, since these are more than {LIMIT:,}"
-    deliver(f"{number} partial skills of {units:,} units are reachable. A known game is valued {how}.\n", None)
+    number = count(reachable) if counted else "More than 10^30"
+    how = "exactly" if listed else f"by sampling orders, since these are more than {count(LIMIT)}"
+    deliver(f"{number} partial skills of {count(units)} units are reachable. A known game is valued {how}.\n", None)
 
 
 def _print_orders(compiled: CompiledSkill, count: int, seed: int, *, json: bool) -> None:

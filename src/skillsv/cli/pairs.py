@@ -82,17 +82,18 @@ def _read_pair(text: str) -> tuple[str, str]:
 
 
 def _lines(suspicions: tuple[Suspicion, ...], tested: tuple[Tested, ...]) -> Iterator[str]:
-    from skillsv.cli.confirm import points
+    from skillsv.model.format import decimal, with_bounds
 
     if not suspicions and not tested:
         yield "No pair is suspicious: no unit's effect depends on whether another one was there."
     for suspicion in suspicions if not tested else ():
         kind = "redundant" if suspicion.score < 0 else "complementary"
-        yield f"{suspicion.first} and {suspicion.second}: perhaps {kind} ({abs(suspicion.score):.1f} standard errors)."
+        errors = decimal(abs(suspicion.score), digits=1)
+        yield f"{suspicion.first} and {suspicion.second}: perhaps {kind} ({errors} standard errors)."
     for found in tested:
         yield f"{found.first} and {found.second}: {RELATIONS[found.relation]}."
         yield (
-            f"  loss without the first {points(found.without_first)}, the second {points(found.without_second)}, both "
-            f"{points(found.without_both)}; interaction {points(found.interaction, signed=True)} points, "
-            f"{found.tasks} tasks."
+            f"  loss without the first {with_bounds(found.without_first, signed=False)}, the second "
+            f"{with_bounds(found.without_second, signed=False)}, both {with_bounds(found.without_both, signed=False)}; "
+            f"interaction {with_bounds(found.interaction)} points, {found.tasks} tasks."
         )

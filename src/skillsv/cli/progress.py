@@ -19,6 +19,7 @@ from skillsv.model.events import (
     RunFinished,
     RunStarted,
 )
+from skillsv.model.format import count, duration, plural, usage_parts
 from skillsv.model.protocols import Listener
 from skillsv.model.rollout import FailureKind, Usage
 
@@ -84,39 +85,18 @@ class Counts:
         """The counts in one line; without the time that is left once the run is done."""
         parts = [
             *([f"{self.chains_done}/{self.chains} chains"] if self.chains else []),
-            f"{self.paid:,} rollouts",
-            f"{self.reused:,} reused",
-            f"{self.missing:,} failed",
+            plural(self.paid, "rollout"),
+            f"{count(self.reused)} reused",
+            f"{count(self.missing)} failed",
         ]
         if self.retried:
-            parts.append(f"{self.retried:,} retried ({self.kinds.most_common(1)[0][0]})")
-        spend = spend_text(self.usage)
-        if spend:
-            parts.append(spend)
+            parts.append(f"{count(self.retried)} retried ({self.kinds.most_common(1)[0][0]})")
+        if spending := usage_parts(self.usage):
+            parts.append(", ".join(spending))
         left = None if done else self.seconds_left
         if left is not None:
-            parts.append(f"about {duration_text(left)} left")
+            parts.append(f"about {duration(left)} left")
         return " · ".join(parts)
-
-
-def spend_text(usage: Usage) -> str:
-    """Tokens and money as far as they are known."""
-    parts = []
-    if usage.input_tokens is not None or usage.output_tokens is not None:
-        parts.append(f"{(usage.input_tokens or 0) + (usage.output_tokens or 0):,} tokens")
-    if usage.usd is not None:
-        parts.append(f"${usage.usd:,.2f}")
-    return ", ".join(parts)
-
-
-def duration_text(seconds: float) -> str:
-    """Seconds as a person says them: 40 s, 12 min, 3 h 5 min."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    if minutes < 90:
-        return f"{minutes} min"
-    return f"{minutes // 60} h {minutes % 60} min"
 
 
 def one_line(text: str) -> str:
@@ -140,7 +120,7 @@ class PlainProgress:
         match event:
             case RunStarted():
                 chains = f"{event.chains} chains, " if event.chains else ""
-                self._say(f"run {event.run}: {chains}about {event.expected_rollouts:,} rollouts")
+                self._say(f"run {event.run}: {chains}about {plural(event.expected_rollouts, 'rollout')}")
             case Note():
                 self._say(one_line(event.message))
             case RolloutRetried() if self._counts.kinds[event.kind] == 1:

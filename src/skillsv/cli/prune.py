@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from skillsv.cli.flags import Json, given_share
 from skillsv.errors import OutputError, SettingsError
 from skillsv.model.edit import PruneStep
+from skillsv.model.format import count, percent, points
 from skillsv.model.value import Action
 
 if TYPE_CHECKING:
@@ -132,10 +133,10 @@ def _total_lines(run: Run, pruned: Pruned) -> list[str]:
     before, after = pruned.tokens_before, pruned.tokens_after
     share = after / before if before else 1.0
     gone = f"{len(pruned.removed)} of {len(run.compiled.execution)} units go"
-    change = -100 * pruned.steps[-1].lost_value
+    change = points(-pruned.steps[-1].lost_value)
     return [
-        f"{gone}; {after:,} of {before:,} tokens stay ({share:.0%}).",
-        f"By the values, the score changes by {change:+.1f} points. 'skillsv confirm' proves it on tasks not used yet.",
+        f"{gone}; {count(after)} of {count(before)} tokens stay ({percent(share)}).",
+        f"By the values, the score changes by {change} points. 'skillsv confirm' proves it on tasks not used yet.",
     ]
 
 

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from skillsv.cli.flags import Json, given_share
 from skillsv.cli.spending_flags import SpendingFlags
 from skillsv.errors import SettingsError
+from skillsv.model.format import count, percent
 
 if TYPE_CHECKING:
     from skillsv.confirm import Proof
@@ -128,7 +129,7 @@ def _lines(revision: Revision, proof: Proof | None) -> Iterator[str]:
     if revision.tries > 1:
         yield f"The editor was asked {revision.tries} times."
     before, after = revision.tokens_before, revision.tokens_after
-    yield f"{after:,} of {before:,} tokens stay ({after / before if before else 1:.0%})."
+    yield f"{count(after)} of {count(before)} tokens stay ({percent(after / before if before else 1)})."
     if proof is not None:
         yield confirmation_line(proof)
         yield certainty_line(proof)

@@ -14,6 +14,7 @@ from skillsv.cli.flags import RunFlags
 from skillsv.cli.printing import json_text
 from skillsv.cli.progress import progress
 from skillsv.compile import compile_skill
+from skillsv.model.format import count, duration, money
 from skillsv.model.value import Valuation
 from skillsv.pipeline import (
     PreparedRun,
@@ -122,13 +123,13 @@ def has_limit(settings: Settings) -> bool:
 def forecast_lines(forecast: Forecast) -> list[str]:
     """The forecast in words: rollouts, tokens, money, time."""
     low, expected, high = forecast.low, forecast.expected, forecast.high
-    rollouts = f"{low.rollouts:,} to {high.rollouts:,} rollouts, about {expected.rollouts:,}"
-    tokens = "unknown" if expected.tokens is None else f"about {expected.tokens:,}"
-    money = "unknown" if expected.usd is None else f"about {expected.usd:,.2f} USD"
-    time = "unknown" if expected.seconds is None else f"about {expected.seconds:,.0f} s"
+    rollouts = f"{count(low.rollouts)} to {count(high.rollouts)} rollouts, about {count(expected.rollouts)}"
+    tokens = "unknown" if expected.tokens is None else f"about {count(expected.tokens)}"
+    cost = "unknown" if expected.usd is None else f"about {money(expected.usd)}"
+    time = "unknown" if expected.seconds is None else f"about {duration(expected.seconds)}"
     return [
         f"Forecast: {rollouts} (fewer where earlier ones are reused).",
-        f"Tokens {tokens}; cost {money}; time {time}.",
+        f"Tokens {tokens}; cost {cost}; time {time}.",
     ]
 
 

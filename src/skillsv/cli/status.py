@@ -9,6 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from skillsv.cli.flags import Json
+from skillsv.model.format import count, duration, money
 
 
 def status(run: Annotated[Path, Parameter(help="The folder of a run.")], /, *, json: Json = False) -> int:
@@ -25,13 +26,13 @@ def status(run: Annotated[Path, Parameter(help="The folder of a run.")], /, *, j
         return 0
     chains = "" if found.planned is None else f", {found.chains} of {found.planned} chains done"
     usage = found.usage
-    tokens = "unknown" if usage.input_tokens is None else f"{usage.input_tokens + (usage.output_tokens or 0):,}"
-    money = "unknown" if usage.usd is None else f"{usage.usd:,.2f} USD"
+    tokens = "unknown" if usage.input_tokens is None else count(usage.input_tokens + (usage.output_tokens or 0))
+    cost = "unknown" if usage.usd is None else money(usage.usd)
     lines = [
         f"Run {found.run}: {'running' if found.running else 'not running'}{chains}.",
-        f"Rollouts: {found.rollouts:,} paid, {found.reused:,} reused, {found.missing:,} missing.",
-        f"Spent: tokens {tokens}, cost {money}, agent time {found.seconds:,.0f} s.",
-        *([f"Answers cut by the token limit: {found.cut:,}."] if found.cut else []),
+        f"Rollouts: {count(found.rollouts)} paid, {count(found.reused)} reused, {count(found.missing)} missing.",
+        f"Spent: tokens {tokens}, cost {cost}, agent time {duration(found.seconds)}.",
+        *([f"Answers cut by the token limit: {count(found.cut)}."] if found.cut else []),
         *(f"Missing as {kind}: {count}." for kind, count in found.failures.items()),
     ]
     deliver("\n".join(lines) + "\n", None)

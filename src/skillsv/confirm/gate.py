@@ -15,6 +15,7 @@ import numpy as np
 
 from skillsv.confirm.scoring import Floats
 from skillsv.errors import SettingsError
+from skillsv.model.format import short_points
 from skillsv.model.value import Interval
 
 WORST = -1.0
@@ -33,7 +34,8 @@ class Gate:
     def __post_init__(self) -> None:
         if not 0 < self.max_drop < 1:
             raise SettingsError(
-                f"a drop of {100 * self.max_drop:g} points cannot be a gate.", hint="Give points above 0, such as 2."
+                f"a drop of {short_points(self.max_drop)} points cannot be a gate.",
+                hint="Give points above 0, such as 2.",
             )
         if not 0.5 <= self.level < 1:
             raise SettingsError(

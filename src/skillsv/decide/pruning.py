@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from skillsv.errors import SettingsError
 from skillsv.model.coalition import Coalition
 from skillsv.model.edit import PruneStep
+from skillsv.model.format import short_points
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import Action, Verdict
 
@@ -95,7 +96,7 @@ class Goal:
             raise SettingsError(f"the share {self.share:g} is not between 0 and 1.", hint="0.3 removes three tenths.")
         if self.max_drop is not None and not 0 <= self.max_drop <= 1:
             raise SettingsError(
-                f"a drop of {100 * self.max_drop:g} points is not between 0 and 100.",
+                f"a drop of {short_points(self.max_drop)} points is not between 0 and 100.",
                 hint="A share of 0.02 is 2 points.",
             )
         if self.to_tokens is not None and self.to_tokens < 0:

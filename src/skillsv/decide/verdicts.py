@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from skillsv.model.format import short_points, with_bounds
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import Action, Estimate, Evidence, Interval, UnitValue, Verdict
 
@@ -78,26 +79,23 @@ def _reason(
 def _evidence(unit: UnitValue, resolution: float) -> str:
     """What was seen, with figures. With deletion alone it says so: nothing is known of content and cost."""
     basis = "" if unit.content is not None else ", by deletion alone"
-    net = f"net effect {_shown(unit.net)}{basis}"
+    net = f"net effect {with_bounds(unit.net)} points{basis}"
     content, cost = unit.content, unit.cost
     if unit.evidence is Evidence.IDENTICAL:
         return "Zero by construction: with or without it the agent gets the same bytes"
     if content is not None and cost is not None and _alone(unit, resolution) is Action.COMPRESS:
-        return f"Its content is worth {_shown(content)} but its length costs {_shown(cost)}: {net}"
+        return (
+            f"Its content is worth {with_bounds(content)} points but its length costs {with_bounds(cost)} points: {net}"
+        )
     if unit.samples == 0:
         return "No chain ever tested it"
     sentence = {
         Evidence.POSITIVE: f"It helps: {net}",
         Evidence.NEGATIVE: f"It hurts: {net}",
-        Evidence.NEGLIGIBLE: f"Shown to be about zero, within ±{100 * resolution:.3g} points: {net}",
+        Evidence.NEGLIGIBLE: f"Shown to be about zero, within ±{short_points(resolution)} points: {net}",
         Evidence.UNRESOLVED: f"Not positive: {net}" if unit.net.high <= 0 else f"Too uncertain to call: {net}",
     }
     return sentence[unit.evidence]
-
-
-def _shown(interval: Interval) -> str:
-    """In points of a hundred, as reports show them."""
-    return f"{100 * interval.value:+.1f} [{100 * interval.low:+.1f}, {100 * interval.high:+.1f}] points"
 
 
 def _named(units: tuple[str, ...]) -> str:

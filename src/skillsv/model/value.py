@@ -8,6 +8,7 @@ from enum import StrEnum
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from skillsv.model.format import points
 from skillsv.model.rollout import Usage
 from skillsv.model.skill import Lines, Span, UnitKind
 
@@ -272,5 +273,5 @@ def _interval_columns(name: str, interval: Any) -> Mapping[str, float | None]:
 def _cell(value: Any) -> str:
     """A value as HTML; floats are amounts of score and become points of a hundred."""
     if isinstance(value, float):
-        return f"{100 * value:+.1f}"
+        return points(value)
     return "" if value is None else escape(str(value))

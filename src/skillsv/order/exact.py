@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from skillsv.errors import SkillSVError
 from skillsv.model.coalition import Coalition
+from skillsv.model.format import count
 from skillsv.model.skill import CompiledSkill
 from skillsv.order.block_tree import BlockTree, block_tree
 from skillsv.order.downsets import Counter, TooTangled, list_downsets, widest_level
@@ -39,9 +40,9 @@ class TooWide(SkillSVError):
         if reachable is None:
             number = "too many to count"
         else:
-            number = f"{reachable:,}" if reachable < COUNTED else "more than 10^30"
+            number = count(reachable) if reachable < COUNTED else "more than 10^30"
         super().__init__(
-            f"The exact values need every reachable coalition, and there are {number} (limit {limit:,}).",
+            f"The exact values need every reachable coalition, and there are {number} (limit {count(limit)}).",
             hint="Estimate by sampling orders, or compile at a coarser granularity.",
         )
         self.reachable = reachable

@@ -11,6 +11,7 @@ from skillsv.decide import verdicts
 from skillsv.estimate import EstimateOptions, estimate_chains
 from skillsv.estimate.adaptive import ORDERS, estimate_adaptive
 from skillsv.model.coalition import Order
+from skillsv.model.format import plural
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import Estimate, UnitReport, Valuation
 from skillsv.order import Sampler
@@ -138,5 +139,7 @@ def early_end(rolled: RolloutResult) -> tuple[str, ...]:
     """A sentence about a run that stopped before its end."""
     if rolled.trouble is None:
         return ()
-    done = f"{len(rolled.records)} finished chains" if rolled.records else f"{len(rolled.observations):,} answers"
+    done = (
+        plural(len(rolled.records), "finished chain") if rolled.records else plural(len(rolled.observations), "answer")
+    )
     return (f"This is a partial result of {done}: {rolled.trouble.what}",)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from skillsv.agents import price_known
 from skillsv.errors import SettingsError
 from skillsv.model.events import Event, Note, RolloutFinished
+from skillsv.model.format import money, plural
 from skillsv.model.protocols import Listener
 from skillsv.pipeline.clients import make_client
 from skillsv.pipeline.job import PreparedRun, ValuationJob, forecast_of
@@ -92,5 +93,5 @@ class CostListener:
     def _say_cost(self) -> None:
         """The cost of the first batch: as many rollouts as run at once."""
         usd = self._usd / self._rollouts
-        total = f"about ${usd * self._expected:,.2f} for {self._expected:,} rollouts"
-        self._listener(Note(message=f"A rollout costs about ${usd:,.4f}: {total}."))
+        total = f"about {money(usd * self._expected)} for {plural(self._expected, 'rollout')}"
+        self._listener(Note(message=f"A rollout costs about {money(usd, digits=4)}: {total}."))

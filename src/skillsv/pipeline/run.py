@@ -10,6 +10,7 @@ from typing import Any
 from skillsv.compile import compile_skill
 from skillsv.errors import RecordsError
 from skillsv.model.coalition import ChainRecord, Observation
+from skillsv.model.format import count
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import Spending, Valuation
 from skillsv.pipeline.build_valuation import build_valuation
@@ -46,7 +47,7 @@ def load_run(path: Path, changes: Mapping[str, Any] | None = None) -> Run:
     )
     if rolled.nothing:
         raise RecordsError(
-            f"no chain or round of this run is complete yet; {rolled.spending.spent:,} rollouts are kept.",
+            f"no chain or round of this run is complete yet; {count(rolled.spending.spent)} rollouts are kept.",
             where=str(path),
             hint="Run the same 'skillsv value' again: it goes on from there.",
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from skillsv.errors import SettingsError
 from skillsv.model.coalition import Operator
+from skillsv.model.format import count
 from skillsv.model.rollout import Usage
 
 GAMMA_LOW = 0.1
@@ -161,12 +162,14 @@ def advise(budget: int, *, tasks: int, units: int, sections: int, operators: int
         return None
     if budget >= steady:
         return Advice(
-            message=f"{budget:,} rollouts suffice for an agent that repeats itself; a noisy one needs {noisy:,}.",
+            message=f"{count(budget)} rollouts suffice for an agent that repeats itself; a noisy one needs "
+            f"{count(noisy)}.",
             hint="If most verdicts stay open, run the same command with more rollouts: it goes on where it ended.",
         )
     coarse = max(tasks * (2 + operators) + operators * 8 * max(sections, 1), 1)
     return Advice(
-        message=f"{budget:,} rollouts are too few for {units} units on {tasks} tasks; at least {steady:,} are needed.",
+        message=f"{count(budget)} rollouts are too few for {units} units on {tasks} tasks; at least "
+        f"{count(steady)} are needed.",
         hint=f"Give --max-rollouts {steady}, or a first look at {sections} units with --granularity section "
-        f"for about {coarse:,} rollouts.",
+        f"for about {count(coarse)} rollouts.",
     )
