@@ -59,7 +59,7 @@ def test_curves_start_at_the_whole_skill_and_end_at_the_trigger(place, capsys):
     assert areas["skillsv"] > areas["random"]
     assert len(answer["comparisons"]) == len(answer["agreements"]) == 3
     page = (place / "run/report.html").read_text()
-    assert "no value has seen" in page
+    assert "not used for the values" in page
     assert "Pruning on panel B" in page
     assert page.count(' band"') == 3  # each curve once
 

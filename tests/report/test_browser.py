@@ -1,4 +1,4 @@
-"""The page in a real browser, with the network cut: what people see, click and type."""
+"""The page in a real browser without network: what people see, click and type."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from skillsv.model.edit import CurvePoint, PruningCurve
+from skillsv.model.format import points
 from skillsv.model.rollout import Rollout, RolloutKey
 from skillsv.model.value import Action, Interval, Verdict
 from skillsv.report import page as report_page
-from skillsv.report.format import execution, points
+from skillsv.report.sentences import execution_units
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium")
@@ -25,7 +26,7 @@ ARGUMENTS = (
     "--no-first-run",
 )  # fmt: skip
 
-# Anything that runs, loads or complains leaves a trace here before the page's own script begins.
+# Runs before the page's own script and records every alert and every violation of the policy.
 WATCH = """
 window.executed = [];
 window.alert = (what) => window.executed.push(String(what));
@@ -36,17 +37,17 @@ document.addEventListener('securitypolicyviolation', (event) => window.violation
 
 @dataclass
 class Opened:
-    """A page and everything it did wrong."""
+    """A page with the requests and errors it caused."""
 
     page: object
     path: Path
     requests: list[str] = field(default_factory=list)
-    trouble: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
 
-    def assert_quiet(self) -> None:
+    def assert_no_errors(self) -> None:
         own = self.path.as_uri()
         assert [address for address in self.requests if not address.startswith((own, "data:", "blob:"))] == []
-        assert self.trouble == []
+        assert self.errors == []
         assert self.page.evaluate("window.violations") == []
         assert self.page.evaluate("window.executed") == []
 
@@ -72,9 +73,9 @@ def opening(browser, tmp_path):
         if options.get("java_script_enabled", True):
             context.add_init_script(WATCH)
         result.page.on("request", lambda request: result.requests.append(request.url))
-        result.page.on("pageerror", lambda error: result.trouble.append(str(error)))
+        result.page.on("pageerror", lambda error: result.errors.append(str(error)))
         result.page.on(
-            "console", lambda message: message.type in {"error", "warning"} and result.trouble.append(message.text)
+            "console", lambda message: message.type in {"error", "warning"} and result.errors.append(message.text)
         )
         result.page.goto(path.as_uri() + anchor)
         return result
@@ -86,37 +87,37 @@ def opening(browser, tmp_path):
 
 @pytest.fixture(scope="module")
 def text(case):
-    spots = tuple(
+    points_of_curve = tuple(
         CurvePoint(share_removed=share, tokens_left=9, score=Interval(score, score - 0.1, score + 0.1))
         for share, score in ((0.0, 0.8), (0.5, 0.8), (1.0, 0.2))
     )
-    curves = [PruningCurve(method="skillsv", points=spots, auc=Interval(0.6, 0.5, 0.7))]
+    curves = [PruningCurve(method="skillsv", points=points_of_curve, auc=Interval(0.6, 0.5, 0.7))]
     return report_page(case.valuation, case.compiled, case.records, curves=curves, transcripts=case.rollouts)
 
 
 PANELS = ["skill", "values", "decisions", "tree", "dependencies", "pruning", "edits", "chains"]
 
 
-def test_it_loads_nothing_and_complains_of_nothing(opening, text):
+def test_the_page_loads_nothing_and_reports_no_error(opening, text):
     shown = opening(text)
     shown.page.wait_for_load_state("load")
     for panel in PANELS:
         assert shown.page.locator(f"section#{panel} h2").is_visible()
-    shown.assert_quiet()
+    shown.assert_no_errors()
 
 
 def test_panels_hold_the_numbers_of_the_valuation(opening, text, case):
     page = opening(text).page
     assert page.locator("#lift").inner_text() == points(case.valuation.estimate.content_lift.value)
-    units = execution(case.valuation)
+    units = execution_units(case.valuation)
     for unit in units:
         row = page.locator(f"details.unit:has(code:text-is('{unit.id}'))")
         assert row.locator("summary .net").text_content() == points(unit.value.net.value)
         assert row.locator("summary .chip").text_content().split()[-1] == unit.verdict.action
     for panel, rows in (("values", len(units)), ("decisions", len(units)), ("pruning", 3)):
         assert page.locator(f"#{panel} table[data-export] tbody tr").count() == rows
-    asked = [unit for unit in units if unit.verdict.action in {Action.DELETE, Action.HARMFUL, Action.COMPRESS}]
-    assert page.locator("#edits .hunk").count() == len(asked)
+    to_edit = [unit for unit in units if unit.verdict.action in {Action.DELETE, Action.HARMFUL, Action.COMPRESS}]
+    assert page.locator("#edits .hunk").count() == len(to_edit)
     assert page.locator("#chains details table").count() == len(case.records)
     content = [edge for edge in case.compiled.edges if edge.target != case.compiled.trigger]
     assert page.locator("#dependencies table tbody tr").count() == len(content)
@@ -132,7 +133,7 @@ def test_a_click_opens_a_unit_and_names_it_in_the_address(opening, text):
     assert not unit.locator(".about").is_visible()
 
 
-def test_keys_walk_through_the_units_and_open_help(opening, text):
+def test_keys_move_between_units_and_open_help(opening, text):
     page = opening(text).page
     focused = "document.activeElement.closest('details.unit')?.id"
     ids = page.locator("details.unit").evaluate_all("all => all.map(one => one.id)")
@@ -147,7 +148,7 @@ def test_keys_walk_through_the_units_and_open_help(opening, text):
     assert not page.locator("#help").is_visible()
 
 
-def test_walking_on_reaches_the_other_files(opening, text):
+def test_the_key_j_reaches_units_of_other_files(opening, text):
     page = opening(text).page
     for _ in range(page.locator("details.unit").count()):
         page.keyboard.press("j")
@@ -156,16 +157,16 @@ def test_walking_on_reaches_the_other_files(opening, text):
     assert page.locator("[role=tab][aria-selected=true]").inner_text() == "scripts/refund.py"
 
 
-def test_search_and_filter_dim_what_does_not_fit(opening, text, case):
+def test_search_and_filter_dim_units_that_do_not_match(opening, text, case):
     page = opening(text).page
     page.keyboard.press("/")
     page.keyboard.type("refund in full")
     assert page.locator("details.unit:not(.dim)").count() == 1
-    assert page.locator("#found").inner_text() == f"1 of {len(execution(case.valuation))} units"
+    assert page.locator("#match-count").inner_text() == f"1 of {len(execution_units(case.valuation))} units"
     page.keyboard.press("Escape")
     assert page.locator("details.unit.dim").count() == 0
     page.locator("button[data-verdict=harmful]").click()
-    harmful = sum(unit.verdict.action is Action.HARMFUL for unit in execution(case.valuation))
+    harmful = sum(unit.verdict.action is Action.HARMFUL for unit in execution_units(case.valuation))
     assert page.locator("details.unit:not(.dim)").count() == harmful
     assert "verdict=harmful" in page.evaluate("location.hash")
 
@@ -180,7 +181,7 @@ def test_the_address_restores_the_view(opening, text):
     assert again.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
-def test_a_link_into_another_file_turns_the_tab(opening, text):
+def test_a_link_to_another_file_selects_its_tab(opening, text):
     page = opening(text).page
     tariff = page.locator("details.unit:has(code:text-is('references/tariff.md'))")
     assert not tariff.is_visible()
@@ -189,7 +190,7 @@ def test_a_link_into_another_file_turns_the_tab(opening, text):
     assert page.locator("[role=tab][aria-selected=true]").inner_text() == "references/tariff.md"
 
 
-def test_a_unit_leads_to_a_rollout_that_can_be_read(opening, text):
+def test_a_unit_links_to_a_transcript(opening, text):
     page = opening(text).page
     page.locator("details.unit:has(a[href^='#rollout-'])").first.locator("summary").first.click()
     link = page.locator("details.unit[open] a[href^='#rollout-']").first
@@ -203,7 +204,7 @@ def background(page):
     return page.evaluate("getComputedStyle(document.body).backgroundColor")
 
 
-def test_dark_follows_the_system_and_the_button(opening, text):
+def test_the_theme_follows_the_system_and_the_button(opening, text):
     light, dark = opening(text, color_scheme="light").page, opening(text, color_scheme="dark").page
     assert background(light) != background(dark)
     before = background(light)
@@ -219,16 +220,16 @@ def test_charts_can_be_saved_as_csv_json_and_svg(opening, text, case):
         with shown.page.expect_download() as waiting:
             shown.page.locator(f"#values button[data-save={kind}]").click()
         saved[waiting.value.suggested_filename] = Path(waiting.value.path()).read_bytes().decode()
-    units = execution(case.valuation)
+    units = execution_units(case.valuation)
     rows = json.loads(saved["values.json"])
     assert [row["id"] for row in rows] == [u.id for u in sorted(units, key=lambda u: -u.value.net.value)]
     assert rows[0]["net"] == pytest.approx(max(unit.value.net.value for unit in units), abs=1e-4)
     assert len(saved["values.csv"].split("\r\n")) == len(units) + 1
     assert saved["values.svg"].startswith("<svg")
-    shown.assert_quiet()
+    shown.assert_no_errors()
 
 
-def test_without_javascript_everything_is_there_to_read(opening, text, case):
+def test_the_page_is_complete_without_javascript(opening, text, case):
     page = opening(text, java_script_enabled=False).page
     for panel in PANELS:
         assert page.locator(f"section#{panel} h2").is_visible()
@@ -245,7 +246,7 @@ def test_without_javascript_everything_is_there_to_read(opening, text, case):
 
 
 WRAPPED = "all => all.every(one => one.scrollWidth <= one.clientWidth + 1)"
-"""No text runs out of its box, which would cut it off."""
+"""No text is wider than its box, which would cut it off."""
 
 
 @pytest.mark.parametrize("width", [1400, 800, 420])
@@ -295,7 +296,7 @@ def evil_page(case_of):
 
 
 @pytest.mark.parametrize("width", [1400, 800])
-def test_hostile_text_is_shown_and_never_run(opening, case_of, width):
+def test_hostile_text_is_shown_and_not_run(opening, case_of, width):
     shown = opening(evil_page(case_of))
     page = shown.page
     page.set_viewport_size({"width": width, "height": 900})
@@ -314,14 +315,14 @@ def test_hostile_text_is_shown_and_never_run(opening, case_of, width):
     assert page.locator("img, iframe, a[href^='javascript']").count() == 0
     assert page.locator("script").count() == 1
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.locator(".text:visible, .diff > *, .note, .twin pre").evaluate_all(WRAPPED)
-    shown.assert_quiet()
+    assert page.locator(".text:visible, .diff > *, .note, .fold pre").evaluate_all(WRAPPED)
+    shown.assert_no_errors()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_serious_fault(opening, text, scheme):
+def test_axe_finds_no_serious_accessibility_fault(opening, text, scheme):
     axe = pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
-    # Scripts of the test get past the policy only when it is lifted; the page itself stays the same.
+    # The policy must be bypassed to run axe in the page; the page itself stays the same.
     page = opening(text, color_scheme=scheme, bypass_csp=True, reduced_motion="reduce").page
     page.locator("details.unit").nth(3).locator("summary").first.click()
     page.evaluate((Path(axe.__file__).parent / "axe.min.js").read_text(encoding="utf-8"))

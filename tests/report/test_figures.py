@@ -1,3 +1,4 @@
+import math
 import re
 from dataclasses import replace
 from xml.etree import ElementTree as ET
@@ -19,9 +20,9 @@ from skillsv.report.figures import (
     value_chart,
     value_tree,
 )
-from skillsv.report.figures.axis import Scale, padded
-from skillsv.report.format import execution
+from skillsv.report.figures.axis import Scale, drawable, largest_end, padded_range
 from skillsv.report.marginals import marginals_by_unit
+from skillsv.report.sentences import execution_units
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -39,7 +40,7 @@ def curve(method, scores):
 @pytest.fixture
 def figures(case):
     table = marginals_by_unit(case.records)
-    unit = execution(case.valuation)[0].id
+    unit = execution_units(case.valuation)[0].id
     steps = [
         PruneStep(unit="a", removed=("a",), kept=frozenset(), tokens_left=50, share_removed=0.5, lost_value=0.1),
         PruneStep(unit="b", removed=("b",), kept=frozenset(), tokens_left=0, share_removed=1.0, lost_value=0.4),
@@ -60,7 +61,7 @@ NAMES = ["anchors", "values", "decision", "tree", "pruning", "path", "chains", "
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_figure_is_xml_with_a_name_and_a_table(figures, name):
+def test_a_figure_is_well_formed_with_title_and_table(figures, name):
     figure = figures[name]
     root = ET.fromstring(str(figure.svg))
     assert root.get("role") == "img"  # no links here: one image to a screen reader
@@ -70,7 +71,7 @@ def test_a_figure_is_xml_with_a_name_and_a_table(figures, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_figure_needs_no_style_and_no_script(figures, name):
+def test_a_figure_has_no_style_no_script_and_no_nan(figures, name):
     text = str(figures[name].svg)
     assert "style" not in text
     assert "<script" not in text
@@ -88,22 +89,22 @@ def test_notebooks_show_the_same_drawing(figures, name):
 
 def test_the_value_chart_ranks_all_units(case, figures):
     nets = [row[2] for row in figures["values"].rows]
-    assert nets == sorted((unit.value.net.value for unit in execution(case.valuation)), reverse=True)
+    assert nets == sorted((unit.value.net.value for unit in execution_units(case.valuation)), reverse=True)
 
 
-def test_a_long_chart_leaves_out_its_middle_and_says_so(case):
+def test_a_long_value_chart_says_how_many_units_it_leaves_out(case):
     few = value_chart(case.valuation, most=6)
     assert "11 units between" in str(few.svg)
     assert len(few.rows) == 17
 
 
-def test_without_padding_there_is_no_decision_map(one_operator):
+def test_there_is_no_decision_map_with_one_operator(one_operator):
     assert decision_map(one_operator.valuation) is None
 
 
-def test_the_tree_sums_what_is_below(case, figures):
+def test_boxes_of_the_value_tree_sum_their_units(case, figures):
     rows = figures["tree"].rows
-    total = sum(unit.value.net.value for unit in execution(case.valuation))
+    total = sum(unit.value.net.value for unit in execution_units(case.valuation))
     assert rows[0][1] == "sum"
     assert rows[0][3] == pytest.approx(total)
     assert sum(row[3] for row in rows if row[1] == "unit") == pytest.approx(total)
@@ -112,7 +113,7 @@ def test_the_tree_sums_what_is_below(case, figures):
     assert section[3] == pytest.approx(sum(row[3] for row in below))
 
 
-def test_boxes_of_the_tree_do_not_overlap(figures):
+def test_boxes_of_the_value_tree_do_not_overlap(figures):
     boxes = [
         (float(box.get("y")), float(box.get("x")), float(box.get("width")))
         for box in ET.fromstring(str(figures["tree"].svg)).iter(f"{SVG}rect")
@@ -121,27 +122,27 @@ def test_boxes_of_the_tree_do_not_overlap(figures):
         assert other_y > y or other_x >= x + width - 0.01
 
 
-def test_links_lead_where_they_are_told(case):
+def test_links_of_a_chart_have_the_given_addresses(case):
     figure = value_chart(case.valuation, target=lambda unit: f"#go-{unit}")
     links = [link.get("href") for link in ET.fromstring(str(figure.svg)).iter(f"{SVG}a")]
     assert 'role="group"' in str(figure.svg)
-    assert sorted(links) == sorted(f"#go-{unit.id}" for unit in execution(case.valuation))
+    assert sorted(links) == sorted(f"#go-{unit.id}" for unit in execution_units(case.valuation))
 
 
-def test_pruning_marks_both_levels():
+def test_the_pruning_chart_marks_full_skill_and_trigger():
     chart = pruning_chart([curve("skillsv", [0.8, 0.3])], full=Interval(0.8, 0.7, 0.9), trigger=Interval(0.3, 0.2, 0.4))
     assert "V(N) 80.0" in str(chart.svg)
     assert "V({m}) 30.0" in str(chart.svg)
 
 
-def test_a_truncated_chain_is_marked(case):
+def test_the_chain_grid_marks_truncated_chains(case):
     cut = sum(record.truncated_at is not None for record in case.records)
     marks = [box for box in ET.fromstring(str(chain_grid(case.records).svg)).iter() if box.get("class") == "stop"]
     assert len(marks) == cut * 2
 
 
-def test_hostile_names_stay_text(case):
-    unit = execution(case.valuation)[0]
+def test_hostile_unit_text_stays_text_in_figures(case):
+    unit = execution_units(case.valuation)[0]
     bad = replace(
         unit, text='<img src=x onerror="alert(1)"></svg><script>alert(1)</script>\x00\u202e', section=("</text>",)
     )
@@ -151,16 +152,23 @@ def test_hostile_names_stay_text(case):
         assert tags <= {"svg", "title", "desc", "g", "a", "text", "line", "rect", "path", "circle"}
 
 
-def test_a_bar_is_drawn_even_from_nothing(case):
+def test_a_margin_bar_is_drawn_for_an_unknown_interval(case):
     unknown = Interval(float("nan"), float("-inf"), float("inf"))
-    ET.fromstring(str(margin_bar(unknown, (-0.1, 0.1), execution(case.valuation)[0].verdict.action)))
+    bar = ET.fromstring(str(margin_bar(unknown, (-0.1, 0.1), execution_units(case.valuation)[0].verdict.action)))
+    assert bar.get("class") == "bar"
+
+
+def test_an_unknown_interval_is_drawn_from_edge_to_edge():
+    assert drawable(Interval(math.nan, -math.inf, math.nan)) == Interval(0.0, -1.0, 1.0)
+    assert largest_end([]) == 1.0
+    assert largest_end([Interval(0.1, -0.3, 0.2)]) == 0.3
 
 
 def test_scales_have_round_ticks():
     assert Scale(-0.12, 0.31, 0, 100).ticks() == pytest.approx([-0.1, 0.0, 0.1, 0.2, 0.3])
     assert Scale(0.5, 0.5, 0, 100).ticks() == [0.5]
     assert Scale(0.5, 0.5, 0, 100)(0.5) == 0
-    low, high = padded([])
+    low, high = padded_range([])
     assert low < 0 < 1 < high
 
 
@@ -168,7 +176,7 @@ def observation(units, task, score, operator=Operator.DELETE, why="verify"):
     return Observation(coalition=frozenset(units), operator=operator, task=task, replicate=0, score=score, why=why)
 
 
-def test_observations_are_gathered_by_partial_skill():
+def test_the_coalition_chart_groups_observations_by_coalition():
     seen = [
         observation("mab", "t1", 1.0, why="anchor:full"),
         observation("mab", "t2", 0.5),

@@ -31,7 +31,7 @@ NASTY = '</title><script>alert("1")</script>\x00\x1b[2J\ud800 & \\N'
 
 
 def make(blocks, edges, *, name="tea", words="- boil the water", repairs=()):
-    """A skill whose sections hold so many units each, numbered through, with edges between the numbers."""
+    """A skill with a section for each number of units in `blocks`; edges are between the numbers of units."""
     data = words.encode("utf-8", "surrogatepass") + b"\n"
     extent = Extent(file="SKILL.md", span=Span(0, len(data)), lines=Lines(1, 1))
     units = [Unit(id="m", kind=UnitKind.TRIGGER, form="frontmatter", extents=(extent,))]
@@ -74,7 +74,7 @@ def skills(draw):
 
 @settings(max_examples=60, deadline=None)
 @given(skills())
-def test_no_line_runs_behind_a_box_and_no_two_trunks_share_a_track(compiled):
+def test_no_line_is_behind_a_box_and_no_two_trunks_share_a_track(compiled):
     drawing = lay_out(compiled, top=0)
     boxes = {box.unit: box for box in drawing.boxes}
     assert set(boxes) == {unit.id for unit in compiled.units}
@@ -134,7 +134,7 @@ def vars_of(compiled):
     return {name: getattr(compiled, name) for name in names}
 
 
-def test_what_a_skill_says_cannot_become_markup():
+def test_text_of_a_skill_cannot_become_markup():
     svg = graph_svg(
         make([2], [("R3", 1, 0)], name=NASTY, words=NASTY, repairs=(Repair(node=NASTY, expanded=NASTY, cycle=()),))
     )
@@ -144,7 +144,7 @@ def test_what_a_skill_says_cannot_become_markup():
     assert not re.search(r"(?:href|src|on\w+)=|url\(|@import", svg)
 
 
-def test_long_words_stay_inside_their_box():
+def test_long_words_are_cut_to_the_width_of_the_box():
     svg = ET.fromstring(graph_svg(make([1], [], words="MWMW " * 40)))
     label = next(node for node in svg.iter(f"{SVG}text") if "MWMW" in "".join(node.itertext()))
     text = "".join(label.itertext())
@@ -152,7 +152,7 @@ def test_long_words_stay_inside_their_box():
     assert len(text) * 9 < BOX_WIDTH + 40
 
 
-def test_the_legend_names_the_rules_and_kinds_that_occur_and_no_others():
+def test_the_legend_names_only_rules_and_kinds_that_occur():
     svg = graph_svg(make([3], [("R4", 1, 0), ("R9", 2, 0)]))
     shown = {style_rule for style_rule in RULE_STYLES if f">{rule_label(style_rule)}<" in svg}
     assert shown == {"R4", "R9"}
@@ -160,7 +160,7 @@ def test_the_legend_names_the_rules_and_kinds_that_occur_and_no_others():
     assert ">composite<" not in svg
 
 
-def test_many_repairs_are_summed_up():
+def test_repairs_beyond_the_limit_are_counted():
     repairs = tuple(Repair(node="tea", expanded=f"block {index}", cycle=(), rules=("R3",)) for index in range(11))
     svg = graph_svg(make([1], [], repairs=repairs))
     assert "Opened: block 7 in tea (R3)" in svg
@@ -187,7 +187,7 @@ def test_dot_is_well_formed_and_complete(compiled):
     assert sum(bool(re.match(rf"{STRING} \[label", line)) for line in lines) == len(compiled.units)
 
 
-def test_dot_quotes_what_graphviz_would_read_as_escapes():
+def test_dot_quotes_sequences_that_graphviz_would_interpret():
     text = graph_dot(make([2], [("R3", 1, 0)], name=NASTY, words=NASTY))
     assert [line for line in text.splitlines() if not DOT_LINE.fullmatch(line.strip())] == []
     assert "\\\\N" in text

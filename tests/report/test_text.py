@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from skillsv.model.value import Action, Interval, Verdict
-from skillsv.report.format import execution
+from skillsv.report.sentences import execution_units
 from skillsv.report.text import junit_xml, markdown_summary, terminal_table, text_bar
 
 
@@ -21,37 +21,37 @@ def printed(valuation, width=100, *, colour=False):
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 140])
-def test_the_table_holds_every_unit_and_fits(case, width):
+def test_the_terminal_table_has_every_unit_and_fits_the_width(case, width):
     text = printed(case.valuation, width)
     assert all(len(line) <= width for line in text.splitlines())
     for action in Action:
-        expected = sum(unit.verdict.action is action for unit in execution(case.valuation))
+        expected = sum(unit.verdict.action is action for unit in execution_units(case.valuation))
         assert len(re.findall(rf" {action} *$", text, flags=re.MULTILINE)) == expected
     assert "+40.5 [+33.5, +47.5] points" in " ".join(text.split())
     assert "2,304 rollouts run" in text
 
 
-def test_colour_is_only_there_when_asked_for(case):
+def test_the_terminal_table_has_colours_only_if_asked(case):
     assert "\x1b[" in printed(case.valuation, colour=True)
     assert "\x1b[" not in printed(case.valuation)
 
 
 def hostile(valuation):
-    unit = execution(valuation)[0]
+    unit = execution_units(valuation)[0]
     text = "- \x1b]0;title\x07 [bold]x[/bold] | a | <img src=x onerror=alert(1)> \u202e @everyone `x`"
     reason = "because </testsuite> \x1b[2J | ]]> & [link](javascript:alert(1))"
     bad = replace(unit, text=text, verdict=Verdict(unit=unit.id, action=Action.HARMFUL, reason=reason))
     return replace(valuation, units=(bad,), skill={"name": "na`me\x1b[1m"})
 
 
-def test_hostile_text_does_not_drive_the_terminal(case):
+def test_hostile_text_has_no_terminal_codes_in_the_table(case):
     text = printed(hostile(case.valuation), 140)
     assert "\x1b" not in text
     assert "\x07" not in text
     assert "[bold]x[/bold]" in text
 
 
-def test_hostile_text_stays_a_cell_of_the_markdown_table(case):
+def test_hostile_text_stays_one_cell_of_the_markdown_table(case):
     text = markdown_summary(hostile(case.valuation))
     assert "<img" not in text
     assert "[link](" not in text
@@ -61,26 +61,26 @@ def test_hostile_text_stays_a_cell_of_the_markdown_table(case):
     assert all(len(re.findall(r"(?<!\\)\|", row)) == 7 for row in rows)
 
 
-def test_junit_is_xml_whatever_the_text(case):
+def test_junit_is_well_formed_with_hostile_text(case):
     root = ET.fromstring(junit_xml(hostile(case.valuation)))
     (failure,) = root.iter("failure")
     assert "because </testsuite>" in failure.get("message")
 
 
-def test_junit_fails_harm_and_skips_the_unresolved(case):
+def test_junit_fails_harmful_units_and_skips_unresolved_ones(case):
     root = ET.fromstring(junit_xml(case.valuation))
-    units = execution(case.valuation)
+    units = execution_units(case.valuation)
     assert len(list(root.iter("testcase"))) == len(units) == int(root.get("tests"))
     assert len(list(root.iter("failure"))) == sum(unit.verdict.action is Action.HARMFUL for unit in units)
     assert len(list(root.iter("skipped"))) == sum(unit.verdict.action is Action.UNRESOLVED for unit in units)
 
 
-def test_markdown_lists_what_to_do_first(case):
+def test_markdown_lists_units_to_change_first(case):
     text = markdown_summary(case.valuation)
     before, after = text.split("<details>")
     assert "▼ harmful" in before
     assert "● keep" not in before
-    assert after.count("\n| ") == len(execution(case.valuation)) + 1
+    assert after.count("\n| ") == len(execution_units(case.valuation)) + 1
     assert "Provisional" not in text
     assert "Provisional" in markdown_summary(replace(case.valuation, provisional=True))
 
@@ -89,12 +89,12 @@ BOUND = st.floats(-1, 1) | st.sampled_from([float("nan"), float("inf"), float("-
 
 
 @given(BOUND, BOUND, BOUND, st.integers(5, 40))
-def test_a_bar_has_its_width_and_one_point(value, low, high, width):
+def test_a_text_bar_has_its_width_and_one_dot(value, low, high, width):
     bar = text_bar(Interval(value, low, high), 1.0, width)
     assert len(bar) == width
     assert bar.count("●") == 1
 
 
-def test_a_bar_puts_the_value_on_its_side_of_zero():
+def test_a_text_bar_draws_the_value_on_its_side_of_zero():
     assert text_bar(Interval(0.6, 0.4, 0.8), 1.0, 11) == "     │ ─●─ "
     assert text_bar(Interval(-0.6, -0.8, -0.4), 1.0, 11) == " ─●─ │     "

@@ -1,4 +1,16 @@
-"""The answer as people and programs read it: page, terminal, Markdown, JSON, JUnit. Pure functions of finished data."""
+"""The result for people and programs: HTML page, terminal table, Markdown, JUnit, JSON, SARIF, graphs.
+
+Everything here is a pure function of finished data. Numbers for people are written by `skillsv.model.format`.
+
+html          the page; its docstring says how to add a panel     page_checks   the checks at the top of the page
+file_views    panel "The skill, as written"                       unit_views    one unit of that panel, with its details
+chain_views   panel "Chains" and the transcripts                  edits         panel "Edits", and patches
+figures/      the drawings, one function each                     marginals     differences that the drawings show
+graph         the compiled skill as SVG                           graph_dot     the same for Graphviz
+outline       the compiled skill as text                          compiled_json the same as JSON, and findings as SARIF
+text          terminal table, Markdown summary, JUnit             valuation_json the valuation as JSON
+sentences     labels of units, sentences about a valuation        escape        untrusted text made safe
+"""
 
 from __future__ import annotations
 
@@ -11,11 +23,11 @@ if TYPE_CHECKING:
 
 __all__ = ["page", "valuation_dict"]
 
-_HOME = {"page": "skillsv.report.html", "valuation_dict": "skillsv.report.valuation_json"}
+_MODULES = {"page": "skillsv.report.html", "valuation_dict": "skillsv.report.valuation_json"}
 
 
 def __getattr__(name: str) -> Any:
-    # `skillsv compile` needs the outline alone: the page and its figures are imported by those who ask for them.
-    if name not in _HOME:
+    # Imported on first use: `skillsv compile` needs the outline alone, not the page and its figures.
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    return getattr(import_module(_MODULES[name]), name)

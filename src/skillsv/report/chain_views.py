@@ -1,4 +1,4 @@
-"""Chains as the page lists them: every scored prefix, task by task, down to the rollouts that can be read."""
+"""The page's panel "Chains": every scored prefix, task by task, and the transcripts of rollouts that it carries."""
 
 from __future__ import annotations
 
@@ -7,18 +7,25 @@ from dataclasses import dataclass
 
 from skillsv.model.coalition import ChainRecord, ChainStep, Operator
 from skillsv.model.rollout import Rollout
-from skillsv.report.escape import clip, escape_text, shortened
+from skillsv.report.escape import clip, escape_text, shorten
 from skillsv.report.figures.chains import score_marks
-from skillsv.report.marginals import Marginal, mean, moments
+from skillsv.report.marginals import Marginal, mean, score_changes
 from skillsv.report.unit_views import UnitView
 
-# Rollouts to read: which ones the page carries, chosen so that the telling ones come first.
+TranscriptKey = tuple[str, str]
+"""How chains name a rollout: digest of the rendering, task id."""
 
-Place = tuple[str, str]
-"""A rollout as the chains name it: digest of the rendered tree, task id."""
+TRANSCRIPT_CHARACTERS = 8_000
+"""Characters of one transcript that the page shows, so that one long transcript does not fill the page."""
 
-_LONGEST = 8_000
-_FRAME = 300  # what a transcript costs besides its text: its frame, and the links that lead to it
+FAILURE_CHARACTERS = 400
+"""Characters of a failure's message that the page shows."""
+
+TRANSCRIPT_OVERHEAD = 300
+"""Characters that a transcript costs besides its text: its markup and the links to it."""
+
+NAME_CHARACTERS = 26
+"""Characters of a unit's name in the table of a chain, so that the table fits the page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,61 +42,21 @@ class Transcript:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranscriptSet:
-    """The transcripts a page carries, by place, and how many there were to choose from."""
+    """The transcripts that a page carries, how many there were to choose from, and the limit in characters."""
 
-    kept: Mapping[Place, Transcript]
+    by_key: Mapping[TranscriptKey, Transcript]
     available: int
     limit: int
 
     def anchor(self, tree: str, task: str) -> str | None:
-        """Where to find a rollout on the page, None if it is not carried."""
-        found = self.kept.get((tree, task))
-        return found.anchor if found else None
-
-
-def telling_places(marginals: Mapping[str, Sequence[Marginal]], each: int = 3) -> list[Place]:
-    """The rollouts worth reading: for each unit those where it made the largest difference, up and down."""
-    places: dict[Place, None] = {}
-    for items in marginals.values():
-        changes = moments(items)
-        for moment in (*reversed(changes[-each:]), *changes[:each]):
-            places[moment.trees[1], moment.task] = None
-    return list(places)
-
-
-def shelf(rollouts: Sequence[Rollout], wanted: Iterable[Place], limit: int) -> TranscriptSet:
-    """The wanted rollouts first, then the others, until `limit` characters are used."""
-    known = {(rollout.key.tree, rollout.task_id): rollout for rollout in rollouts}
-    order = dict.fromkeys([*(place for place in wanted if place in known), *known])
-    kept: dict[Place, Transcript] = {}
-    used = 0
-    for place in order:
-        transcript = _transcript(known[place], len(kept) + 1)
-        used += len(transcript.text) + _FRAME
-        if used > limit:
-            break
-        kept[place] = transcript
-    return TranscriptSet(kept=kept, available=len(known), limit=limit)
-
-
-def _transcript(rollout: Rollout, number: int) -> Transcript:
-    failure = f"{rollout.failure.kind}: {rollout.failure.message}" if rollout.failure else ""
-    return Transcript(
-        anchor=f"rollout-{number}",
-        task=escape_text(rollout.task_id),
-        tree=rollout.key.tree,
-        score=rollout.score,
-        failure=escape_text(clip(failure, 400)),
-        text=clip(escape_text(rollout.transcript or rollout.answer), _LONGEST),
-    )
-
-
-_NAME = 26
+        """The element id of a rollout on the page, None if the page does not carry it."""
+        transcript = self.by_key.get((tree, task))
+        return transcript.anchor if transcript else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellView:
-    """The score of one prefix under one operator; `links` leads to those of its rollouts that the page carries."""
+    """The score of one prefix under one operator; `links` lead to those of its rollouts that the page carries."""
 
     score: float | None
     marks: str
@@ -98,7 +65,7 @@ class CellView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepView:
-    """One prefix: the unit that came in, and a cell for each operator."""
+    """One prefix: the unit that was added, and a cell for each operator."""
 
     position: int
     anchor: str | None
@@ -120,12 +87,51 @@ class ChainView:
     length: int
 
 
-def chain_views(records: Sequence[ChainRecord], units: Mapping[str, UnitView], books: TranscriptSet) -> list[ChainView]:
+def telling_places(marginals: Mapping[str, Sequence[Marginal]], per_unit: int = 3) -> list[TranscriptKey]:
+    """The rollouts worth reading: for each unit those in which it raised or lowered a score the most."""
+    keys: dict[TranscriptKey, None] = {}
+    for items in marginals.values():
+        changes = score_changes(items)
+        for change in (*reversed(changes[-per_unit:]), *changes[:per_unit]):
+            keys[change.trees[1], change.task] = None
+    return list(keys)
+
+
+def choose_transcripts(rollouts: Sequence[Rollout], first: Iterable[TranscriptKey], limit: int) -> TranscriptSet:
+    """Transcripts of the rollouts named by `first`, then of the others, until `limit` characters are used."""
+    available = {(rollout.key.tree, rollout.task_id): rollout for rollout in rollouts}
+    order = dict.fromkeys([*(key for key in first if key in available), *available])
+    chosen: dict[TranscriptKey, Transcript] = {}
+    used = 0
+    for key in order:
+        transcript = _transcript(available[key], len(chosen) + 1)
+        used += len(transcript.text) + TRANSCRIPT_OVERHEAD
+        if used > limit:
+            break
+        chosen[key] = transcript
+    return TranscriptSet(by_key=chosen, available=len(available), limit=limit)
+
+
+def _transcript(rollout: Rollout, number: int) -> Transcript:
+    failure = f"{rollout.failure.kind}: {rollout.failure.message}" if rollout.failure else ""
+    return Transcript(
+        anchor=f"rollout-{number}",
+        task=escape_text(rollout.task_id),
+        tree=rollout.key.tree,
+        score=rollout.score,
+        failure=escape_text(clip(failure, FAILURE_CHARACTERS)),
+        text=clip(escape_text(rollout.transcript or rollout.answer), TRANSCRIPT_CHARACTERS),
+    )
+
+
+def chain_views(
+    records: Sequence[ChainRecord], units: Mapping[str, UnitView], transcripts: TranscriptSet
+) -> list[ChainView]:
     """All chains in the order of the records."""
-    return [_chain(record, units, books) for record in records]
+    return [_chain(record, units, transcripts) for record in records]
 
 
-def _chain(record: ChainRecord, units: Mapping[str, UnitView], books: TranscriptSet) -> ChainView:
+def _chain(record: ChainRecord, units: Mapping[str, UnitView], transcripts: TranscriptSet) -> ChainView:
     prefixes: dict[int, dict[Operator, ChainStep]] = {}
     for step in record.steps:
         prefixes.setdefault(step.position, {})[step.operator] = step
@@ -135,7 +141,7 @@ def _chain(record: ChainRecord, units: Mapping[str, UnitView], books: Transcript
         tasks=tuple(escape_text(task) for task in record.plan.window.tasks),
         empty=score_marks(record.empty),
         full=score_marks(record.full),
-        steps=tuple(_step(position, prefixes[position], record, units, books) for position in sorted(prefixes)),
+        steps=tuple(_step(position, prefixes[position], record, units, transcripts) for position in sorted(prefixes)),
         truncated_at=record.truncated_at,
         length=len(record.plan.order),
     )
@@ -146,21 +152,22 @@ def _step(
     steps: Mapping[Operator, ChainStep],
     record: ChainRecord,
     units: Mapping[str, UnitView],
-    books: TranscriptSet,
+    transcripts: TranscriptSet,
 ) -> StepView:
     name = record.plan.order[position]
     unit = units.get(name)
+    tasks = record.plan.window.tasks
     return StepView(
         position=position + 1,
         anchor=unit.anchor if unit else None,
-        name=shortened(unit.label if unit else escape_text(name), _NAME),
-        cells=tuple(_cell(steps.get(operator), record.plan.window.tasks, books) for operator in record.plan.operators),
+        name=shorten(unit.label if unit else escape_text(name), NAME_CHARACTERS),
+        cells=tuple(_cell(steps.get(operator), tasks, transcripts) for operator in record.plan.operators),
     )
 
 
-def _cell(step: ChainStep | None, tasks: Sequence[str], books: TranscriptSet) -> CellView:
+def _cell(step: ChainStep | None, tasks: Sequence[str], transcripts: TranscriptSet) -> CellView:
     if step is None:
         return CellView(score=None, marks="")
-    found = ((task, books.anchor(step.tree, task)) for task in tasks)
-    links = tuple((escape_text(task), anchor) for task, anchor in found if anchor)
+    anchors = ((task, transcripts.anchor(step.tree, task)) for task in tasks)
+    links = tuple((escape_text(task), anchor) for task, anchor in anchors if anchor)
     return CellView(score=mean(step.scores), marks=score_marks(step.scores), links=links)

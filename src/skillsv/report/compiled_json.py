@@ -1,4 +1,4 @@
-"""The compiled skill for programs: the JSON of `skillsv.compiled/1`."""
+"""The compiled skill for programs: JSON of the schema `skillsv.compiled/1`, and findings as SARIF 2.1.0."""
 
 from __future__ import annotations
 
@@ -22,20 +22,27 @@ from skillsv.model.skill import (
 )
 
 SCHEMA = "skillsv.compiled/1"
+"""The schema of the compiled skill."""
+
+SARIF_VERSION = "2.1.0"
+"""SARIF is the format of findings that code hosts show beside the lines of a change."""
+
+SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+"""Where the schema of a SARIF log is published; nothing loads it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleLoss:
-    """What the edges of one rule cost in resolution: units merged into composites, blocks opened."""
+    """The resolution lost to the edges of one rule: units merged into composites, blocks opened."""
 
     merged: int
     expanded: int
 
 
 def resolution_lost(compiled: CompiledSkill) -> dict[str, RuleLoss]:
-    """For every rule on a contracted cycle or a witnessing cycle: how many units and blocks it had a part in losing.
+    """For every rule on a contracted or repaired cycle: how many units were merged and how many blocks were opened.
 
-    A cycle of several rules counts for each of them, so the rows need not add up to the whole.
+    A cycle of several rules counts for each of them, so the numbers of all rules may sum to more than the total.
     """
     merged: Counter[str] = Counter()
     expanded: Counter[str] = Counter()
@@ -53,7 +60,7 @@ def compiled_json(compiled: CompiledSkill) -> dict[str, Any]:
 
 
 def compiled_parts(compiled: CompiledSkill) -> Iterator[tuple[str, Any]]:
-    """The same, part by part; the long lists are iterators, so that a huge skill never stands there as dicts."""
+    """The same, field by field; the long lists are iterators, so that a huge skill is never in memory as dicts."""
     yield "schema", SCHEMA
     yield "skill", {"name": compiled.skill.name, "main": compiled.skill.main}
     yield "trigger", compiled.trigger
@@ -65,8 +72,8 @@ def compiled_parts(compiled: CompiledSkill) -> Iterator[tuple[str, Any]]:
     yield "hierarchy", _hierarchy_json(compiled.hierarchy)
     yield "contractions", map(_contraction_json, compiled.contractions)
     yield "repairs", map(_repair_json, compiled.repairs)
-    lost = resolution_lost(compiled).items()
-    yield "resolution_lost", {rule: {"merged": loss.merged, "expanded": loss.expanded} for rule, loss in lost}
+    losses = resolution_lost(compiled).items()
+    yield "resolution_lost", {rule: {"merged": loss.merged, "expanded": loss.expanded} for rule, loss in losses}
     yield "findings", map(finding_json, compiled.findings)
     yield "digest", compiled.digest
 
@@ -120,16 +127,16 @@ def _location_json(location: Location | None) -> dict[str, Any] | None:
 
 def _hierarchy_json(root: Block) -> dict[str, Any]:
     top: dict[str, Any] = {"name": root.name, "children": []}
-    todo = [(root, top)]
-    while todo:
-        block, made = todo.pop()
+    stack = [(root, top)]
+    while stack:
+        block, block_json = stack.pop()
         for child in block.children:
             if isinstance(child, Leaf):
-                made["children"].append({"unit": child.unit})
+                block_json["children"].append({"unit": child.unit})
             else:
-                below: dict[str, Any] = {"name": child.name, "children": []}
-                made["children"].append(below)
-                todo.append((child, below))
+                child_json: dict[str, Any] = {"name": child.name, "children": []}
+                block_json["children"].append(child_json)
+                stack.append((child, child_json))
     return top
 
 
@@ -162,26 +169,20 @@ def finding_json(finding: Finding) -> dict[str, Any]:
     }
 
 
-# Findings in SARIF 2.1.0, the format that code hosts show beside the lines of a change.
-
-SARIF_VERSION = "2.1.0"
-SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-
-
 def sarif(findings: Iterable[tuple[str, Finding]], titles: Mapping[str, str], *, version: str) -> dict[str, Any]:
-    """One SARIF log of all findings, each given with the folder of its skill as seen from where the program runs.
+    """One SARIF log of all findings, each with the folder of its skill relative to the working folder.
 
-    `titles` says for each code what it stands for; only codes that occur are listed. Severities carry over as they
-    are: SARIF has the same three levels.
+    `titles` explains each code; only codes that occur are listed. Severities are written as they are: SARIF has the
+    same three levels.
     """
-    found = list(findings)
-    codes = sorted({finding.code for _, finding in found})
+    located = list(findings)
+    codes = sorted({finding.code for _, finding in located})
     driver = {
         "name": "skillsv",
         "semanticVersion": version,
         "rules": [{"id": code, "shortDescription": {"text": titles.get(code, code)}} for code in codes],
     }
-    results = [_result(folder, finding, codes) for folder, finding in found]
+    results = [_result(folder, finding, codes) for folder, finding in located]
     return {
         "$schema": SARIF_SCHEMA,
         "version": SARIF_VERSION,
@@ -207,6 +208,6 @@ def _result(folder: str, finding: Finding, codes: Sequence[str]) -> dict[str, An
 
 
 def _uri(folder: str, file: str) -> str:
-    """A relative reference (or a file URI for an absolute folder); bytes that are no UTF-8 are percent-encoded."""
+    """A relative reference (or a file URI for an absolute folder); bytes that are not UTF-8 are percent-encoded."""
     path = quote((folder + file).replace("\\", "/").encode("utf-8", "surrogateescape"))
     return f"file://{path}" if path.startswith("/") else path.removeprefix("./")

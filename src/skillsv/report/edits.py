@@ -1,4 +1,4 @@
-"""The edits that the verdicts ask for, as a diff with a reason per hunk."""
+"""Edits of a skill: the page's panel "Edits", a diff with a reason per hunk, and patches for `git apply`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,26 @@ from dataclasses import dataclass
 
 from skillsv.model.skill import CompiledSkill, Lines
 from skillsv.model.value import Action, UnitReport, Valuation
-from skillsv.report.escape import clip, clip_lines, escape_text
-from skillsv.report.format import execution, where
+from skillsv.report.escape import clip, clip_lines, escape_text, is_binary
+from skillsv.report.sentences import execution_units, unit_location
+
+NO_NEWLINE = "\\ No newline at end of file\n"
+"""The line that patch programs expect after a last line without a newline."""
 
 _CONTEXT = 1
+"""Unchanged lines around a change, to show where it is."""
+
+_CONTEXT_WIDTH = 200
+"""Characters of an unchanged line that the page shows."""
+
 _SHOWN_LINES = 60
+"""Lines of one unit that the page shows."""
+
 _SHOWN_WIDTH = 600
+"""Characters of a changed line that the page shows."""
+
+_EDIT_MARKS = {Action.DELETE: "-", Action.HARMFUL: "-", Action.COMPRESS: "~"}
+"""The mark of a unit's lines for each verdict that requires an edit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,22 +50,19 @@ class Hunk:
 
 
 def verdict_hunks(valuation: Valuation, compiled: CompiledSkill) -> list[Hunk]:
-    """One hunk per unit that is to go (`-`) or to be said in fewer words (`~`), in document order."""
-    wanted = {Action.DELETE: "-", Action.HARMFUL: "-", Action.COMPRESS: "~"}
+    """One hunk per unit that is to be removed (`-`) or shortened (`~`), in document order."""
     texts = {path: text.split("\n") for path, text in file_texts(compiled).items()}
     return [
-        _unit_hunk(unit, wanted[unit.verdict.action], texts.get(unit.file, []))
-        for unit in execution(valuation)
-        if unit.verdict.action in wanted
+        _unit_hunk(unit, _EDIT_MARKS[unit.verdict.action], texts.get(unit.file, []))
+        for unit in execution_units(valuation)
+        if unit.verdict.action in _EDIT_MARKS
     ]
 
 
 def file_texts(compiled: CompiledSkill) -> dict[str, str]:
-    """The text files of the skill, control characters made visible. Binary files are left out."""
-    held = ((file.path, file.data) for file in compiled.skill.files if file.data is not None)
-    return {
-        path: escape_text(data.decode("utf-8", errors="replace")) for path, data in held if b"\0" not in data[:8192]
-    }
+    """The text files of the skill by path, escaped. Binary files are left out."""
+    contents = ((file.path, file.data) for file in compiled.skill.files if file.data is not None)
+    return {path: escape_text(data.decode("utf-8", errors="replace")) for path, data in contents if not is_binary(data)}
 
 
 def _unit_hunk(unit: UnitReport, mark: str, lines: Sequence[str]) -> Hunk:
@@ -59,9 +70,9 @@ def _unit_hunk(unit: UnitReport, mark: str, lines: Sequence[str]) -> Hunk:
     changed = lines[first:last] or escape_text(unit.text).split("\n")
     body = clip_lines("\n".join(changed), width=_SHOWN_WIDTH, lines=_SHOWN_LINES).split("\n")
     context = [line for line in lines[max(0, first - _CONTEXT) : first] if line.strip()]
-    before = [DiffLine(mark=" ", text=clip(line, 200)) for line in context]
+    before = [DiffLine(mark=" ", text=clip(line, _CONTEXT_WIDTH)) for line in context]
     return Hunk(
-        place=where(unit),
+        place=unit_location(unit),
         action=str(unit.verdict.action),
         reasons=(unit.verdict.reason,),
         lines=(*before, *(DiffLine(mark=mark, text=line) for line in body)),
@@ -70,7 +81,7 @@ def _unit_hunk(unit: UnitReport, mark: str, lines: Sequence[str]) -> Hunk:
 
 
 def revision_hunks(valuation: Valuation, compiled: CompiledSkill, revised: Mapping[str, bytes]) -> list[Hunk]:
-    """An editor's new version against the old one; each hunk carries the verdicts of the units it touches."""
+    """The diff between the skill and an editor's version; each hunk names the verdicts of the units it changes."""
     old = file_texts(compiled)
     new = {path: escape_text(data.decode("utf-8", errors="replace")) for path, data in revised.items()}
     return [
@@ -97,35 +108,33 @@ def _group_hunk(
     lines: list[DiffLine] = []
     for tag, old_first, old_last, new_first, new_last in group:
         if tag == "equal":
-            lines += [DiffLine(mark=" ", text=clip(line, 200)) for line in before[old_first:old_last]]
+            lines += [DiffLine(mark=" ", text=clip(line, _CONTEXT_WIDTH)) for line in before[old_first:old_last]]
             continue
         lines += [DiffLine(mark="-", text=clip(line, _SHOWN_WIDTH)) for line in before[old_first:old_last]]
         lines += [DiffLine(mark="+", text=clip(line, _SHOWN_WIDTH)) for line in after[new_first:new_last]]
     changed = [Lines(op[1] + 1, op[2]) for op in group if op[0] != "equal" and op[2] > op[1]]
     touched = [
-        unit for unit in valuation.units if unit.file == path and any(_meet(unit.lines, span) for span in changed)
+        unit for unit in valuation.units if unit.file == path and any(_overlap(unit.lines, span) for span in changed)
     ]
     reasons = tuple(f"{unit.verdict.action}: {unit.verdict.reason}" for unit in touched)
     return Hunk(
         place=f"{escape_text(path)}:{group[0][1] + 1}",
         action="revised",
-        reasons=reasons or ("New text: no unit of the old skill lies here.",),
+        reasons=reasons or ("New text: no unit of the old skill is here.",),
         lines=tuple(lines),
         unit=touched[0].id if touched else None,
     )
 
 
-def _meet(one: Lines, other: Lines) -> bool:
+def _overlap(one: Lines, other: Lines) -> bool:
     return one.first <= other.last and other.first <= one.last
 
 
-# The difference between two versions of a skill, as a patch that `patch -p1` and `git apply` take.
-
-NO_NEWLINE = "\\ No newline at end of file\n"
-
-
 def patch_lines(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> Iterator[str]:
-    """Lines of a unified diff over all files, each with its line end; undecodable bytes as surrogates."""
+    """The lines of a unified diff over all files, for `patch -p1` and `git apply`.
+
+    Each line has its line end; bytes that are not UTF-8 become surrogates.
+    """
     for path in sorted(old.keys() | new.keys()):
         before, after = old.get(path), new.get(path)
         if before == after:
@@ -139,7 +148,7 @@ def patch_lines(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> Iterator[
 
 
 def _lines(data: bytes | None) -> list[str]:
-    # Only \n ends a line for patch programs; str.splitlines would cut in more places.
+    # For patch programs only \n ends a line; str.splitlines would split at more characters.
     text = (data or b"").decode("utf-8", errors="surrogateescape")
     lines = [f"{line}\n" for line in text.split("\n")]
     lines[-1] = lines[-1].removesuffix("\n")

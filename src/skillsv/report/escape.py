@@ -1,23 +1,39 @@
-"""Text from strangers made safe to show: controls that could drive a terminal or reorder a line become visible."""
+"""Escaped text: text from a skill, a task or an agent, made safe for a terminal, a page or a file.
+
+Control characters could drive a terminal or reorder a line; they become symbols that a reader sees. HTML, XML, SVG and
+Markdown are escaped where they are written; that is a second step.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
-from skillsv.model.skill import CompiledSkill, Extent, SkillFile, Unit, UnitKind
+from skillsv.model.format import count
 
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+"""Marks that change the direction of writing."""
+
 _INVALID = "\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"
-_HIDDEN = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}{_INVALID}]")
+"""Surrogates and codes that are no characters: XML and UTF-8 do not allow them."""
+
+_UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}{_INVALID}]")
+_SPACES = re.compile(r"\s+")
+
+_BINARY_PROBE = 8192
+"""Bytes at the start of a file that `is_binary` searches for NUL."""
 
 
 def escape_text(text: str) -> str:
-    """The text with every control character but tab and newline shown as a symbol, so that it acts on nothing.
+    """The text with every control character but tab and newline shown as a symbol.
 
     Carriage returns before a newline are dropped: they end a line, they do not overwrite one.
     """
-    return _HIDDEN.sub(_symbol, text.replace("\r\n", "\n"))
+    return _UNSAFE.sub(_symbol, text.replace("\r\n", "\n"))
+
+
+def escape_line(text: str) -> str:
+    """The text on one line, escaped; each run of spaces, tabs and newlines becomes one space."""
+    return escape_text(_SPACES.sub(" ", text))
 
 
 def _symbol(match: re.Match[str]) -> str:
@@ -27,63 +43,23 @@ def _symbol(match: re.Match[str]) -> str:
     return "\u2421" if code == 0x7F else f"⟨U+{code:04X}⟩"
 
 
-def clip(text: str, limit: int) -> str:
-    """The text, or its beginning and how much is not shown."""
-    return text if len(text) <= limit else f"{text[:limit]}… ({len(text) - limit:,} more characters)"
-
-
-def clip_lines(text: str, *, width: int, lines: int) -> str:
-    """The text with overlong lines and overlong files cut, and said to be cut."""
-    rows = text.split("\n")
-    shown = [clip(row, width) for row in rows[:lines]]
-    return "\n".join([*shown, f"… ({len(rows) - lines:,} more lines)"] if len(rows) > lines else shown)
-
-
-# A few words of a unit, safe to print: a skill is untrusted and may hold terminal codes, tabs or broken bytes.
-
-_SPACES = re.compile(r"\s+")
-_READ_BYTES = 2000
-
-
-def escape_line(text: str) -> str:
-    """The text on one line, with everything that could drive a terminal or break a file made visible."""
-    return escape_text(_SPACES.sub(" ", text))
-
-
-def shortened(text: str, width: int) -> str:
-    """At most `width` characters, the last an ellipsis where something was cut."""
+def shorten(text: str, width: int) -> str:
+    """At most `width` characters; the last is an ellipsis if something was cut."""
     return text if len(text) <= width else text[: width - 1].rstrip() + "…"
 
 
-def files_by_path(compiled: CompiledSkill) -> dict[str, SkillFile]:
-    """The skill's files by relative path, for many look-ups."""
-    return {file.path: file for file in compiled.skill.files}
+def clip(text: str, limit: int) -> str:
+    """The text, or its first `limit` characters and the number of those that follow."""
+    return text if len(text) <= limit else f"{text[:limit]}… ({count(len(text) - limit)} more characters)"
 
 
-def first_words(unit: Unit, files: Mapping[str, SkillFile], width: int = 72) -> str:
-    """How the unit begins; for a resource its size, since its name says what it is."""
-    file = files.get(unit.file)
-    if unit.kind is UnitKind.RESOURCE:
-        return "" if file is None else size_in_words(file.size)
-    if not len(unit.span) and unit.kind is UnitKind.TRIGGER:
-        return "(no frontmatter)"
-    if file is None or file.data is None:
-        return ""
-    piece = file.data[unit.span.start : min(unit.span.end, unit.span.start + _READ_BYTES)]
-    return shortened(escape_line(piece.decode("utf-8", errors="replace")).strip(), width)
+def clip_lines(text: str, *, width: int, lines: int) -> str:
+    """The first `lines` lines, each at most `width` characters, with a note about what was cut."""
+    rows = text.split("\n")
+    shown = [clip(row, width) for row in rows[:lines]]
+    return "\n".join([*shown, f"… ({count(len(rows) - lines)} more lines)"] if len(rows) > lines else shown)
 
 
-def size_in_words(size: int) -> str:
-    """A size in bytes as a person says it: 17.6 kB."""
-    amount = float(size)
-    for name in ("bytes", "kB", "MB"):
-        if amount < 1000:
-            return f"{size} bytes" if name == "bytes" else f"{amount:.1f} {name}"
-        amount /= 1000
-    return f"{amount:.1f} GB"
-
-
-def place(extent: Extent) -> str:
-    """Where a piece lies: `SKILL.md:12` or `SKILL.md:12-15`."""
-    first, last = extent.lines.first, extent.lines.last
-    return f"{escape_line(extent.file)}:{first}" if last <= first else f"{escape_line(extent.file)}:{first}-{last}"
+def is_binary(data: bytes) -> bool:
+    """Whether the data are not text: a NUL byte near the start says so."""
+    return b"\0" in data[:_BINARY_PROBE]

@@ -1,4 +1,4 @@
-"""The compiled skill as a picture: sections as lanes, units as boxes, one line style for each rule. SVG, no script."""
+"""The compiled skill as an SVG drawing without script: sections as lanes, units as boxes, a line style per rule."""
 
 from __future__ import annotations
 
@@ -7,24 +7,42 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 
+from skillsv.model.format import plural
 from skillsv.model.skill import CompiledSkill, Edge, SkillFile, Unit, UnitKind
-from skillsv.report.escape import escape_line, files_by_path, first_words, place, shortened
-from skillsv.report.format import plural
+from skillsv.report.escape import escape_line, shorten
 from skillsv.report.graph_layout import BOX_HEIGHT, BOX_WIDTH, MARGIN, Box, Drawing, Lane, Trunk, lay_out
+from skillsv.report.sentences import files_by_path, first_words, location
 
 _TOP = 78
+"""Pixels above the first row, for the title and the counts."""
+
 _NOTES_SHOWN = 8
+"""Repairs that are listed below the legend."""
+
 _ENTRY_WIDTH = 124
+"""Pixels between two entries of the legend."""
+
 _LEGEND_STEP = 24
+"""Pixels between two rows of the legend."""
+
 _LEAST_WIDTH = 720
+"""Pixels: a narrower drawing would cut the title and the legend."""
+
+_NOTE_STEP = 18
+"""Pixels between two lines of the notes."""
+
 _MARKUP = re.compile(r"^(?:[-*+]|---|#+) |\*\*|`")
+"""Markdown that is left out of a box."""
+
 _WIDTHS = dict.fromkeys("ijl.,:;'|!", 3.6) | dict.fromkeys('frt()[]- /"*', 4.8) | dict.fromkeys("mwMW@%—…→", 11.2)
+"""Pixels of narrow and wide characters in a wide font of size 11.5."""
+
 _FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
 
 
 @dataclass(frozen=True, slots=True)
 class RuleStyle:
-    """How the edges of a rule are drawn: never by colour alone."""
+    """How the edges of a rule are drawn: by colour and by dashes."""
 
     name: str
     colour: str
@@ -79,7 +97,7 @@ def graph_svg(compiled: CompiledSkill) -> str:
 
 
 def rule_style(rule: str) -> RuleStyle:
-    """The style of a rule; a plain dark line for one this table does not know."""
+    """The style of a rule; a solid dark line for a rule that `RULE_STYLES` does not list."""
     return RULE_STYLES.get(rule, _UNKNOWN_RULE)
 
 
@@ -89,18 +107,18 @@ def rule_label(rule: str) -> str:
 
 
 def unit_tooltip(unit: Unit, files: Mapping[str, SkillFile]) -> str:
-    """What a reader learns about a unit by pointing at it."""
+    """The text shown when a reader points at a unit."""
     lines = [escape_line(unit.id), f"{unit.kind} ({unit.form})" if unit.form else str(unit.kind)]
-    lines += [place(extent) for extent in unit.extents]
+    lines += [location(extent) for extent in unit.extents]
     lines += [" > ".join(escape_line(title) for title in unit.section)] if unit.section else []
     words = first_words(unit, files, 300)
     return "\n".join([*lines, words] if words else lines)
 
 
 def edge_tooltip(edge: Edge) -> str:
-    """What a reader learns about an edge by pointing at it."""
+    """The text shown when a reader points at an edge."""
     lines = [rule_label(edge.rule), f"{escape_line(edge.source)} needs {escape_line(edge.target)}"]
-    lines += [shortened(escape_line(edge.evidence), 300)] if edge.evidence else []
+    lines += [shorten(escape_line(edge.evidence), 300)] if edge.evidence else []
     places = [str(at) for at in (edge.at, edge.target_at) if at is not None]
     lines += [escape_line(" -> ".join(places))] if places else []
     return "\n".join(lines)
@@ -124,7 +142,7 @@ def _body(compiled: CompiledSkill, drawing: Drawing) -> Iterator[str]:
 
 
 def _lane(lane: Lane) -> str:
-    title = escape(shortened(escape_line(lane.name), 90))
+    title = escape(shorten(escape_line(lane.name), 90))
     return (
         f'<rect x="{lane.x:g}" y="{lane.y:g}" width="{lane.width:g}" height="{lane.height:g}" rx="6" '
         f'fill="#64748b" fill-opacity="0.05" stroke="#cbd5e1"/>'
@@ -157,7 +175,7 @@ def _stem(trunk: Trunk, far: float) -> str:
 
 
 def _bend(start: float, end: float) -> float:
-    """The radius of a corner on the way from one height to the other, with its direction."""
+    """The radius of a corner between two heights; negative if the line goes up."""
     return max(-5.0, min(5.0, (end - start) / 2))
 
 
@@ -185,7 +203,7 @@ def _box(box: Box, unit: Unit, files: Mapping[str, SkillFile], main: str) -> Ite
 
 
 def _label(unit: Unit, files: Mapping[str, SkillFile], main: str) -> tuple[str, str]:
-    """What is written in a box: the line number (or how many units it joins), and the first words that fit."""
+    """The text of a box: the line number, or the number of merged units, and the first words that fit."""
     if unit.kind is UnitKind.COMPOSITE:
         number = f"{len(unit.extents)} units"
     else:
@@ -196,24 +214,24 @@ def _label(unit: Unit, files: Mapping[str, SkillFile], main: str) -> tuple[str, 
         words = _MARKUP.sub("", first_words(unit, files))
     else:
         words = ", ".join(escape_line(extent.file.rpartition("/")[2]) for extent in unit.extents)
-    return number, _fitted(words, BOX_WIDTH - 20 - _wide(number))
+    return number, _fit(words, BOX_WIDTH - 20 - _text_width(number))
 
 
-def _fitted(text: str, width: float) -> str:
-    """As much of the text as fits into so many pixels, by the widths of a wide font."""
-    if _wide(text) <= width:
+def _fit(text: str, width: float) -> str:
+    """As much of the text as fits into `width` pixels."""
+    if _text_width(text) <= width:
         return text
-    while text and _wide(text) > width - 11:
+    while text and _text_width(text) > width - 11:
         text = text[:-1]
     return text.rstrip() + "…"
 
 
-def _wide(text: str) -> float:
+def _text_width(text: str) -> float:
     return sum(_WIDTHS.get(char, 12.0 if char > "\u2e80" else 8.0 if char.isupper() else 6.9) for char in text)
 
 
 def _legend_entries(compiled: CompiledSkill) -> list[tuple[str, str]]:
-    """What the legend explains: the kinds and rules that occur, as (sort, name)."""
+    """The kinds and rules that occur, as ("kind" or "rule", name)."""
     kinds = {unit.kind for unit in compiled.units}
     rules = {edge.rule for edge in compiled.edges} - {"R6"}
     return [("kind", kind) for kind in KIND_FILLS if kind in kinds] + [("rule", rule) for rule in sorted(rules)]
@@ -224,11 +242,11 @@ def _legend(compiled: CompiledSkill, top: float, width: float) -> tuple[list[str
     per_row = max(1, int((width - 2 * MARGIN) // _ENTRY_WIDTH))
     entries = _legend_entries(compiled)
     parts = []
-    for index, (sort, name) in enumerate(entries):
+    for index, (group, name) in enumerate(entries):
         x = MARGIN + _ENTRY_WIDTH * (index % per_row)
         y = top + _LEGEND_STEP * (index // per_row)
-        parts.append(_kind_sample(name, x, y) if sort == "kind" else _rule_sample(name, x, y))
-        label = name if sort == "kind" else rule_label(name)
+        parts.append(_kind_sample(name, x, y) if group == "kind" else _rule_sample(name, x, y))
+        label = name if group == "kind" else rule_label(name)
         parts.append(f'<text x="{x + 28:g}" y="{y + 10:g}" fill="#334155">{escape(label)}</text>')
     return parts, top + _LEGEND_STEP * -(-len(entries) // per_row)
 
@@ -248,7 +266,7 @@ def _dashed(style: RuleStyle) -> str:
 
 
 def _notes(compiled: CompiledSkill, top: float) -> tuple[list[str], float]:
-    """The repairs in words, and the height at which they end."""
+    """The repairs as sentences, and the height at which they end."""
     notes = [
         f"Opened: {escape_line(repair.expanded)} in {escape_line(repair.node)} ({' '.join(repair.rules)})"
         for repair in compiled.repairs[:_NOTES_SHOWN]
@@ -256,7 +274,7 @@ def _notes(compiled: CompiledSkill, top: float) -> tuple[list[str], float]:
     if len(compiled.repairs) > _NOTES_SHOWN:
         notes.append(f"… and {len(compiled.repairs) - _NOTES_SHOWN} more blocks opened")
     parts = [
-        f'<text x="{MARGIN}" y="{top + 12 + 18 * index:g}" fill="#475569">{escape(shortened(note, 110))}</text>'
+        f'<text x="{MARGIN}" y="{top + 12 + _NOTE_STEP * index:g}" fill="#475569">{escape(shorten(note, 110))}</text>'
         for index, note in enumerate(notes)
     ]
-    return parts, top + 18 * len(notes)
+    return parts, top + _NOTE_STEP * len(notes)

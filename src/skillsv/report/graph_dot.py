@@ -1,16 +1,17 @@
-"""The compiled skill as text for Graphviz: sections as clusters, units as nodes, every edge with its evidence."""
+"""The compiled skill in the DOT language of Graphviz: sections as clusters, units as nodes, edges with evidence."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from skillsv.model.skill import Block, CompiledSkill, Leaf, Unit, UnitKind
-from skillsv.report.escape import escape_line, files_by_path, first_words
+from skillsv.report.escape import escape_line
 from skillsv.report.graph import KIND_FILLS, edge_tooltip, rule_label, rule_style, unit_tooltip
+from skillsv.report.sentences import files_by_path, first_words
 
 
 def graph_dot(compiled: CompiledSkill) -> str:
-    """The whole graph in the DOT language; `source -> target` reads `source needs target`."""
+    """The whole graph as DOT text; `source -> target` means that the source needs the target."""
     return "\n".join(_lines(compiled)) + "\n"
 
 
@@ -24,10 +25,10 @@ def _lines(compiled: CompiledSkill) -> Iterator[str]:
     for edge in compiled.edges:
         style = rule_style(edge.rule)
         line = "dashed" if style.dash else "solid"
-        looks = f'color="{style.colour}", style={line}, tooltip={_quoted(edge_tooltip(edge))}'
-        # The trigger is needed by all: its edges would pull every unit into one rank.
+        style_attributes = f'color="{style.colour}", style={line}, tooltip={_quoted(edge_tooltip(edge))}'
+        # Every unit needs the trigger; with these edges as constraints all units would be in one rank.
         more = ", constraint=false" if edge.rule == "R6" else f", label={_quoted(rule_label(edge.rule))}"
-        yield f"  {_quoted(edge.source)} -> {_quoted(edge.target)} [{looks}{more}];"
+        yield f"  {_quoted(edge.source)} -> {_quoted(edge.target)} [{style_attributes}{more}];"
     yield "}"
 
 
@@ -58,6 +59,6 @@ def _label(unit: Unit, words: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    r"""A DOT string: quotes and backslashes escaped (Graphviz reads `\N`, `\l` and friends), line ends as `\n`."""
+    r"""A DOT string: quotes and backslashes escaped (Graphviz interprets `\N`, `\l` and others), line ends as `\n`."""
     safe = "\n".join(escape_line(line) for line in text.split("\n"))
     return '"' + safe.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

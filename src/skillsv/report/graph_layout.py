@@ -1,9 +1,9 @@
-"""Where things stand in the drawing of a compiled skill.
+"""The positions of boxes, lanes and lines in the drawing of a compiled skill.
 
-Every unit has a row of its own, in the order of the hierarchy, and stands in the column of its depth: column 0 needs
-nothing but the trigger, each further column needs something from the columns before it. So the row to the left of a
-unit is empty, and so is the gap beside a column: an edge runs left along its own row, then along a track in the gap
-beside its target, and never behind a box.
+Every unit has its own row, in the order of the hierarchy, and is in the column of its depth: units of column 0 need
+only the trigger, units of each further column need a unit of an earlier column. The row left of a unit and the gap
+beside a column are therefore empty: an edge runs left along the row of its source, then along a track in the gap beside
+its target, and never behind a box.
 """
 
 from __future__ import annotations
@@ -15,21 +15,42 @@ from dataclasses import dataclass
 
 from skillsv.model.skill import Block, CompiledSkill, Edge, Leaf
 
+# All lengths are in pixels.
+
 BOX_WIDTH = 300
+"""Width of a unit's box."""
+
 BOX_HEIGHT = 24
+"""Height of a unit's box: one line of text."""
+
 ROW_STEP = 32
+"""Distance between the tops of two rows."""
+
 HEADER_STEP = 24
+"""Height of a section's title above its first row."""
+
 LANE_INSET = 9
+"""Distance between the edges of a section and of the section around it."""
+
 LANE_GAP = 8
+"""Distance below a section."""
+
 MARGIN = 20
+"""Empty space around the drawing."""
+
 TRACK_STEP = 7
+"""Distance between two vertical lines in the gap beside a column."""
+
 TRACK_MARGIN = 16
+"""Distance between a column and the first vertical line beside it."""
+
 PORT_STEP = 5
+"""Largest distance between two edges that meet the same side of a box."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Box:
-    """One unit: its left upper corner."""
+    """One unit: the upper left corner of its box."""
 
     unit: str
     x: float
@@ -63,9 +84,9 @@ class Branch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trunk:
-    """All edges of one rule to one unit: a line down the gap beside it, then into its right side at height `end`.
+    """All edges of one rule to one unit: a vertical line in the gap beside it, then into its right side at `end`.
 
-    They share the line because dashes drawn over each other would no longer be dashes.
+    The edges share the line, because dashes drawn over each other would look like a solid line.
     """
 
     rule: str
@@ -78,7 +99,7 @@ class Trunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawing:
-    """All places of a drawing, in pixels."""
+    """All positions of a drawing, in pixels."""
 
     width: float
     height: float
@@ -89,7 +110,7 @@ class Drawing:
 
 @dataclass(slots=True)
 class _Rows:
-    """Heights of units and lanes, found by walking the hierarchy from the top."""
+    """Heights of units and lanes, in the order of the hierarchy."""
 
     units: dict[str, float]
     lanes: list[tuple[str, int, float, float]]
@@ -122,7 +143,7 @@ def lay_out(compiled: CompiledSkill, *, top: float) -> Drawing:
 
 def _rows(root: Block, top: float) -> _Rows:
     rows = _Rows(units={}, lanes=[], depth=0, bottom=top)
-    # A lane closes when its own marker comes off the stack again, after everything below it.
+    # The index of a lane is on the stack below its children: when it is popped, the lane ends.
     stack: list[tuple[Block | Leaf | int, int]] = [(child, 0) for child in reversed(root.children)]
     while stack:
         node, depth = stack.pop()
@@ -143,7 +164,7 @@ def _rows(root: Block, top: float) -> _Rows:
 
 
 def _columns(units: Sequence[str], edges: Iterable[Edge]) -> dict[str, int]:
-    """For each unit the length of the longest chain of needs below it."""
+    """For each unit the length of the longest chain of needs that starts at it."""
     needed_by: dict[str, list[str]] = defaultdict(list)
     waiting = dict.fromkeys(units, 0)
     for edge in edges:
@@ -225,5 +246,5 @@ def _branch(edge: Edge, source: Box, leaving: Sequence[tuple[str, str]]) -> Bran
 
 
 def _port(index: int, count: int) -> float:
-    """How far from the middle of a box the edge with this index meets it."""
+    """The distance from the middle of a box at which the edge with this index meets it."""
     return (index - (count - 1) / 2) * min(PORT_STEP, (BOX_HEIGHT - 4) / count)

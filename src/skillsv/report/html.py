@@ -1,4 +1,19 @@
-"""The report: one HTML file that loads nothing, runs no script but its own, and says everything without it."""
+"""The report page: one HTML file that loads nothing from the network and can be read without its script.
+
+`page` collects what the template shows; the template is `assets/page.html.j2`, with `page.css` and `page.js` beside it.
+
+To add a panel:
+
+1. A drawing: write a function in `figures/` that takes finished data and returns a `Figure`, export it in
+   `figures/__init__.py`, and add it to `_figures` below. Text and tables: write a view, a frozen dataclass of escaped
+   text as in `unit_views.py`, and add it to the context in `page`.
+2. In `assets/page.html.j2` add `<section id="NAME" aria-labelledby="NAME-title">` with an `<h2>`; `{{ chart(figure) }}`
+   shows a figure with its caption, its table and its buttons for saving. A panel without data says which command
+   fills it. Add the section to the list of links in `<nav>`.
+3. A new sentence goes into `sentences.py`, a new format of numbers into `skillsv.model.format`. The template knows the
+   functions and filters that `_environment` lists.
+4. Add the panel to `PANELS` in `tests/report/test_browser.py`.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +29,11 @@ from markupsafe import Markup
 from skillsv import __version__
 from skillsv.model.coalition import ChainRecord, Observation
 from skillsv.model.edit import Confirmation, EditPlan, PruningCurve
+from skillsv.model.format import bounds, count, plural, points, task_score, with_bounds
 from skillsv.model.rollout import Rollout
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import Action, Interval, Valuation
-from skillsv.report import format as formatting
-from skillsv.report.badges import badges
-from skillsv.report.chain_views import chain_views, shelf, telling_places
+from skillsv.report.chain_views import chain_views, choose_transcripts, telling_places
 from skillsv.report.edits import revision_hunks, verdict_hunks
 from skillsv.report.escape import escape_text
 from skillsv.report.figures import (
@@ -34,15 +48,28 @@ from skillsv.report.figures import (
     value_tree,
 )
 from skillsv.report.figures.svg import STANDALONE
+from skillsv.report.file_views import file_views
 from skillsv.report.graph import graph_svg
 from skillsv.report.marginals import marginals_by_unit
-from skillsv.report.source_rows import file_views
-from skillsv.report.unit_views import anchors, unit_views
+from skillsv.report.page_checks import page_checks
+from skillsv.report.sentences import (
+    all_notes,
+    closure_sentence,
+    concentration_sentence,
+    execution_units,
+    lift_sentence,
+    removable_units,
+    saving_sentence,
+    spending_parts,
+    total_tokens,
+)
+from skillsv.report.unit_views import anchors_by_unit, unit_views
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 TRANSCRIPT_LIMIT = 200_000
+"""Characters of transcripts in one page, so that it opens at once and can be sent by mail."""
 
 
 def page(
@@ -60,38 +87,39 @@ def page(
 ) -> str:
     """The whole report as one HTML text.
 
-    `observations` are what an adaptive run scored, `curves` and `confirmation` the held-out proof, `edits` the pruning
-    path, `revised` an editor's new files by path, `transcripts` the rollouts to read; of these as many are embedded as
-    `limit` characters allow.
+    `observations` are the scores of an adaptive run, `curves` and `confirmation` the scores on held-out tasks, `edits`
+    the pruning path, `revised` an editor's new files by path, `transcripts` the rollouts to choose from; as many of
+    them are embedded as `limit` characters allow.
     """
     marginals = marginals_by_unit(records)
-    names = anchors(valuation)
-    units = unit_views(valuation, compiled, marginals, names)
-    books = shelf(transcripts, telling_places(marginals), limit)
+    unit_anchors = anchors_by_unit(valuation)
+    units = unit_views(valuation, compiled, marginals, unit_anchors)
+    chosen = choose_transcripts(transcripts, telling_places(marginals), limit)
     all_curves = (*curves, *(confirmation.curves if confirmation else ()))
     context = {
         **_head(valuation, records, observations),
         "units": units,
         "files": file_views(compiled, units),
         "figures": {
-            **_figures(valuation, records, all_curves, edits, names),
+            **_figures(valuation, records, all_curves, edits, unit_anchors),
             "coalitions": coalition_chart(observations, compiled.everything) if observations else None,
         },
-        "graph": Markup(graph_svg(compiled)),  # noqa: S704  (that function escapes what it writes)
+        "graph": Markup(graph_svg(compiled)),  # noqa: S704  (graph_svg escapes what it writes)
         "compiled": compiled,
-        "names": names,
+        "unit_anchors": unit_anchors,
         "confirmation": confirmation,
         "hunks": verdict_hunks(valuation, compiled)
         if revised is None
         else revision_hunks(valuation, compiled, revised),
-        "chains": chain_views(records, units, books),
-        "shelf": books,
+        "chains": chain_views(records, units, chosen),
+        "transcripts": chosen,
     }
     return _environment().get_template("page.html.j2").render(context)
 
 
 def _head(valuation: Valuation, records: Sequence[ChainRecord], observations: Sequence[Observation]) -> dict[str, Any]:
     style, script = _asset("page.css"), _asset("page.js")
+    units = execution_units(valuation)
     return {
         "version": __version__,
         "style": Markup(style),  # noqa: S704  (our own file)
@@ -99,12 +127,10 @@ def _head(valuation: Valuation, records: Sequence[ChainRecord], observations: Se
         "policy": _policy(style, script),
         "valuation": valuation,
         "title": escape_text(str(valuation.skill.get("name", "skill"))),
-        "badges": badges(valuation, records, observations),
-        "counts": {
-            action: sum(unit.verdict.action is action for unit in formatting.execution(valuation)) for action in Action
-        },
-        "execution": formatting.execution(valuation),
-        "removable": formatting.removable(valuation),
+        "checks": page_checks(valuation, records, observations),
+        "counts": {action: sum(unit.verdict.action is action for unit in units) for action in Action},
+        "execution": units,
+        "removable": removable_units(valuation),
     }
 
 
@@ -113,14 +139,14 @@ def _figures(
     records: Sequence[ChainRecord],
     curves: Sequence[PruningCurve],
     edits: EditPlan | None,
-    names: Mapping[str, str],
+    unit_anchors: Mapping[str, str],
 ) -> dict[str, Figure | None]:
     def target(unit: str) -> str | None:
-        return f"#{names[unit]}" if unit in names else None
+        return f"#{unit_anchors[unit]}" if unit in unit_anchors else None
 
     pruning = None
     if curves:
-        pruning = pruning_chart(curves, full=_end(curves, 0.0), trigger=_end(curves, 1.0))
+        pruning = pruning_chart(curves, full=_score_at(curves, 0.0), trigger=_score_at(curves, 1.0))
     elif edits is not None and edits.path:
         pruning = pruning_path(edits.path, edits.tokens)
     return {
@@ -133,14 +159,14 @@ def _figures(
     }
 
 
-def _end(curves: Sequence[PruningCurve], share: float) -> Interval | None:
-    """The held-out score where nothing (0) or everything but the trigger (1) is removed, if a curve reaches there."""
-    ends = (point.score for curve in curves for point in curve.points if abs(point.share_removed - share) < 1e-9)
-    return next(ends, None)
+def _score_at(curves: Sequence[PruningCurve], share: float) -> Interval | None:
+    """The held-out score where nothing (0) or everything but the trigger (1) is removed, if a curve has that point."""
+    scores = (point.score for curve in curves for point in curve.points if abs(point.share_removed - share) < 1e-9)
+    return next(scores, None)
 
 
 def _policy(style: str, script: str) -> str:
-    """Nothing may load; only the page's own style and script, named by their hashes, may act."""
+    """The content security policy: nothing may load; only the page's own style and script may run, by their hashes."""
     rules = [
         "default-src 'none'",
         f"style-src '{_hash(style)}'",
@@ -157,7 +183,7 @@ def _hash(text: str) -> str:
 
 
 def _inline(svg: str) -> Markup:
-    """A drawing inside the page: what every saved drawing needs, and the page's style says once, is left out."""
+    """A drawing for the page, without the attributes that only a saved drawing needs: the page's style has them."""
     return Markup(str(svg).replace(STANDALONE, "", 1))  # noqa: S704  (already markup, only shortened)
 
 
@@ -177,8 +203,19 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(words=formatting)
+    functions = (
+        all_notes,
+        bounds,
+        closure_sentence,
+        concentration_sentence,
+        lift_sentence,
+        plural,
+        saving_sentence,
+        spending_parts,
+        total_tokens,
+    )
+    environment.globals.update({function.__name__: function for function in functions})
     environment.filters.update(
-        points=formatting.points, interval=formatting.with_bounds, visible=escape_text, inline=_inline
+        count=count, escaped=escape_text, inline=_inline, interval=with_bounds, points=points, task_score=task_score
     )
     return environment

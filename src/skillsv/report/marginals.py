@@ -1,4 +1,4 @@
-"""What each unit did in each chain: the paired differences that its value is the mean of."""
+"""The paired differences that a unit made in each chain, for the drawings: its value is their mean."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from skillsv.model.coalition import ChainRecord, ChainStep, Operator, Scores
 class Marginal:
     """One paired difference: the prefix with the unit against the prefix before it, on the same tasks.
 
-    `truncated`: the chain had stopped, so the difference was taken to be zero. `value` None: no task has both scores.
-    `trees` name the two renderings, so that the rollouts on both sides can be found.
+    `truncated`: the chain had stopped before this unit, so the difference counts as zero. `value` None: no
+    task has both scores. `trees` name the two renderings, so that the rollouts on both sides can be found.
     """
 
     chain: int
@@ -35,7 +35,7 @@ def mean(scores: Scores) -> float | None:
 
 
 def paired_difference(before: Scores, after: Scores) -> float | None:
-    """Mean difference over the tasks scored on both sides: a missing score leaves the pair, it is no zero."""
+    """Mean difference over the tasks scored on both sides: a pair with a missing score is left out, it is not zero."""
     pairs = [(old, new) for old, new in zip(before, after, strict=True) if old is not None and new is not None]
     return sum(new - old for old, new in pairs) / len(pairs) if pairs else None
 
@@ -45,7 +45,7 @@ def marginals_by_unit(records: Sequence[ChainRecord]) -> Mapping[str, list[Margi
     table: dict[str, list[Marginal]] = defaultdict(list)
     for record in records:
         for index, operator in enumerate(record.plan.operators):
-            for unit, marginal in _walk(record, operator, record.trigger[index]):
+            for unit, marginal in _chain_marginals(record, operator, record.trigger[index]):
                 table[unit].append(marginal)
     return table
 
@@ -55,7 +55,7 @@ def steps_of(record: ChainRecord, operator: Operator) -> list[ChainStep]:
     return sorted((step for step in record.steps if step.operator is operator), key=lambda step: step.position)
 
 
-def _walk(record: ChainRecord, operator: Operator, start: Scores) -> Iterator[tuple[str, Marginal]]:
+def _chain_marginals(record: ChainRecord, operator: Operator, start: Scores) -> Iterator[tuple[str, Marginal]]:
     before, tree, position = start, "", 0
     for step in steps_of(record, operator):
         yield (
@@ -79,8 +79,8 @@ def _walk(record: ChainRecord, operator: Operator, start: Scores) -> Iterator[tu
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
-    """One task whose score changed when a unit came in: where to look to see what the unit does."""
+class ScoreChange:
+    """One task whose score changed when a unit was added; its rollouts show what the unit does."""
 
     task: str
     chain: int
@@ -90,12 +90,12 @@ class Moment:
     trees: tuple[str, str]
 
 
-def moments(marginals: Sequence[Marginal]) -> list[Moment]:
+def score_changes(marginals: Sequence[Marginal]) -> list[ScoreChange]:
     """All tasks whose score changed, largest loss first, largest gain last."""
-    found = [
-        Moment(task=task, chain=item.chain, operator=item.operator, before=old, after=new, trees=item.trees)
+    changes = [
+        ScoreChange(task=task, chain=item.chain, operator=item.operator, before=old, after=new, trees=item.trees)
         for item in marginals
         for task, old, new in zip(item.tasks, item.before, item.after, strict=True)
         if old is not None and new is not None and old != new
     ]
-    return sorted(found, key=lambda moment: (moment.after - moment.before, moment.chain, moment.task))
+    return sorted(changes, key=lambda change: (change.after - change.before, change.chain, change.task))

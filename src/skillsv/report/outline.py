@@ -1,13 +1,14 @@
-"""The compiled skill for people: a readable outline.
+"""The compiled skill as an outline: what `skillsv compile` prints.
 
-It is a sequence of lines, each a tuple of (text, style) fragments: joined they are plain text, and `rich`
-takes them as they are. Styles are words that rich knows; nothing here imports it.
+The outline is a sequence of lines, each a tuple of (text, style) fragments. Joined they are plain text; `rich` accepts
+them as they are. Styles are names of rich styles; this module does not import rich.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from skillsv.model.format import plural
 from skillsv.model.skill import (
     Block,
     CompiledSkill,
@@ -22,10 +23,12 @@ from skillsv.model.skill import (
     UnitKind,
 )
 from skillsv.report.compiled_json import resolution_lost
-from skillsv.report.escape import escape_line, files_by_path, first_words, place, shortened
-from skillsv.report.format import plural
+from skillsv.report.escape import escape_line, shorten
+from skillsv.report.sentences import files_by_path, first_words, location
 
 Fragment = tuple[str, str]
+"""Text and its style."""
+
 Line = tuple[Fragment, ...]
 
 _SEVERITY_STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
@@ -69,7 +72,7 @@ def _summary(compiled: CompiledSkill) -> Iterator[Line]:
         plural(len(compiled.findings), "finding"),
     ]
     yield ((", ".join(parts), ""),)
-    # The marker pairs are long and hardly ever changed: the JSON has them.
+    # The marker pairs are long and rarely changed; the JSON has them.
     shown = {name: value for name, value in compiled.options.items() if value and name != "markers"}
     chosen = ", ".join(f"{name} {_setting(value)}" for name, value in shown.items())
     yield ((f"{chosen}; digest {compiled.digest[:16]}" if chosen else f"digest {compiled.digest[:16]}", "dim"),)
@@ -86,25 +89,27 @@ def _setting(value: object) -> str:
 def _tree(compiled: CompiledSkill) -> Iterator[Line]:
     files = files_by_path(compiled)
     units = compiled.unit
-    # A stack, not recursion: a folder may nest deeper than Python's own stack allows.
-    stack: list[tuple[Block | Leaf, str, str]] = [(child, *marks) for child, marks in _marked(compiled.hierarchy, "")]
+    # A stack instead of recursion: sections may nest deeper than Python's recursion limit.
+    stack: list[tuple[Block | Leaf, str, str]] = [
+        (child, *branches) for child, branches in _with_branches(compiled.hierarchy, "")
+    ]
     while stack:
         node, branch, below = stack.pop()
         if isinstance(node, Leaf):
             yield from _unit_lines(units[node.unit], files, branch, below)
         else:
             yield ((branch, "dim"), (escape_line(node.name), "bold blue"))
-            stack.extend((child, *marks) for child, marks in _marked(node, below))
+            stack.extend((child, *branches) for child, branches in _with_branches(node, below))
 
 
-def _marked(block: Block, below: str) -> list[tuple[Block | Leaf, tuple[str, str]]]:
-    """The children in reverse, ready for a stack, each with the strokes before it and before what is below it."""
+def _with_branches(block: Block, below: str) -> list[tuple[Block | Leaf, tuple[str, str]]]:
+    """The children in reverse, for a stack, each with the branch drawn before it and before the lines below it."""
     last = len(block.children) - 1
-    marks = [
+    branches = [
         (below + ("└─ " if index == last else "├─ "), below + ("   " if index == last else "│  "))
         for index in range(last + 1)
     ]
-    return list(zip(block.children, marks, strict=True))[::-1]
+    return list(zip(block.children, branches, strict=True))[::-1]
 
 
 def _unit_lines(unit: Unit, files: Mapping[str, SkillFile], branch: str, below: str) -> Iterator[Line]:
@@ -114,13 +119,13 @@ def _unit_lines(unit: Unit, files: Mapping[str, SkillFile], branch: str, below: 
         (branch, "dim"),
         (escape_line(unit.id), "cyan"),
         (f"  {kind}", "green"),
-        (f"  {place(unit.extents[0])}", "dim"),
+        (f"  {location(unit.extents[0])}", "dim"),
         (f"  {first_words(unit, files)}".rstrip(), ""),
         (flags, "yellow"),
     )
     if unit.kind is UnitKind.COMPOSITE:
         for extent in unit.extents[1:]:
-            yield ((f"{below}  + ", "dim"), (place(extent), "dim"))
+            yield ((f"{below}  + ", "dim"), (location(extent), "dim"))
 
 
 def _edges(compiled: CompiledSkill) -> Iterator[Line]:
@@ -139,12 +144,12 @@ def _edge_line(edge: Edge) -> Line:
     return (
         (f"  {edge.rule}", "magenta"),
         (f"  {escape_line(edge.source)} -> {escape_line(edge.target)}", ""),
-        (f"  {shortened(escape_line(edge.evidence), 120)}".rstrip(), "italic"),
-        (_whereabouts(edge), "dim"),
+        (f"  {shorten(escape_line(edge.evidence), 120)}".rstrip(), "italic"),
+        (_edge_places(edge), "dim"),
     )
 
 
-def _whereabouts(edge: Edge) -> str:
+def _edge_places(edge: Edge) -> str:
     places = [escape_line(str(at)) for at in (edge.at, edge.target_at) if at is not None]
     return f"  ({' -> '.join(places)})" if places else ""
 
@@ -177,7 +182,7 @@ def _losses(compiled: CompiledSkill) -> Iterator[Line]:
 
 
 def finding_lines(findings: Iterable[Finding], folder: str = "") -> Iterator[Line]:
-    """One line a finding, as editors and terminals recognise it: place, severity, code, message."""
+    """One line per finding in the form that editors and terminals recognise: location, severity, code, message."""
     for finding in findings:
         yield (
             (f"{escape_line(folder + finding.file)}:{finding.line}: ", "dim"),

@@ -1,4 +1,4 @@
-"""The valuation as `skillsv.valuation/1`: what `value --json` prints and other programs read.
+"""The valuation as JSON, schema `skillsv.valuation/1`: what `skillsv value --json` prints.
 
 Amounts of score are shares in [0, 1] (values and costs in [-1, 1]), never points.
 """
@@ -11,15 +11,15 @@ from pathlib import PurePath
 from typing import Any
 
 from skillsv.model.value import Anchors, Closure, Interval, UnitReport, Valuation
-from skillsv.report.format import notes
+from skillsv.report.sentences import all_notes
 
 SCHEMA = "skillsv.valuation/1"
 
 
 def valuation_dict(valuation: Valuation) -> dict[str, Any]:
-    """The whole answer as plain JSON values. A number that is not finite becomes null, never NaN."""
+    """The whole valuation as JSON values. A number that is not finite becomes null, never NaN."""
     estimate = valuation.estimate
-    answer = {
+    fields = {
         "schema": SCHEMA,
         "skill": valuation.skill,
         "settings": valuation.settings,
@@ -47,14 +47,14 @@ def valuation_dict(valuation: Valuation) -> dict[str, Any]:
             "output_tokens": valuation.usage.output_tokens,
             "usd": valuation.usage.usd,
         },
-        "notes": notes(valuation),
+        "notes": all_notes(valuation),
     }
-    plain: dict[str, Any] = json_value(answer)
+    plain: dict[str, Any] = json_value(fields)
     return plain
 
 
 def json_value(value: Any) -> Any:
-    """The value with only JSON's own types in it: paths as text, sets sorted, NaN and infinity as null."""
+    """The value in JSON's own types: paths as text, sets as sorted lists, NaN and infinity as null."""
     match value:
         case bool() | int() | None:
             plain: Any = value

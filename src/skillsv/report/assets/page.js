@@ -1,20 +1,20 @@
-// The page's only script. Everything it shows is in the page already; it adds finding, jumping, filtering and saving.
+// The page's only script. The page shows everything without it; it adds search, keyboard jumps, filters and saving.
 (() => {
   "use strict";
-  const one = (selector, from = document) => from.querySelector(selector);
-  const all = (selector, from = document) => [...from.querySelectorAll(selector)];
+  const find = (selector, from = document) => from.querySelector(selector);
+  const findAll = (selector, from = document) => [...from.querySelectorAll(selector)];
   const root = document.documentElement;
-  const units = all("details.unit");
-  const search = one("#search");
-  const filters = all("button[data-verdict]");
-  const tabs = all("[role=tab]");
-  const help = one("#help");
+  const units = findAll("details.unit");
+  const search = find("#search");
+  const filters = findAll("button[data-verdict]");
+  const tabs = findAll("[role=tab]");
+  const help = find("#help");
   const themes = ["", "light", "dark"];
 
   root.classList.add("js-on");
-  for (const part of all(".js")) part.hidden = false;
+  for (const part of findAll(".js")) part.hidden = false;
 
-  // State lives in the address: #anchor?q=words&verdict=a,b&file=file-2&theme=dark
+  // The state is kept in the address: #anchor?q=words&verdict=a,b&file=file-2&theme=dark
   const read = () => {
     const [anchor, query = ""] = location.hash.slice(1).split("?");
     return { anchor: decodeURIComponent(anchor), query: new URLSearchParams(query) };
@@ -35,7 +35,7 @@
       const chosen = tab.getAttribute("aria-controls") === id;
       tab.setAttribute("aria-selected", String(chosen));
       tab.tabIndex = chosen ? 0 : -1;
-      one(`#${CSS.escape(tab.getAttribute("aria-controls"))}`).hidden = !chosen;
+      find(`#${CSS.escape(tab.getAttribute("aria-controls"))}`).hidden = !chosen;
     }
   };
   const reveal = (element) => {
@@ -46,16 +46,16 @@
   };
 
   const apply = () => {
-    const words = search.value.trim().toLowerCase();
+    const query = search.value.trim().toLowerCase();
     const wanted = filters.filter((button) => button.getAttribute("aria-pressed") === "true").map((b) => b.dataset.verdict);
-    let found = 0;
+    let matches = 0;
     for (const unit of units) {
-      const said = !words || one(".text", unit).textContent.toLowerCase().includes(words);
-      const fits = said && (!wanted.length || wanted.includes(unit.dataset.verdict));
+      const hasText = !query || find(".text", unit).textContent.toLowerCase().includes(query);
+      const fits = hasText && (!wanted.length || wanted.includes(unit.dataset.verdict));
       unit.classList.toggle("dim", !fits);
-      found += fits;
+      matches += fits;
     }
-    one("#found").textContent = words || wanted.length ? `${found} of ${units.length} units` : "";
+    find("#match-count").textContent = query || wanted.length ? `${matches} of ${units.length} units` : "";
   };
   const restore = () => {
     const { anchor, query } = read();
@@ -77,7 +77,7 @@
     const here = list.indexOf(document.activeElement?.closest?.("details.unit"));
     const next = list[here < 0 ? (by > 0 ? 0 : list.length - 1) : Math.min(list.length - 1, Math.max(0, here + by))];
     if (tabs.length) showFile(next.closest(".file").id);
-    one("summary", next).focus({ preventScroll: true });
+    find("summary", next).focus({ preventScroll: true });
     next.scrollIntoView({ block: "center" });
     write({ anchor: next.id });
   };
@@ -87,7 +87,7 @@
     write({ q: "", verdict: "" });
     apply();
   };
-  const turnTheme = () => {
+  const nextTheme = () => {
     const next = themes[(themes.indexOf(root.dataset.theme || "") + 1) % themes.length];
     root.dataset.theme = next;
     write({ theme: next });
@@ -97,7 +97,7 @@
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape") { if (!help.open) { clear(); document.activeElement?.blur?.(); } return; }
     if (event.target.closest("input, textarea, select, dialog")) return;
-    const act = { j: () => step(1), k: () => step(-1), "/": () => search.focus(), "?": () => help.showModal(), t: turnTheme }[event.key];
+    const act = { j: () => step(1), k: () => step(-1), "/": () => search.focus(), "?": () => help.showModal(), t: nextTheme }[event.key];
     if (act) { event.preventDefault(); act(); }
   });
   document.addEventListener("click", (event) => {
@@ -113,7 +113,7 @@
     event.preventDefault();
     write({ anchor: id });
     reveal(target);
-    (one("summary", target.matches("details") ? target : document.createElement("i")) || target).focus?.({ preventScroll: true });
+    (find("summary", target.matches("details") ? target : document.createElement("i")) || target).focus?.({ preventScroll: true });
   });
   search.addEventListener("input", () => { write({ q: search.value.trim() }); apply(); });
   for (const button of filters) {
@@ -133,9 +133,9 @@
       if (by) { const other = tabs[(index + by + tabs.length) % tabs.length]; other.click(); other.focus(); }
     });
   });
-  one("#theme").addEventListener("click", turnTheme);
-  one("#help-button").addEventListener("click", () => help.showModal());
-  one("#help-close").addEventListener("click", () => help.close());
+  find("#theme").addEventListener("click", nextTheme);
+  find("#help-button").addEventListener("click", () => help.showModal());
+  find("#help-close").addEventListener("click", () => help.close());
 
   const save = (name, type, text) => {
     const link = document.createElement("a");
@@ -152,20 +152,20 @@
     return new XMLSerializer().serializeToString(copy);
   };
   const rowsOf = (figure) => {
-    const tables = all("table[data-export]", figure);
+    const tables = findAll("table[data-export]", figure);
     const chain = (table) => (table.dataset.chain ? [table.dataset.chain] : []);
-    const columns = [...(tables[0].dataset.chain ? ["chain"] : []), ...all("thead th", tables[0]).map((cell) => cell.textContent)];
-    const cells = (row) => all("td", row).map((cell) => cell.textContent.trim());
-    return { columns, rows: tables.flatMap((table) => all("tbody tr", table).map((row) => [...chain(table), ...cells(row)])) };
+    const columns = [...(tables[0].dataset.chain ? ["chain"] : []), ...findAll("thead th", tables[0]).map((cell) => cell.textContent)];
+    const cells = (row) => findAll("td", row).map((cell) => cell.textContent.trim());
+    return { columns, rows: tables.flatMap((table) => findAll("tbody tr", table).map((row) => [...chain(table), ...cells(row)])) };
   };
-  // A cell that begins like a formula gets an apostrophe: spreadsheets would run it.
+  // A cell that begins like a formula gets an apostrophe, because spreadsheets would run it.
   const field = (text) => `"${(/^[=+\-@\t]/.test(text) && isNaN(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
-  for (const button of all("[data-save]")) {
+  for (const button of findAll("[data-save]")) {
     button.setAttribute("aria-label", `Save as ${button.textContent}`);
     button.addEventListener("click", () => {
       const figure = button.closest("figure");
       const name = figure.dataset.name;
-      if (button.dataset.save === "svg") { save(`${name}.svg`, "image/svg+xml", standalone(one("svg", figure))); return; }
+      if (button.dataset.save === "svg") { save(`${name}.svg`, "image/svg+xml", standalone(find("svg", figure))); return; }
       const { columns, rows } = rowsOf(figure);
       if (button.dataset.save === "csv") { save(`${name}.csv`, "text/csv", [columns, ...rows].map((row) => row.map(field).join(",")).join("\r\n")); return; }
       const number = (text) => (text !== "" && !isNaN(text) ? Number(text) : text);
@@ -173,7 +173,7 @@
     });
   }
 
-  const links = new Map(all("nav li a").map((link) => [link.getAttribute("href").slice(1), link]));
+  const links = new Map(findAll("nav li a").map((link) => [link.getAttribute("href").slice(1), link]));
   const watch = new IntersectionObserver((entries) => {
     for (const entry of entries) {
       if (!entry.isIntersecting) continue;
@@ -181,7 +181,7 @@
       links.get(entry.target.id)?.setAttribute("aria-current", "true");
     }
   }, { rootMargin: "-20% 0px -70% 0px" });
-  for (const section of all("main > section")) watch.observe(section);
+  for (const section of findAll("main > section")) watch.observe(section);
 
   addEventListener("hashchange", restore);
   restore();

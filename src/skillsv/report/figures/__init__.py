@@ -1,4 +1,4 @@
-"""Figures drawn as SVG, one function each: the page, a notebook and a dashboard show the same drawing."""
+"""Drawings in SVG, one function each: it takes finished data and returns a `Figure` for the page or a notebook."""
 
 from skillsv.report.figures.bars import anchor_chart, margin_bar, value_chart
 from skillsv.report.figures.chains import chain_grid, marginal_dots

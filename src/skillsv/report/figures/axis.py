@@ -1,4 +1,4 @@
-"""Scales and ticks: from a number to a place on paper."""
+"""What all drawings share: colours, shapes of verdicts, scales and axes."""
 
 from __future__ import annotations
 
@@ -8,18 +8,25 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from skillsv.model.value import Action
+from skillsv.model.format import points
+from skillsv.model.value import Action, Interval
 from skillsv.report.figures.svg import Number, element
-from skillsv.report.format import points
 
-# Colours that stay apart for colour-blind readers: blue helps, orange harms, and every verdict has a shape as well.
-# Attributes carry these light-theme colours, so that a saved drawing stands alone; the page's style sheet overrides
-# them by class, which is how one drawing serves light and dark.
+# Colour-blind readers can tell these colours apart, and every verdict has a shape as well. The attributes of a drawing
+# hold these colours of the light theme, so that a saved drawing is complete; the page's style sheet replaces them by
+# class, so that one drawing serves both themes.
 
 MUTED = "#5c6670"
+"""Text and lines that are not data."""
+
 FAINT = "#e3e7eb"
+"""Grid lines and frames."""
+
 POSITIVE = "#0a6ab4"
+"""Blue: a unit that helps."""
+
 NEGATIVE = "#c2500a"
+"""Orange: a unit that harms."""
 
 VERDICT = {
     Action.KEEP: POSITIVE,
@@ -30,13 +37,17 @@ VERDICT = {
 }
 
 METHODS = (POSITIVE, NEGATIVE, "#00807a", "#7b6a94", "#68717a")
-"""Colours of pruning curves, in order; each curve has its own dashes as well."""
+"""Colours of pruning curves, in order."""
 
 DASHES = (None, "7 4", "2 3", "9 3 2 3", "1 4")
+"""Dashes of pruning curves, in order: a curve is never known by its colour alone."""
+
+LEAST_WIDE_RANGE = 0.04
+"""A scale that covers more than this share of the score has ticks at whole points; a smaller one needs a decimal."""
 
 
 def marker(action: Action, x: float, y: float, size: float = 5.0) -> Markup:
-    """The verdict's shape at a place: disc, half disc, ring, triangle, question mark's diamond."""
+    """The verdict's shape at a point: disc, half disc, ring, triangle, diamond."""
     colour, kind = VERDICT[action], f"mark v-{action}"
     if action is Action.HARMFUL:
         shape = f"M{x - size:.1f} {y - size * 0.8:.1f}h{2 * size:.1f}l{-size:.1f} {1.7 * size:.1f}z"
@@ -55,14 +66,14 @@ def marker(action: Action, x: float, y: float, size: float = 5.0) -> Markup:
     return disc
 
 
-def arms(action: Action, strokes: str, **attributes: Number | str | None) -> Markup:
+def interval_lines(action: Action, strokes: str, **attributes: Number | str | None) -> Markup:
     """The intervals of all units with one verdict as one path."""
     return element("path", d=strokes, stroke=VERDICT[action], fill="none", class_=f"arms v-{action}", **attributes)
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A straight map from `low..high` to `start..stop` on paper."""
+    """A linear map from the values `low..high` to the coordinates `start..stop`."""
 
     low: float
     high: float
@@ -70,7 +81,7 @@ class Scale:
     stop: float
 
     def __call__(self, value: float) -> float:
-        """Where the value lies on paper."""
+        """The coordinate of a value."""
         share = (value - self.low) / ((self.high - self.low) or 1.0)
         return self.start + share * (self.stop - self.start)
 
@@ -86,16 +97,33 @@ class Scale:
         return [index * step for index in range(first, last + 1)]
 
 
-def padded(values: Iterable[float], share: float = 0.06, *, include: tuple[float, ...] = ()) -> tuple[float, float]:
-    """The range of the values with a little air at both ends."""
-    every = [*values, *include]
-    low, high = min(every, default=0.0), max(every, default=1.0)
-    air = share * (high - low) or 0.05
-    return low - air, high + air
+def drawable(interval: Interval) -> Interval:
+    """The interval within -1..1; an unknown value becomes 0, an unknown end becomes -1 or 1."""
+
+    def limited(value: float, unknown: float) -> float:
+        return max(-1.0, min(1.0, value)) if not math.isnan(value) else unknown
+
+    return Interval(limited(interval.value, 0.0), limited(interval.low, -1.0), limited(interval.high, 1.0))
+
+
+def largest_end(intervals: Iterable[Interval]) -> float:
+    """The largest distance from zero of any end of the intervals: half the width of a shared axis."""
+    ends = [abs(end) for interval in map(drawable, intervals) for end in (interval.low, interval.high)]
+    return max(ends, default=0.0) or 1.0
+
+
+def padded_range(
+    values: Iterable[float], share: float = 0.06, *, include: tuple[float, ...] = ()
+) -> tuple[float, float]:
+    """The range of the values, wider at both ends by this share of it."""
+    numbers = [*values, *include]
+    low, high = min(numbers, default=0.0), max(numbers, default=1.0)
+    margin = share * (high - low) or 0.05
+    return low - margin, high + margin
 
 
 def horizontal_axis(scale: Scale, top: float, bottom: float, *, signed: bool = True) -> Markup:
-    """Grid lines with their numbers, in points, below the drawing; zero is the stronger line."""
+    """Grid lines with their numbers, in points, below the drawing; the line at zero is darker."""
     parts = []
     for tick in scale.ticks():
         x, zero = scale(tick), abs(tick) < 1e-12
@@ -105,7 +133,7 @@ def horizontal_axis(scale: Scale, top: float, bottom: float, *, signed: bool = T
 
 
 def vertical_axis(scale: Scale, left: float, right: float, *, signed: bool = True) -> Markup:
-    """Grid lines with their numbers, in points, left of the drawing; zero is the stronger line."""
+    """Grid lines with their numbers, in points, left of the drawing; the line at zero is darker."""
     parts = []
     for tick in scale.ticks():
         y, zero = scale(tick), abs(tick) < 1e-12
@@ -115,7 +143,7 @@ def vertical_axis(scale: Scale, left: float, right: float, *, signed: bool = Tru
 
 
 def _digits(scale: Scale) -> int:
-    return 0 if scale.high - scale.low > 0.04 else 1
+    return 0 if scale.high - scale.low > LEAST_WIDE_RANGE else 1
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, *, zero: bool) -> Markup:

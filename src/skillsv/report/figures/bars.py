@@ -1,4 +1,4 @@
-"""Values with their intervals: a small bar for the margin of a line, and all units ranked in one chart."""
+"""Values with their intervals: the small bar beside a unit's text, the chart of all units, and the three anchors."""
 
 from __future__ import annotations
 
@@ -6,23 +6,33 @@ from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
 
+from skillsv.model.format import points
 from skillsv.model.value import Action, Interval, UnitReport, Valuation
-from skillsv.report.figures.axis import MUTED, VERDICT, Scale, arms, horizontal_axis, marker, padded
+from skillsv.report.figures.axis import (
+    MUTED,
+    VERDICT,
+    Scale,
+    drawable,
+    horizontal_axis,
+    interval_lines,
+    marker,
+    padded_range,
+)
 from skillsv.report.figures.svg import Figure, drawing, element, link
-from skillsv.report.format import drawn, execution, label, points
+from skillsv.report.sentences import execution_units, unit_label
 
-Target = Callable[[str], str | None]
-"""From a unit id to where a click on it leads; None: nowhere."""
+LinkTarget = Callable[[str], str | None]
+"""From a unit id to the address that a click on the unit opens; None: no link."""
 
 
-def nowhere(_unit: str) -> None:
-    """No links: for a drawing that stands alone."""
+def no_target(_unit: str) -> None:
+    """No links: for a drawing outside the page."""
 
 
 def margin_bar(interval: Interval, span: tuple[float, float], action: Action) -> Markup:
-    """One value beside its line: bar from zero, whisker for the interval. All bars of a page share one `span`."""
+    """The value of one unit beside its text: a bar from zero, a line for the interval. All units share `span`."""
     at = Scale(*span, 4, 188)
-    shown = drawn(interval)
+    shown = drawable(interval)
     zero, value, low, high = (round(at(place)) for place in (0.0, shown.value, shown.low, shown.high))
     return element(
         "svg",
@@ -35,14 +45,14 @@ def margin_bar(interval: Interval, span: tuple[float, float], action: Action) ->
     )
 
 
-def value_chart(valuation: Valuation, *, target: Target = nowhere, most: int = 60) -> Figure:
+def value_chart(valuation: Valuation, *, target: LinkTarget = no_target, most: int = 60) -> Figure:
     """All units, best first, with intervals: phi under deletion. Beyond `most` units the middle is left out."""
-    ranked = sorted(execution(valuation), key=lambda unit: -unit.value.net.value)
-    shown, gap = _ends_of(ranked, most)
+    ranked = sorted(execution_units(valuation), key=lambda unit: -unit.value.net.value)
+    shown, gap = _first_and_last(ranked, most)
     row, left, right, top = 24, 372, 760, 8
     height = top + row * (len(shown) + bool(gap)) + 44
-    ends = [end for unit in shown for end in (drawn(unit.value.net).low, drawn(unit.value.net).high)]
-    scale = Scale(*padded(ends, include=(0.0,)), left, right)
+    ends = [end for unit in shown for end in (drawable(unit.value.net).low, drawable(unit.value.net).high)]
+    scale = Scale(*padded_range(ends, include=(0.0,)), left, right)
     places = [top + row * (index + (bool(gap) and index >= gap)) + row / 2 for index in range(len(shown))]
     parts = [horizontal_axis(scale, top, height - 44), *_columns(shown, places, scale, target)]
     if gap:
@@ -65,27 +75,27 @@ def value_chart(valuation: Valuation, *, target: Target = nowhere, most: int = 6
     )
 
 
-def _ends_of(ranked: list[UnitReport], most: int) -> tuple[list[UnitReport], int]:
+def _first_and_last(ranked: list[UnitReport], most: int) -> tuple[list[UnitReport], int]:
     if len(ranked) <= most:
         return ranked, 0
     half = most // 2
     return [*ranked[:half], *ranked[-half:]], half
 
 
-def _columns(units: Sequence[UnitReport], places: Sequence[float], scale: Scale, target: Target) -> list[Markup]:
-    """Names, points with whiskers, numbers and verdicts, each as one group that shares its attributes."""
-    whiskers: dict[Action, str] = {}
+def _columns(units: Sequence[UnitReport], places: Sequence[float], scale: Scale, target: LinkTarget) -> list[Markup]:
+    """Names, shapes with interval lines, numbers and verdicts; the elements of a group share its attributes."""
+    lines: dict[Action, str] = {}
     names, marks, numbers, verdicts = [], [], [], []
     for unit, y in zip(units, places, strict=True):
-        net, action = drawn(unit.value.net), unit.verdict.action
-        whiskers[action] = whiskers.get(action, "") + f"M{scale(net.low):.1f} {y:.0f}H{scale(net.high):.1f}"
-        names.append(link(target(unit.id), element("text", label(unit, 54), x=360, y=y + 4)))
+        net, action = drawable(unit.value.net), unit.verdict.action
+        lines[action] = lines.get(action, "") + f"M{scale(net.low):.1f} {y:.0f}H{scale(net.high):.1f}"
+        names.append(link(target(unit.id), element("text", unit_label(unit, 54), x=360, y=y + 4)))
         marks.append(marker(action, scale(net.value), y))
         numbers.append(element("text", points(unit.value.net.value), x=814, y=y + 4))
         verdicts.append(element("text", str(action), x=830, y=y + 4, fill=VERDICT[action], class_=f"v-{action}"))
     return [
         element("g", *names, text_anchor="end", class_="names"),
-        *(arms(action, strokes, stroke_width=2) for action, strokes in whiskers.items()),
+        *(interval_lines(action, strokes, stroke_width=2) for action, strokes in lines.items()),
         *marks,
         element("g", *numbers, text_anchor="end", class_="number"),
         *verdicts,
@@ -94,7 +104,7 @@ def _columns(units: Sequence[UnitReport], places: Sequence[float], scale: Scale,
 
 def _cells(unit: UnitReport) -> tuple[str | int | float, ...]:
     net = unit.value.net
-    return label(unit, 40), unit.id, net.value, net.low, net.high, unit.tokens, str(unit.verdict.action)
+    return unit_label(unit, 40), unit.id, net.value, net.low, net.high, unit.tokens, str(unit.verdict.action)
 
 
 def anchor_chart(valuation: Valuation) -> Figure:
@@ -105,7 +115,7 @@ def anchor_chart(valuation: Valuation) -> Figure:
     parts = [horizontal_axis(scale, 4, 82, signed=False)]
     for index, (name, anchor) in enumerate(rows):
         y, strong = 18 + 26 * index, index == 2
-        action, shown = (Action.KEEP if strong else Action.DELETE), drawn(anchor)
+        action, shown = (Action.KEEP if strong else Action.DELETE), drawable(anchor)
         parts.append(element("text", name, x=100, y=y + 4, text_anchor="end", class_="name"))
         parts.append(
             element("line", x1=scale(shown.low), x2=scale(shown.high), y1=y, y2=y, stroke=VERDICT[action],

@@ -1,4 +1,4 @@
-"""Chains: every prefix that was scored, and the differences a unit made in each of them."""
+"""Chains: the grid of all scored prefixes, and the differences that one unit made."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from skillsv.model.coalition import ChainRecord, Operator, Scores
+from skillsv.model.format import plural, points, task_score
 from skillsv.report.figures.axis import FAINT, MUTED, POSITIVE, Scale
 from skillsv.report.figures.svg import Cell, Figure, Number, drawing, element
-from skillsv.report.format import plural, points
 from skillsv.report.marginals import Marginal, mean, steps_of
 
-_LEFT, _RIGHT, _TOP, _ROW = 72.0, 1096.0, 22.0, 17.0
+# Pixels of the grid: its edges and the height of a row.
+_LEFT = 72.0
+_RIGHT = 1096.0
+_TOP = 22.0
+_ROW = 17.0
+
 _SMALL: dict[str, Number | str | None] = {"font_size": 10, "fill": MUTED}
 _COUNT: dict[str, Number | str | None] = {"font_size": 10, "fill": "#fff", "text_anchor": "middle"}
 
@@ -23,10 +28,10 @@ def chain_grid(records: Sequence[ChainRecord]) -> Figure:
     """A row per chain and operator, a cell per scored prefix, stronger for a higher score; `┃` marks truncation."""
     longest = max((len(record.plan.order) for record in records), default=1)
     across = Scale(0, longest, _LEFT, _RIGHT)
-    lanes = [(record, operator) for record in records for operator in record.plan.operators]
+    chain_rows = [(record, operator) for record in records for operator in record.plan.operators]
     levels: dict[int | None, str] = {}
     names, stops = [], []
-    for index, (record, operator) in enumerate(lanes):
+    for index, (record, operator) in enumerate(chain_rows):
         y = _TOP + index * _ROW
         names.append(element("text", f"{record.plan.index + 1} {operator}", x=_LEFT - 8, y=y + 11))
         stops += _stop(record, y, across)
@@ -35,23 +40,23 @@ def chain_grid(records: Sequence[ChainRecord]) -> Figure:
             level = None if score is None else round(10 * score)
             levels[level] = levels.get(level, "") + _dash(across, position, y)
     cells = [_filled(level, dashes) for level, dashes in levels.items()]
-    named = element("g", *names, text_anchor="end", font_size=11, fill=MUTED)
-    rows = [row for record, operator in lanes for row in _cells(record, operator)]
+    labels = element("g", *names, text_anchor="end", font_size=11, fill=MUTED)
+    rows = [row for record, operator in chain_rows for row in _cells(record, operator)]
     return Figure(
         name="chains",
         title="Scored prefixes",
         svg=drawing(
             1100,
-            _TOP + len(lanes) * _ROW + 6,
+            _TOP + len(chain_rows) * _ROW + 6,
             "Scored prefixes",
             f"{plural(len(records), 'chain')}, {len(rows)} scored prefixes",
-            *(_heading(longest, across), named, *cells, *stops),
+            *(_heading(longest, across), labels, *cells, *stops),
             class_="chains wide",
         ),
         columns=("chain", "operator", "units in", "added", "score", "scores by task"),
         rows=rows,
-        note="Left to right one unit more; a stronger colour is a higher score on the chain's window. A bar marks "
-        "truncation: the prefix already scored like the whole skill, so the rest counts as zero.",
+        note="From left to right one unit is added at a time; a stronger colour is a higher score on the chain's "
+        "window. A bar marks truncation: the prefix already scored like the whole skill, so the rest counts as zero.",
     )
 
 
@@ -67,12 +72,12 @@ def _heading(longest: int, across: Scale) -> Markup:
 
 
 def _dash(across: Scale, position: int, y: float) -> str:
-    """A cell as a piece of a thick line: a dozen characters, where a rectangle takes eighty."""
+    """A cell as a piece of a thick line, which takes a dozen characters; a rectangle takes eighty."""
     return f"M{across(position):.0f} {y + 7:.0f}h{max(across(position + 1) - across(position) - 1, 0.8):.1f}"
 
 
 def _filled(level: int | None, cells: str) -> Markup:
-    """All cells with the same score, to a tenth, as one path: thousands of cells stay light."""
+    """All cells with the same score, to a tenth, as one path: the page stays small with thousands of cells."""
     if level is None:
         return element("path", d=cells, stroke=MUTED, stroke_width=1, class_="missing")
     return element(
@@ -97,41 +102,41 @@ def _cells(record: ChainRecord, operator: Operator) -> list[tuple[Cell, ...]]:
 
 
 def score_marks(scores: Sequence[float | None]) -> str:
-    """The scores of a window in a few characters: 1 right, 0 wrong, · missing; spaced where some lie in between."""
-    marks = ["·" if score is None else f"{score:.2g}".replace("0.", ".") for score in scores]
+    """The scores of a window in a few characters: 1 right, 0 wrong, · missing; with spaces if one lies in between."""
+    marks = ["·" if score is None else task_score(score).replace("0.", ".") for score in scores]
     return ("" if all(len(mark) == 1 for mark in marks) else " ").join(marks)
 
 
 def marginal_dots(marginals: Sequence[Marginal], reach: float) -> Figure | None:
-    """One unit's difference in every chain: deletion above padding, a dot's area is how often it was seen.
+    """One unit's difference in every chain: deletion above padding; the area of a dot is the number of chains.
 
-    Zeros of truncated chains are counted below the dots: nothing was measured there.
+    Truncated chains are counted below the dots: their zeros were not measured.
     """
-    known = [item for item in marginals if item.value is not None]
-    if not known:
+    measured = [item for item in marginals if item.value is not None]
+    if not measured:
         return None
-    operators = [operator for operator in Operator if any(item.operator is operator for item in known)]
+    operators = [operator for operator in Operator if any(item.operator is operator for item in measured)]
     at, height = Scale(-reach, reach, 60, 352), 30 * len(operators) + 18
-    dots, counts = _dots(known, operators, at)
+    dots, counts = _dots(measured, operators, at)
     parts = [
         element("path", d=f"M{at(0):.0f} 2V{height - 18}", stroke=MUTED, class_="zero"),
         element("g", *dots, fill=POSITIVE, fill_opacity=0.75, class_="dot"),
         *([element("g", *counts, **_COUNT, class_="count")] if counts else []),
-        element("g", *_dot_words(known, operators, reach, height), **_SMALL, class_="axis"),
+        element("g", *_dot_labels(measured, operators, reach, height), **_SMALL, class_="axis"),
     ]
     return Figure(
         name="marginals",
         title="Difference in each chain",
         svg=drawing(360, height, "Difference in each chain", "", *parts, class_="dots"),
         columns=("chain", "operator", "units before", "difference", "truncated"),
-        rows=[(i.chain + 1, str(i.operator), i.position, i.value, "yes" if i.truncated else "no") for i in known],
+        rows=[(i.chain + 1, str(i.operator), i.position, i.value, "yes" if i.truncated else "no") for i in measured],
     )
 
 
 def _dots(items: Sequence[Marginal], operators: Sequence[Operator], at: Scale) -> tuple[list[Markup], list[Markup]]:
-    seen = Counter((item.operator, item.value) for item in items if not item.truncated)
+    counter = Counter((item.operator, item.value) for item in items if not item.truncated)
     dots, counts = [], []
-    for (operator, difference), count in seen.items():
+    for (operator, difference), count in counter.items():
         x, y = round(at(difference or 0.0)), 14 + 30 * operators.index(operator)
         radius = min(2.6 * math.sqrt(count), 12.0)
         dots.append(element("circle", cx=x, cy=y, r=round(radius, 1)))
@@ -139,7 +144,7 @@ def _dots(items: Sequence[Marginal], operators: Sequence[Operator], at: Scale) -
     return dots, counts
 
 
-def _dot_words(items: Sequence[Marginal], operators: Sequence[Operator], reach: float, height: int) -> list[Markup]:
+def _dot_labels(items: Sequence[Marginal], operators: Sequence[Operator], reach: float, height: int) -> list[Markup]:
     names = [element("text", str(operator), x=0, y=18 + 30 * index) for index, operator in enumerate(operators)]
     cut = len({item.chain for item in items if item.truncated})
     ends = [

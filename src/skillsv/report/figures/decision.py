@@ -1,4 +1,4 @@
-"""The decision map: what a unit says against what it costs to read."""
+"""The decision map: content value of each unit against its context cost."""
 
 from __future__ import annotations
 
@@ -6,37 +6,55 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from skillsv.model.format import with_bounds
 from skillsv.model.value import Action, Interval, UnitReport, Valuation
-from skillsv.report.figures.axis import FAINT, MUTED, Scale, arms, horizontal_axis, marker, padded, vertical_axis
-from skillsv.report.figures.bars import Target, nowhere
+from skillsv.report.figures.axis import (
+    FAINT,
+    MUTED,
+    Scale,
+    drawable,
+    horizontal_axis,
+    interval_lines,
+    marker,
+    padded_range,
+    vertical_axis,
+)
+from skillsv.report.figures.bars import LinkTarget, no_target
 from skillsv.report.figures.svg import Figure, drawing, element, link, path
-from skillsv.report.format import drawn, execution, label, with_bounds
+from skillsv.report.sentences import execution_units, unit_label
 
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 884, 16, 432
+# Pixels: the edges of the plot.
+_LEFT = 64
+_RIGHT = 884
+_TOP = 16
+_BOTTOM = 432
+
+_UnitCross = tuple[UnitReport, Interval, Interval]
+"""A unit with its content value and its context cost, drawn as a cross."""
 
 
-def decision_map(valuation: Valuation, *, target: Target = nowhere) -> Figure | None:
-    """Content value against context cost, a cross per unit; above the diagonal a unit is worth its room.
+def decision_map(valuation: Valuation, *, target: LinkTarget = no_target) -> Figure | None:
+    """Content value against context cost, a cross per unit; above the diagonal content is worth more than it costs.
 
-    None where only one operator was run: then nobody knows content from cost.
+    None where only one operator was run: then content and cost cannot be separated.
     """
-    split = [
-        (unit, drawn(unit.value.content), drawn(unit.value.cost))
-        for unit in execution(valuation)
+    crosses = [
+        (unit, drawable(unit.value.content), drawable(unit.value.cost))
+        for unit in execution_units(valuation)
         if unit.value.content is not None and unit.value.cost is not None
     ]
-    if not split:
+    if not crosses:
         return None
-    gains = [end for _, gain, _ in split for end in (gain.low, gain.high)]
-    costs = [end for _, _, cost in split for end in (cost.low, cost.high)]
-    # Costs of almost nothing must not look large: the axis reaches at least a fifth of the content's size.
+    gains = [end for _, gain, _ in crosses for end in (gain.low, gain.high)]
+    costs = [end for _, _, cost in crosses for end in (cost.low, cost.high)]
+    # Tiny costs must not look large: the axis covers at least a fifth of the largest content value.
     least = max(map(abs, gains)) / 5
-    across = Scale(*padded(costs, include=(-least, least)), _LEFT, _RIGHT)
-    up = Scale(*padded(gains, include=(0.0,)), _BOTTOM, _TOP)
+    across = Scale(*padded_range(costs, include=(-least, least)), _LEFT, _RIGHT)
+    up = Scale(*padded_range(gains, include=(0.0,)), _BOTTOM, _TOP)
     parts = [horizontal_axis(across, _TOP, _BOTTOM), vertical_axis(up, _LEFT, _RIGHT), _diagonal(across, up), _titles()]
-    parts += [_arms(action, split, across, up) for action in Action]
-    parts += [_point(unit, gain, cost, (across, up), target) for unit, gain, cost in split]
-    spoken = "Content value upwards, context cost to the right, one cross per unit"
+    parts += [_interval_lines(action, crosses, across, up) for action in Action]
+    parts += [_point(unit, gain, cost, (across, up), target) for unit, gain, cost in crosses]
+    description = "Content value upwards, context cost to the right, one cross per unit"
     columns = (
         "unit",
         "content",
@@ -51,32 +69,29 @@ def decision_map(valuation: Valuation, *, target: Target = nowhere) -> Figure | 
     return Figure(
         name="decision-map",
         title="Content against cost",
-        svg=drawing(900, 480, "Content against cost", spoken, *parts, class_="decision-map"),
+        svg=drawing(900, 480, "Content against cost", description, *parts, class_="decision-map"),
         columns=columns,
-        rows=[_cells(unit, gain, cost) for unit, gain, cost in split],
-        note="Above the dashed line a unit's content is worth more than the room it takes: net = content − cost.",
+        rows=[_cells(unit, gain, cost) for unit, gain, cost in crosses],
+        note="Above the dashed line a unit's content is worth more than its length costs: net = content − cost.",
     )
 
 
-_Split = tuple[UnitReport, Interval, Interval]
-
-
-def _arms(action: Action, split: Sequence[_Split], across: Scale, up: Scale) -> Markup:
-    """The crosses of all units with one verdict, as one path."""
+def _interval_lines(action: Action, crosses: Sequence[_UnitCross], across: Scale, up: Scale) -> Markup:
+    """The interval lines of all crosses with one verdict, as one path."""
     strokes = "".join(
         f"M{across(cost.low):.0f} {up(gain.value):.0f}H{across(cost.high):.0f}"
         f"M{across(cost.value):.0f} {up(gain.low):.0f}V{up(gain.high):.0f}"
-        for unit, gain, cost in split
+        for unit, gain, cost in crosses
         if unit.verdict.action is action
     )
-    return arms(action, strokes, opacity=0.45)
+    return interval_lines(action, strokes, opacity=0.45)
 
 
-def _point(unit: UnitReport, gain: Interval, cost: Interval, plane: tuple[Scale, Scale], target: Target) -> Markup:
+def _point(unit: UnitReport, gain: Interval, cost: Interval, plane: tuple[Scale, Scale], target: LinkTarget) -> Markup:
     across, up = plane
     action = unit.verdict.action
-    spoken = f"{label(unit, 40)}: content {with_bounds(gain)}, cost {with_bounds(cost)}, {action}"
-    return link(target(unit.id), marker(action, across(cost.value), up(gain.value), 5.5), label=spoken)
+    description = f"{unit_label(unit, 40)}: content {with_bounds(gain)}, cost {with_bounds(cost)}, {action}"
+    return link(target(unit.id), marker(action, across(cost.value), up(gain.value), 5.5), label=description)
 
 
 def _diagonal(across: Scale, up: Scale) -> Markup:

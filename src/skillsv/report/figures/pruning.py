@@ -1,4 +1,4 @@
-"""Pruning curves on panel B: how the score holds while units go, least valuable first."""
+"""Pruning curves on panel B, the pruning path that the values predict, and areas under curves."""
 
 from __future__ import annotations
 
@@ -7,22 +7,41 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from skillsv.model.edit import PruneStep, PruningCurve
+from skillsv.model.format import percent, points, with_bounds
 from skillsv.model.value import Interval
-from skillsv.report.figures.axis import DASHES, FAINT, METHODS, MUTED, Scale, horizontal_axis, padded, vertical_axis
+from skillsv.report.figures.axis import (
+    DASHES,
+    FAINT,
+    METHODS,
+    MUTED,
+    Scale,
+    horizontal_axis,
+    padded_range,
+    vertical_axis,
+)
 from skillsv.report.figures.svg import Figure, drawing, element, path
-from skillsv.report.format import points, with_bounds
 
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64.0, 560.0, 16.0, 320.0
+# Pixels of both pruning drawings: the edges of the plot.
+_LEFT = 64.0
+_RIGHT = 560.0
+_TOP = 16.0
+_BOTTOM = 320.0
+
+# Pixels of the chart of areas: the edges of the plot and the height of a row.
+_AREAS_LEFT = 260.0
+_AREAS_RIGHT = 640.0
+_AREAS_TOP = 12.0
+_AREAS_ROW = 26.0
 
 
 def pruning_chart(
     curves: Sequence[PruningCurve], *, full: Interval | None = None, trigger: Interval | None = None
 ) -> Figure:
-    """Held-out score against the share of tokens removed, a band per method; V(N) and V({m}) as level lines."""
+    """Held-out score against the share of tokens removed, a band per method; V(N) and V({m}) as horizontal lines."""
     ends = [end for curve in curves for point in curve.points for end in (point.score.low, point.score.high)]
     levels = [(name, level) for name, level in (("V(N)", full), ("V({m})", trigger)) if level is not None]
     ends += [level.value for _, level in levels]
-    across, up = Scale(0.0, 1.0, _LEFT, _RIGHT), Scale(*padded(ends), _BOTTOM, _TOP)
+    across, up = Scale(0.0, 1.0, _LEFT, _RIGHT), Scale(*padded_range(ends), _BOTTOM, _TOP)
     parts = [_share_axis(across), vertical_axis(up, _LEFT, _RIGHT, signed=False)]
     parts += [_level(name, level, up) for name, level in levels]
     parts += [_curve(index, curve, across, up) for index, curve in enumerate(curves)]
@@ -32,16 +51,16 @@ def pruning_chart(
         for curve in curves
         for p in curve.points
     ]
-    spoken = "; ".join(f"{curve.method}: area {with_bounds(curve.auc, signed=False)}" for curve in curves)
-    svg = drawing(860, 372, "Pruning on panel B", spoken, *parts, class_="pruning")
-    note = "Share of tokens removed, least valuable units first, against the score on tasks no value has seen."
+    description = "; ".join(f"{curve.method}: area {with_bounds(curve.auc, signed=False)}" for curve in curves)
+    svg = drawing(860, 372, "Pruning on panel B", description, *parts, class_="pruning")
+    note = "Share of tokens removed, least valuable units first, against the score on tasks not used for the values."
     return Figure(name="pruning", title="Pruning on panel B", svg=svg, columns=columns, rows=rows, note=note)
 
 
 def pruning_path(steps: Sequence[PruneStep], tokens: int) -> Figure:
-    """What the values promise: value given up against tokens removed along the pruning path, from panel A alone."""
+    """What the values of panel A predict along the pruning path: value lost against tokens removed."""
     places = [(0.0, 0.0), *((step.share_removed, -step.lost_value) for step in steps)]
-    across, up = Scale(0.0, 1.0, _LEFT, _RIGHT), Scale(*padded([y for _, y in places]), _BOTTOM, _TOP)
+    across, up = Scale(0.0, 1.0, _LEFT, _RIGHT), Scale(*padded_range([y for _, y in places]), _BOTTOM, _TOP)
     line = path([(across(x), up(y)) for x, y in places])
     stroke = element("path", d=line, fill="none", stroke=METHODS[0], stroke_width=2, class_="c-0")
     dots = [element("circle", cx=across(x), cy=up(y), r=3, fill=METHODS[0], class_="c-0 dot") for x, y in places]
@@ -49,11 +68,11 @@ def pruning_path(steps: Sequence[PruneStep], tokens: int) -> Figure:
     rows = [(step.unit, len(step.removed), step.tokens_left, step.share_removed, -step.lost_value) for step in steps]
     return Figure(
         name="pruning-path",
-        title="Pruning path, as the values promise it",
+        title="Pruning path, as the values predict it",
         svg=drawing(860, 372, "Pruning path", f"{len(steps)} removals of {tokens} tokens", *parts, class_="pruning"),
         columns=("removed", "units removed", "tokens left", "share removed", "promised change"),
         rows=rows,
-        note="Sums of values on panel A, least valuable first: a promise, not yet a proof on held-out tasks.",
+        note="Sums of values on panel A, least valuable first: a prediction, not yet confirmed on held-out tasks.",
     )
 
 
@@ -62,7 +81,7 @@ def _share_axis(across: Scale) -> Markup:
     for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
         x = across(tick)
         parts.append(element("line", x1=x, x2=x, y1=_TOP, y2=_BOTTOM, stroke=FAINT, class_="grid"))
-        number = f"{tick:.0%}"
+        number = percent(tick)
         parts.append(element("text", number, x=x, y=_BOTTOM + 16, text_anchor="middle", font_size=11, fill=MUTED))
     title = element("text", "tokens removed →", x=_RIGHT, y=_BOTTOM + 36, text_anchor="end", fill=MUTED)
     return element("g", *parts, title, class_="axis")
@@ -71,8 +90,8 @@ def _share_axis(across: Scale) -> Markup:
 def _level(name: str, level: Interval, up: Scale) -> Markup:
     y = up(level.value)
     line = element("line", x1=_LEFT, x2=_RIGHT, y1=y, y2=y, stroke=MUTED, stroke_dasharray="4 4", class_="level")
-    word = f"{name} {points(level.value, signed=False)}"
-    return element("g", line, element("text", word, x=_RIGHT + 8, y=y + 4, fill=MUTED, class_="soft"))
+    text = f"{name} {points(level.value, signed=False)}"
+    return element("g", line, element("text", text, x=_RIGHT + 8, y=y + 4, fill=MUTED, class_="soft"))
 
 
 def _curve(index: int, curve: PruningCurve, across: Scale, up: Scale) -> Markup:
@@ -94,34 +113,29 @@ def _curve(index: int, curve: PruningCurve, across: Scale, up: Scale) -> Markup:
     return element("g", band, line, sample, name, area)
 
 
-# Areas under pruning curves, and their differences: a point and an interval per line.
-
-_AREAS_LEFT, _AREAS_RIGHT, _AREAS_TOP, _STEP = 260.0, 640.0, 12.0, 26.0
-
-
 def area_chart(
     rows: Sequence[tuple[str, Interval]], *, name: str = "areas", title: str, note: str, signed: bool = False
 ) -> Figure:
-    """One line per row; `signed` shows differences, around zero."""
-    ends = [end for _, each in rows for end in (each.low, each.high)]
-    low, high = padded(ends, include=(0.0,) if signed else ())
+    """Areas under pruning curves, or their differences (`signed`): a dot and an interval per row."""
+    ends = [end for _, area in rows for end in (area.low, area.high)]
+    low, high = padded_range(ends, include=(0.0,) if signed else ())
     scale = Scale(low, high, _AREAS_LEFT, _AREAS_RIGHT)
-    bottom = _AREAS_TOP + _STEP * len(rows)
+    bottom = _AREAS_TOP + _AREAS_ROW * len(rows)
     parts = [horizontal_axis(scale, _AREAS_TOP, bottom, signed=signed)]
-    for place, (label, each) in enumerate(rows):
-        y, colour = _AREAS_TOP + _STEP * (place + 0.5), METHODS[place % len(METHODS)]
+    for index, (label, area) in enumerate(rows):
+        y, colour = _AREAS_TOP + _AREAS_ROW * (index + 0.5), METHODS[index % len(METHODS)]
         parts.append(element("text", label, x=_AREAS_LEFT - 12, y=y + 4, text_anchor="end"))
         parts.append(
-            element("line", x1=scale(each.low), x2=scale(each.high), y1=y, y2=y, stroke=colour, stroke_width=2)
+            element("line", x1=scale(area.low), x2=scale(area.high), y1=y, y2=y, stroke=colour, stroke_width=2)
         )
-        parts.append(element("circle", cx=scale(each.value), cy=y, r=4, fill=colour))
-        parts.append(element("text", with_bounds(each, signed=signed), x=_AREAS_RIGHT + 14, y=y + 4))
-    spoken = "; ".join(f"{label}: {with_bounds(each, signed=signed)}" for label, each in rows)
+        parts.append(element("circle", cx=scale(area.value), cy=y, r=4, fill=colour))
+        parts.append(element("text", with_bounds(area, signed=signed), x=_AREAS_RIGHT + 14, y=y + 4))
+    description = "; ".join(f"{label}: {with_bounds(area, signed=signed)}" for label, area in rows)
     return Figure(
         name=name,
         title=title,
-        svg=drawing(860, bottom + 30, title, spoken, *parts, class_="areas"),
+        svg=drawing(860, bottom + 30, title, description, *parts, class_="areas"),
         columns=("line", "value", "low", "high"),
-        rows=[(label, each.value, each.low, each.high) for label, each in rows],
+        rows=[(label, area.value, area.low, area.high) for label, area in rows],
         note=note,
     )

@@ -1,4 +1,4 @@
-"""SVG written as nested calls; every text and attribute is escaped on the way."""
+"""SVG as nested function calls, which escape every text and attribute, and `Figure`, the result of a drawing."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from markupsafe import Markup, escape
 
 Number = float | int
 
+Cell = str | int | float | None
+"""One cell of a figure's table."""
+
 
 def element(tag: str, *children: str, **attributes: Number | str | None) -> Markup:
     """One element. `class_` is `class`, `stroke_width` is `stroke-width`; an attribute that is None is left out."""
@@ -20,19 +23,19 @@ def element(tag: str, *children: str, **attributes: Number | str | None) -> Mark
     )
     inner = "".join(map(escape, children))
     text = f"<{tag}{written}>{inner}</{tag}>" if inner else f"<{tag}{written}/>"
-    return Markup(text)  # noqa: S704  (all that is not a literal of this package was escaped above)
+    return Markup(text)  # noqa: S704  (children and attributes were escaped above)
 
 
 STANDALONE = (
     ' xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif" font-size="12" fill="currentColor"'
 )
-"""What a drawing needs outside the page."""
+"""The attributes of a drawing outside the page; inside it, the page's style has them."""
 
 
 def drawing(width: Number, height: Number, title: str, description: str, *children: str, class_: str = "") -> Markup:
     """The outer `<svg>`, with a name and a description for screen readers.
 
-    A drawing without links is read as one image; one with links as a group, so that they can be reached.
+    A drawing without links is read as one image; one with links as a group, so that the links can be reached.
     """
     inner = element(
         "svg",
@@ -72,14 +75,9 @@ def _value(value: Number | str) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
 
 
-# What every figure function returns: the drawing, the numbers in it as a table, and how notebooks show both.
-
-Cell = str | int | float | None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A drawing with its table twin: `columns` name the cells of each of `rows`. `name` is the file name for saving."""
+    """A drawing and its numbers as a table: `columns` name the cells of a row. `name` is the file name for saving."""
 
     name: str
     title: str
@@ -92,7 +90,7 @@ class Figure:
         caption = Markup("<figcaption><b>{}</b> {}</figcaption>").format(self.title, self.note)
         return str(Markup("<figure>{}{}</figure>").format(self.svg, caption))
 
-    def _repr_mimebundle_(self, **_wishes: object) -> dict[str, str]:
+    def _repr_mimebundle_(self, **_options: object) -> dict[str, str]:
         return {"text/html": self._repr_html_(), "image/svg+xml": str(self.svg), "text/plain": str(self)}
 
     def __str__(self) -> str:

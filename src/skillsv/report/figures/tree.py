@@ -1,4 +1,4 @@
-"""The value tree: files, sections and units as an icicle, as wide as their tokens, coloured by their value."""
+"""The value tree: files, sections and units as an icicle chart, as wide as their tokens, coloured by their value."""
 
 from __future__ import annotations
 
@@ -7,15 +7,22 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
+from skillsv.model.format import plural, points
 from skillsv.model.skill import UnitKind
 from skillsv.model.value import Action, UnitReport, Valuation
-from skillsv.report.escape import escape_text, shortened
+from skillsv.report.escape import escape_text, shorten
 from skillsv.report.figures.axis import MUTED, NEGATIVE, POSITIVE
-from skillsv.report.figures.bars import Target, nowhere
+from skillsv.report.figures.bars import LinkTarget, no_target
 from skillsv.report.figures.svg import Figure, drawing, element, link
-from skillsv.report.format import execution, label, plural, points
+from skillsv.report.sentences import execution_units, unit_label
 
-_WIDTH, _ROW, _CHARACTER = 1100.0, 36.0, 6.3
+# Pixels: the width of the drawing, the height of a row, the mean width of a character.
+_WIDTH = 1100.0
+_ROW = 36.0
+_CHARACTER = 6.3
+
+_LEAST_LETTERS = 4
+"""A box with room for fewer letters stays empty."""
 
 
 @dataclass(slots=True)
@@ -42,7 +49,7 @@ class _Node:
 
 @dataclass(frozen=True, slots=True)
 class _Box:
-    """A node at its place on paper."""
+    """A node with its place in the drawing."""
 
     node: _Node
     x: float
@@ -50,11 +57,11 @@ class _Box:
     width: float
 
 
-def value_tree(valuation: Valuation, *, target: Target = nowhere) -> Figure:
-    """Where the tokens and the value lie. Inner boxes carry sums of their units' values, not estimates of their own."""
+def value_tree(valuation: Valuation, *, target: LinkTarget = no_target) -> Figure:
+    """Where tokens and value are. Inner boxes show sums of their units' values, not estimates of their own."""
     root = _tree(valuation)
     reach = max((abs(node.net) for node in _nodes(root)), default=0.0) or 1.0
-    parts = [_drawn_box(box, reach, target) for box in _placed(root, 0.0, _WIDTH)]
+    parts = [_draw_box(box, reach, target) for box in _place_boxes(root, 0.0, _WIDTH)]
     height = _ROW * root.depth
     svg = drawing(
         _WIDTH, height, "Value tree", "Width is tokens, colour is net value", *parts, class_="value-tree wide"
@@ -66,24 +73,25 @@ def value_tree(valuation: Valuation, *, target: Target = nowhere) -> Figure:
         svg=svg,
         columns=("path", "kind", "tokens", "net"),
         rows=rows,
-        note="As wide as its tokens; blue helps, orange harms. A box above others carries the sum of their values.",
+        note="The width of a box is its tokens; blue helps, orange harms. A box above others shows the sum of their "
+        "values.",
     )
 
 
 def _tree(valuation: Valuation) -> _Node:
     name = escape_text(str(valuation.skill.get("name", "skill")))
     root = _Node(name, (name,))
-    for unit in execution(valuation):
+    for unit in execution_units(valuation):
         node = root
-        for step in _above(unit):
+        for step in _ancestors(unit):
             title = escape_text(step)
             node = node.children.setdefault(f"/{step}", _Node(title, (*node.path, title)))
-        node.children[unit.id] = _Node(label(unit), (*node.path, label(unit)), unit)
+        node.children[unit.id] = _Node(unit_label(unit), (*node.path, unit_label(unit)), unit)
     return root
 
 
-def _above(unit: UnitReport) -> tuple[str, ...]:
-    """The boxes over a unit: its file and headings; a resource is a file and stands for itself."""
+def _ancestors(unit: UnitReport) -> tuple[str, ...]:
+    """The boxes above a unit: its file and headings. A resource is a file itself and has none."""
     if unit.kind is UnitKind.RESOURCE:
         return ()
     return unit.section if unit.section[:1] == (unit.file,) else (unit.file, *unit.section)
@@ -93,17 +101,17 @@ def _nodes(node: _Node) -> list[_Node]:
     return [node, *(below for child in node.children.values() for below in _nodes(child))]
 
 
-def _placed(node: _Node, x: float, width: float, level: int = 0) -> list[_Box]:
+def _place_boxes(node: _Node, x: float, width: float, level: int = 0) -> list[_Box]:
     boxes = [_Box(node, x, level * _ROW, max(width - 1.0, 0.6))]
     total = sum(max(child.tokens, 1) for child in node.children.values())
     for child in node.children.values():
         share = width * max(child.tokens, 1) / total
-        boxes += _placed(child, x, share, level + 1)
+        boxes += _place_boxes(child, x, share, level + 1)
         x += share
     return boxes
 
 
-def _drawn_box(box: _Box, reach: float, target: Target) -> Markup:
+def _draw_box(box: _Box, reach: float, target: LinkTarget) -> Markup:
     node = box.node
     unresolved = node.unit is not None and node.unit.verdict.action is Action.UNRESOLVED
     strength = 0.06 + 0.44 * math.sqrt(min(1.0, abs(node.net) / reach))
@@ -120,18 +128,18 @@ def _drawn_box(box: _Box, reach: float, target: Target) -> Markup:
         stroke_dasharray="3 2" if unresolved else None,
         class_=f"box {'plus' if node.net >= 0 else 'minus'}{' unsure' if unresolved else ''}",
     )
-    what = "net" if node.unit else "sum of nets"
-    spoken = f"{node.name}: {what} {points(node.net)} points, {plural(node.tokens, 'token')}"
-    return link(target(node.unit.id) if node.unit else None, rect, *_words(box), label=spoken)
+    kind = "net" if node.unit else "sum of nets"
+    description = f"{node.name}: {kind} {points(node.net)} points, {plural(node.tokens, 'token')}"
+    return link(target(node.unit.id) if node.unit else None, rect, *_texts(box), label=description)
 
 
-def _words(box: _Box) -> list[Markup]:
+def _texts(box: _Box) -> list[Markup]:
     node, x, y = box.node, box.x + 5, box.y
     letters = int((box.width - 8) / _CHARACTER)
-    if letters < 4:
+    if letters < _LEAST_LETTERS:
         return []
     number = f"{'' if node.unit else 'Σ '}{points(node.net)}"
-    words = [element("text", shortened(node.name, letters), x=x, y=y + 15, font_size=11)]
+    texts = [element("text", shorten(node.name, letters), x=x, y=y + 15, font_size=11)]
     if letters >= len(number):
-        words.append(element("text", number, x=x, y=y + 29, font_size=11, opacity=0.85))
-    return words
+        texts.append(element("text", number, x=x, y=y + 29, font_size=11, opacity=0.85))
+    return texts

@@ -10,7 +10,7 @@ from skillsv.model.coalition import Observation, Operator
 from skillsv.model.edit import Confirmation, CurvePoint, EditPlan, PruneStep, PruningCurve
 from skillsv.model.value import Interval
 from skillsv.report import page
-from skillsv.report.format import execution
+from skillsv.report.sentences import execution_units
 from skillsv.report.unit_views import tint
 
 
@@ -23,7 +23,7 @@ def test_the_same_data_give_the_same_page(case, text):
     assert page(case.valuation, case.compiled, case.records, transcripts=case.rollouts, limit=8_000) == text
 
 
-def test_the_policy_names_exactly_the_style_and_script_it_holds(text):
+def test_the_policy_allows_only_the_page_s_style_and_script(text):
     policy = html.unescape(re.search(r'Content-Security-Policy" content="([^"]+)"', text)[1])
     assert policy.startswith("default-src 'none';")
     for tag in ("style", "script"):
@@ -33,7 +33,7 @@ def test_the_policy_names_exactly_the_style_and_script_it_holds(text):
     assert "unsafe" not in policy
 
 
-def test_nothing_points_outside(text):
+def test_every_link_is_inside_the_page(text):
     assert set(re.findall(r"https?://[^\s\"'<]+", text)) <= {"http://www.w3.org/2000/svg"}
     targets = re.findall(r'(?:href|src)="([^"]*)"', text)
     assert all(target.startswith(("#", "data:,")) for target in targets)
@@ -42,30 +42,30 @@ def test_nothing_points_outside(text):
     assert {target[1:] for target in targets if target.startswith("#")} <= {*ids, ""}
 
 
-def test_no_style_or_handler_hides_in_an_attribute(text):
+def test_no_attribute_holds_a_style_or_a_handler(text):
     assert not re.search(r"<[^>]*\s(style|on\w+)=", text)
 
 
-def test_every_unit_is_there_once_with_its_anchor(case, text):
-    assert len(re.findall(r'<details class="unit ', text)) == len(execution(case.valuation))
+def test_the_page_has_every_unit_once(case, text):
+    assert len(re.findall(r'<details class="unit ', text)) == len(execution_units(case.valuation))
 
 
-def test_it_says_how_many_transcripts_it_carries(text, case):
+def test_the_page_says_how_many_transcripts_it_carries(text, case):
     places = {(rollout.key.tree, rollout.task_id) for rollout in case.rollouts}
-    carried = int(re.search(rf"(\d+) of {len(places)} rollouts embedded", text)[1])
-    assert 0 < carried == len(re.findall(r'id="rollout-\d+"', text)) < len(places)
+    embedded = int(re.search(rf"(\d+) of {len(places)} rollouts embedded", text)[1])
+    assert 0 < embedded == len(re.findall(r'id="rollout-\d+"', text)) < len(places)
     assert "limit 8,000 characters" in text
 
 
-def test_a_panel_without_data_says_what_fills_it(one_operator):
+def test_a_panel_without_data_names_the_command_that_fills_it(one_operator):
     text = page(one_operator.valuation, one_operator.compiled, ())
     assert "--operators delete,pad" in text
     assert "skillsv prune RUN" in text
     assert "No chain has finished yet" in text
 
 
-def test_an_adaptive_run_shows_what_it_scored(case):
-    seen = [
+def test_the_page_of_an_adaptive_run_has_the_coalition_chart(case):
+    observations = [
         Observation(
             coalition=case.compiled.everything,
             operator=Operator.DELETE,
@@ -75,7 +75,7 @@ def test_an_adaptive_run_shows_what_it_scored(case):
             why="anchor:full",
         )
     ]
-    text = page(case.valuation, case.compiled, (), observations=seen)
+    text = page(case.valuation, case.compiled, (), observations=observations)
     assert 'data-name="coalitions"' in text
     assert "No chain has finished yet" not in text
 
@@ -87,31 +87,31 @@ def test_provisional_values_are_marked(case, text):
     )
 
 
-def test_pruning_prefers_the_proof_to_the_promise(case):
+def test_the_pruning_panel_prefers_held_out_scores_to_the_prediction(case):
     step = PruneStep(unit="a", removed=("a",), kept=frozenset(), tokens_left=5, share_removed=0.9, lost_value=0.1)
     plan = EditPlan(path=(step,), tokens=50)
-    promised = page(case.valuation, case.compiled, (), edits=plan)
-    assert "a promise, not yet a proof" in promised
+    predicted_page = page(case.valuation, case.compiled, (), edits=plan)
+    assert "a prediction, not yet confirmed" in predicted_page
     points = tuple(
         CurvePoint(share_removed=share, tokens_left=9, score=Interval(score, score - 0.1, score + 0.1))
         for share, score in ((0.0, 0.8), (1.0, 0.2))
     )
     curves = (PruningCurve(method="skillsv", points=points, auc=Interval(0.5, 0.4, 0.6)),)
-    proof = Confirmation(
+    confirmation = Confirmation(
         tasks=40, old=Interval(0.8, 0.7, 0.9), new=Interval(0.79, 0.7, 0.9), delta=Interval(-0.01, -0.05, 0.03),
         tokens_old=400, tokens_new=300, curves=curves,
     )  # fmt: skip
-    proved = page(case.valuation, case.compiled, (), edits=plan, confirmation=proof)
-    assert "a promise" not in proved
-    assert "V(N) 80.0" in proved
-    assert "a change of −1.0 [−5.0, +3.0] points with 300 instead of 400 tokens" in proved
-    without_curves = page(case.valuation, case.compiled, (), edits=plan, confirmation=replace(proof, curves=()))
-    assert "Only old and new were scored on panel B" in without_curves
+    confirmed_page = page(case.valuation, case.compiled, (), edits=plan, confirmation=confirmation)
+    assert "a prediction" not in confirmed_page
+    assert "V(N) 80.0" in confirmed_page
+    assert "a change of −1.0 [−5.0, +3.0] points with 300 instead of 400 tokens" in confirmed_page
+    without_curves = page(case.valuation, case.compiled, (), edits=plan, confirmation=replace(confirmation, curves=()))
+    assert "Only the old and the new skill were scored on panel B" in without_curves
     assert "Nothing was scored on panel B" not in without_curves
-    assert "Nothing was scored on panel B" in promised
+    assert "Nothing was scored on panel B" in predicted_page
 
 
-def test_an_editors_version_replaces_the_verdicts_as_diff(case):
+def test_the_edits_panel_shows_an_editors_version(case):
     files = {file.path: file.data for file in case.compiled.skill.files}
     files["SKILL.md"] = files["SKILL.md"].replace(b"apologise twice", b"apologise once")
     text = page(case.valuation, case.compiled, (), revised=files)
@@ -128,12 +128,12 @@ def test_an_editors_version_replaces_the_verdicts_as_diff(case):
         (Interval(0.0, -0.1, 0.1), "none"),
     ],
 )
-def test_the_tint_fades_as_the_interval_widens(interval, expected):
+def test_the_tint_is_paler_for_a_wider_interval(interval, expected):
     assert tint(interval, 0.2, unresolved=False) == expected
     assert tint(interval, 0.2, unresolved=True) == "hatch"
 
 
-def test_a_million_characters_do_not_make_a_million_character_page(case_of):
+def test_a_unit_of_a_million_characters_is_clipped(case_of):
     case = case_of(text="---\nname: long\ndescription: x\n---\n\n" + "x" * 1_000_000 + "\n\n- short\n", files={})
     text = page(case.valuation, case.compiled, case.records)
     assert "more characters" in text
@@ -143,27 +143,27 @@ def test_a_million_characters_do_not_make_a_million_character_page(case_of):
 HEAD = "---\nname: x\ndescription: y\n---\n\n"
 
 
-def test_a_cycle_is_one_unit_and_named_with_its_members(case_of):
+def test_a_cycle_is_shown_as_one_unit_with_its_members(case_of):
     case = case_of(
         text=HEAD + "## Alpha\n\nFirst see [beta](#beta).\n\n## Beta\n\nFirst see [alpha](#alpha).\n", files={}
     )
     (contraction,) = case.compiled.contractions
     text = page(case.valuation, case.compiled, case.records)
-    assert "Cycles made one unit" in text
+    assert "Cycles merged into one unit" in text
     assert all(member in text for member in contraction.members)
     assert text.count('<details class="unit ') == 1
-    assert text.count('<div class="unit again') == 1
+    assert text.count('<div class="unit continued') == 1
 
 
 @pytest.mark.parametrize("text", [HEAD, "Only one paragraph.\n", HEAD + "![](x)\n\n---\n"])
 def test_the_smallest_skills_have_a_page(case_of, text):
     case = case_of(text=text, files={})
     shown = page(case.valuation, case.compiled, case.records)
-    assert shown.count('<details class="unit ') == len(execution(case.valuation))
+    assert shown.count('<details class="unit ') == len(execution_units(case.valuation))
     assert 'id="trigger"' in shown
 
 
-def test_binary_files_and_names_that_are_no_unicode_are_shown(tmp_path, case_of):
+def test_the_page_shows_binary_files_and_names_that_are_not_unicode(tmp_path, case_of):
     folder = tmp_path / "skill" / "data"
     folder.mkdir(parents=True)
     (folder / "picture.png").write_bytes(b"\x89PNG\x00\x01")

@@ -1,0 +1,167 @@
+"""Labels of units and sentences about a valuation, as the page, the terminal and the Markdown summary show them.
+
+The numbers in them are written by `skillsv.model.format`. All text from the skill is escaped.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+
+from skillsv.model.format import count, file_size, percent, plural, points, usage_parts, with_bounds
+from skillsv.model.skill import CompiledSkill, Extent, SkillFile, Unit, UnitKind
+from skillsv.model.value import Action, UnitReport, Valuation
+from skillsv.report.escape import escape_line, escape_text, shorten
+
+MARK = {
+    Action.KEEP: "●",
+    Action.COMPRESS: "◐",
+    Action.DELETE: "○",
+    Action.HARMFUL: "▼",
+    Action.UNRESOLVED: "?",
+}
+"""A shape for each verdict, so that no verdict is shown by colour alone."""
+
+_MARKUP = re.compile(r"^\s*(?:[-*+]\s+(?:\[[ xX]\]\s+)?|\d+[.)]\s+|>\s*|#+\s+|\|\s*|```\w*\s*|<!--\s*)|[*`]{1,3}|__")
+_SPACES = re.compile(r"\s+")
+
+_READ_BYTES = 2000
+"""Bytes of a unit that are read to find its first words: a unit may be a megabyte."""
+
+
+# Labels
+
+
+def unit_label(unit: UnitReport, length: int = 60) -> str:
+    """A unit's first words without Markdown, for a row of a table."""
+    if unit.kind is UnitKind.TRIGGER:
+        return "trigger (frontmatter)"
+    if unit.kind is UnitKind.RESOURCE:
+        return shorten(escape_text(unit.file), length)
+    first = next((line for line in unit.text[: 20 * length].splitlines() if line.strip(" \t`-|:")), unit.id)
+    plain = escape_text(_MARKUP.sub("", first)).strip(" |").replace(" | ", " · ")
+    return shorten(_SPACES.sub(" ", plain) or unit.id, length)
+
+
+def unit_location(unit: UnitReport) -> str:
+    """File and lines of a unit: `SKILL.md:12-14`."""
+    return location(Extent(file=unit.file, span=unit.span, lines=unit.lines))
+
+
+def location(extent: Extent) -> str:
+    """File and lines of a piece: `SKILL.md:12` or `SKILL.md:12-15`."""
+    first, last = extent.lines.first, extent.lines.last
+    return f"{escape_line(extent.file)}:{first}" if last <= first else f"{escape_line(extent.file)}:{first}-{last}"
+
+
+def files_by_path(compiled: CompiledSkill) -> dict[str, SkillFile]:
+    """The skill's files by relative path, for `first_words`."""
+    return {file.path: file for file in compiled.skill.files}
+
+
+def first_words(unit: Unit, files: Mapping[str, SkillFile], width: int = 72) -> str:
+    """How a compiled unit begins; for a resource its size, since its path is shown anyway."""
+    file = files.get(unit.file)
+    if unit.kind is UnitKind.RESOURCE:
+        return "" if file is None else file_size(file.size)
+    if not len(unit.span) and unit.kind is UnitKind.TRIGGER:
+        return "(no frontmatter)"
+    if file is None or file.data is None:
+        return ""
+    piece = file.data[unit.span.start : min(unit.span.end, unit.span.start + _READ_BYTES)]
+    return shorten(escape_line(piece.decode("utf-8", errors="replace")).strip(), width)
+
+
+# Parts of a valuation
+
+
+def execution_units(valuation: Valuation) -> tuple[UnitReport, ...]:
+    """The units that have values: all but the trigger."""
+    return tuple(unit for unit in valuation.units if unit.kind is not UnitKind.TRIGGER)
+
+
+def removable_units(valuation: Valuation) -> tuple[UnitReport, ...]:
+    """The units with the verdict delete or harmful."""
+    return tuple(unit for unit in execution_units(valuation) if unit.verdict.action in {Action.DELETE, Action.HARMFUL})
+
+
+def total_tokens(valuation: Valuation) -> int:
+    """The length of the whole skill, as rendered where that is known, else the sum over its units."""
+    return int(valuation.skill.get("tokens") or sum(unit.tokens for unit in valuation.units))
+
+
+def all_notes(valuation: Valuation) -> tuple[str, ...]:
+    """The notes of the valuation and of its estimate, each once."""
+    return tuple(dict.fromkeys((*valuation.notes, *valuation.estimate.notes)))
+
+
+def count_carriers(valuation: Valuation, share: float = 0.9) -> int:
+    """The smallest number of units, best first, that hold this share of the positive value."""
+    gains = sorted(
+        (unit.value.net.value for unit in execution_units(valuation) if unit.value.net.value > 0), reverse=True
+    )
+    goal, total = share * sum(gains), 0.0
+    for number, gain in enumerate(gains, start=1):
+        total += gain
+        if total >= goal:
+            return number
+    return 0
+
+
+# Sentences
+
+
+def lift_sentence(valuation: Valuation) -> str:
+    """What the skill's body adds to the score, with its interval."""
+    estimate = valuation.estimate
+    full, base = (points(anchor.value, signed=False) for anchor in (estimate.anchors.full, estimate.anchors.trigger))
+    lift = estimate.content_lift
+    if lift.covers(0.0):
+        return f"No lift shown: {full} with the skill, {base} with its trigger alone ({with_bounds(lift)} points)."
+    change = "lifts" if lift.value > 0 else "lowers"
+    return f"The skill {change} the score from {base} to {full}: {with_bounds(lift)} points."
+
+
+def concentration_sentence(valuation: Valuation) -> str:
+    """How many units hold nine tenths of the positive value."""
+    units = len(execution_units(valuation))
+    number = count_carriers(valuation)
+    if not number:
+        return f"None of its {plural(units, 'unit')} has a positive value."
+    verb = "carries" if number == 1 else "carry"
+    return f"{number} of {plural(units, 'unit')} {verb} nine tenths of the gains."
+
+
+def saving_sentence(valuation: Valuation) -> str:
+    """How many units can be removed, and how many tokens that saves."""
+    units, total = removable_units(valuation), total_tokens(valuation)
+    tokens = sum(unit.tokens for unit in units)
+    if not units:
+        return "Nothing can go on this evidence."
+    share = f" ({percent(tokens / total)} of the skill)" if total else ""
+    return f"{plural(len(units), 'unit')} can go, which saves {plural(tokens, 'token')}{share}."
+
+
+def closure_sentence(valuation: Valuation) -> str:
+    """Whether the values add up to the lift."""
+    closure = valuation.estimate.closure
+    ratio = "" if closure.ratio is None or not math.isfinite(closure.ratio) else f" ({percent(closure.ratio)})"
+    verdict = "covers" if closure.covered else "does not cover"
+    total, lift = with_bounds(closure.sum), points(closure.lift.value)
+    return f"The values sum to {total}, which {verdict} the lift of {lift}{ratio}."
+
+
+def spending_sentence(valuation: Valuation) -> str:
+    """What the valuation cost."""
+    return ", ".join([f"{plural(valuation.rollouts.spent, 'rollout')} run", *spending_parts(valuation)]) + "."
+
+
+def spending_parts(valuation: Valuation) -> list[str]:
+    """Rollouts reused, failed and forecast, then tokens and money."""
+    rollouts = valuation.rollouts
+    parts = [f"{count(rollouts.reused)} reused"] if rollouts.reused else []
+    parts += [f"{count(rollouts.failed)} failed"] if rollouts.failed else []
+    parts += [f"{plural(rollouts.cut, 'answer')} cut by the token limit"] if rollouts.cut else []
+    parts += [f"forecast {count(rollouts.forecast)}"] if rollouts.forecast is not None else []
+    return [*parts, *usage_parts(valuation.usage)]
