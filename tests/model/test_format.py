@@ -1,7 +1,9 @@
 import math
+from pathlib import Path
 
 import pytest
 
+import skillsv
 from skillsv.model.format import (
     bounds,
     count,
@@ -77,3 +79,9 @@ def test_unknown_usage_is_not_shown_as_zero():
     assert usage_parts(Usage(input_tokens=1_000)) == ["1,000 tokens"]
     assert usage_parts(Usage(input_tokens=1_000, output_tokens=50, usd=0.25)) == ["1,050 tokens", "$0.25"]
     assert money(0.00012, digits=4) == "$0.0001"
+
+
+def test_no_other_module_formats_signed_numbers():
+    root = Path(skillsv.__file__).parent
+    formatted = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if ":+." in path.read_text("utf-8")}
+    assert formatted == set()

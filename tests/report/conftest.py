@@ -1,4 +1,4 @@
-"""Made-up runs for the report: a real compiled skill, invented effects, and the records they would leave behind."""
+"""Synthetic runs for the report: a real compiled skill, invented effects, and records that follow from them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,25 @@ import pytest
 from skillsv.compile import compile_skill
 from skillsv.model.coalition import ChainPlan, ChainRecord, ChainStep, Operator
 from skillsv.model.rollout import Rollout, RolloutKey, Usage
-from skillsv.model.skill import CompiledSkill, UnitKind
+from skillsv.model.skill import (
+    Block,
+    CompiledSkill,
+    Contraction,
+    Edge,
+    Extent,
+    FileRole,
+    Finding,
+    Leaf,
+    Lines,
+    Location,
+    Repair,
+    Severity,
+    Skill,
+    SkillFile,
+    Span,
+    Unit,
+    UnitKind,
+)
 from skillsv.model.task import TaskWindow
 from skillsv.model.value import (
     Action,
@@ -77,7 +95,7 @@ FILES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """All that a page is made of."""
+    """Everything that a page is made of."""
 
     compiled: CompiledSkill
     valuation: Valuation
@@ -96,7 +114,7 @@ def write_skill(folder: Path, text: str = SKILL, files: Mapping[str, str] = FILE
 
 
 def feasible_order(compiled: CompiledSkill, rng: np.random.Generator) -> tuple[str, ...]:
-    """Some order in which nothing comes before what it needs."""
+    """A random order in which every unit comes after the units it needs."""
     left, placed = [unit.id for unit in compiled.units], []
     while left:
         ready = [unit for unit in left if all(need in placed for need in compiled.needs[unit])]
@@ -117,13 +135,14 @@ def make_record(
 ) -> ChainRecord:
     """One chain whose scores follow the effects, with noise; padding costs a little of what deletion gives."""
     order = feasible_order(compiled, rng)
-    ease = rng.random(window)
+    difficulty = rng.random(window)
     tasks = tuple(f"task-{int(number):03d}" for number in rng.choice(200, window, replace=False))
 
     def scores(units: frozenset[str], shift: float) -> tuple[float, ...]:
         chance = 0.25 + sum(effects[unit] for unit in units) + shift
         return tuple(
-            float(0.15 * noise + 0.85 * draw < chance) for noise, draw in zip(rng.random(window), ease, strict=True)
+            float(0.15 * noise + 0.85 * draw < chance)
+            for noise, draw in zip(rng.random(window), difficulty, strict=True)
         )
 
     stop = len(order) * 2 // 3 if cut else None
@@ -179,12 +198,12 @@ def verdict(value: UnitValue) -> Verdict:
     action, reason = {
         Evidence.POSITIVE: (Action.KEEP, "Its interval lies above zero."),
         Evidence.NEGATIVE: (Action.HARMFUL, "Its interval lies below zero: the skill is better without it."),
-        Evidence.NEGLIGIBLE: (Action.DELETE, "Its whole interval lies within the resolution: nobody would miss it."),
+        Evidence.NEGLIGIBLE: (Action.DELETE, "Its whole interval lies within the resolution."),
         Evidence.UNRESOLVED: (Action.UNRESOLVED, "Its interval covers zero and reaches beyond the resolution."),
         Evidence.IDENTICAL: (Action.DELETE, "With or without it, the same bytes."),
     }[value.evidence]
     if action is Action.KEEP and value.net.value < 0.05:
-        action, reason = Action.COMPRESS, "It helps, but its room in the context costs half of what it brings."
+        action, reason = Action.COMPRESS, "It helps, but its length costs half of its content value."
     return Verdict(unit=value.id, action=action, reason=reason)
 
 
@@ -201,7 +220,7 @@ def unit_report(compiled: CompiledSkill, unit_id: str, value: UnitValue) -> Unit
 
 
 def make_valuation(compiled: CompiledSkill, effects: Mapping[str, float], halves: Mapping[str, float]) -> Valuation:
-    """The whole answer for known effects."""
+    """The valuation for known effects."""
     values = [unit_value(unit, effects[unit], halves[unit]) for unit in compiled.execution]
     reports = [unit_report(compiled, value.id, value) for value in values]
     trigger = unit_report(
@@ -239,7 +258,7 @@ def make_valuation(compiled: CompiledSkill, effects: Mapping[str, float], halves
 def make_case(
     folder: Path, *, text: str = SKILL, files: Mapping[str, str] = FILES, chains: int = 12, window: int = 8
 ) -> Case:
-    """A skill, invented effects for its units, and everything a report is made of. The same text, the same case."""
+    """A skill, invented effects for its units, and everything a report is made of. The same text makes the same case."""
     compiled = write_skill(folder, text, files)
     rng = np.random.default_rng(20)
     shapes = (0.14, 0.004, 0.09, -0.11, 0.03, 0.06, 0.012, 0.002, 0.05, 0.028, 0.08, -0.004)
@@ -278,6 +297,66 @@ def long_skill(units: int) -> str:
     return "\n".join(lines) + "\n"
 
 
+TEA_TEXT = b"---\nname: tea\n---\n# Tea\n- Boil \x1b[31mwater\n- Pour\n- Drink it while it is hot\n"
+
+
+def tea_unit(name, kind, start, end, first, last, *more, form="", section=(), members=(), flags=(), file="SKILL.md"):
+    here = Extent(file=file, span=Span(start, end), lines=Lines(first, last))
+    return Unit(id=name, kind=kind, form=form, extents=(here, *more), section=section, members=members, flags=flags)
+
+
+def tea_skill(**changes: object) -> CompiledSkill:
+    """A small compiled skill with one of each: composite, contraction, repair, finding."""
+    notes = SkillFile(path="notes/heat.md", role=FileRole.RESOURCE, data=b"x" * 17_600, size=17_600, digest="d2")
+    main = SkillFile(path="SKILL.md", role=FileRole.MAIN, data=TEA_TEXT, size=len(TEA_TEXT), digest="d1")
+    second = Extent(file="SKILL.md", span=Span(42, 49), lines=Lines(6, 6))
+    edge = Edge(
+        rule="R8",
+        source="a",
+        target="b",
+        evidence="marker “-”",
+        at=Location(file="SKILL.md", line=5),
+        target_at=Location(file="SKILL.md", line=6),
+    )
+    base = {
+        "skill": Skill(name="tea", root=Path("tea"), main="SKILL.md", files=(main, notes)),
+        "options": {
+            "granularity": "block",
+            "without": ["R3"],
+            "include": [],
+            "markers": [["<!-- A -->", "<!-- B -->"]],
+        },
+        "trigger": "m",
+        "units": (
+            tea_unit("m", UnitKind.TRIGGER, 0, 18, 1, 3, form="frontmatter"),
+            tea_unit(
+                "c", UnitKind.COMPOSITE, 24, 42, 5, 5, second, form="composite", section=("Tea",), members=("a", "b")
+            ),
+            tea_unit("d", UnitKind.ITEM, 49, 76, 7, 7, form="bullet", section=("Tea",), flags=("odd",)),
+            tea_unit("notes/heat.md", UnitKind.RESOURCE, 0, 17_600, 1, 1, form="markdown", file="notes/heat.md"),
+        ),
+        "edges": (
+            Edge(rule="R6", source="c", target="m", evidence="every unit needs the trigger"),
+            Edge(rule="R6", source="d", target="m", evidence="every unit needs the trigger"),
+            Edge(rule="R9", source="d", target="c", evidence="lead-in", at=Location(file="SKILL.md", line=7)),
+        ),
+        "hierarchy": Block("tea", (Leaf("m"), Block("Tea", (Leaf("c"), Leaf("d"))), Leaf("notes/heat.md"))),
+        "sections": (),
+        "layouts": (),
+        "contractions": (Contraction(unit="c", members=("a", "b"), rules=("R3", "R8"), edges=(edge,)),),
+        "repairs": (Repair(node="tea", expanded="Tea", cycle=("Tea", "notes"), rules=("R3",)),),
+        "findings": (Finding(code="nul", severity=Severity.WARNING, message="Byte 4.", file="SKILL.md", line=2),),
+        "digest": "0123456789abcdef0123",
+    }
+    return CompiledSkill(**{**base, **changes})
+
+
+@pytest.fixture
+def tea() -> Callable[..., CompiledSkill]:
+    """Make a small compiled skill; keyword arguments replace its fields."""
+    return tea_skill
+
+
 @pytest.fixture(scope="session")
 def case(tmp_path_factory: pytest.TempPathFactory) -> Case:
     return make_case(tmp_path_factory.mktemp("skills") / "parcel-desk")
@@ -294,7 +373,3 @@ def one_operator(case: Case) -> Case:
     """The same case where only deletion was run."""
     units = tuple(replace(unit, value=replace(unit.value, content=None, cost=None)) for unit in case.valuation.units)
     return replace(case, valuation=replace(case.valuation, units=units))
-
-
-def is_valued(unit: UnitReport) -> bool:
-    return unit.kind is not UnitKind.TRIGGER
