@@ -7,7 +7,7 @@ import pytest
 
 from skillsv.model.coalition import Operator, RenderedFile, Rendering
 
-# With importlib mode test folders are no packages: the fake provider lies beside the tests that share it.
+# In importlib mode test folders are not packages: this makes `fake_provider` importable.
 sys.path.insert(0, str(Path(__file__).parent))
 
 from fake_provider import FakeProvider
@@ -22,7 +22,7 @@ def provider():
 
 @pytest.fixture(autouse=True)
 def key(monkeypatch):
-    """The key that must never show up anywhere."""
+    """The API key; no output may contain it."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-0123456789")
     return "sk-very-secret-0123456789"
 

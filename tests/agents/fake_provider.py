@@ -1,4 +1,4 @@
-"""A provider on loopback that speaks OpenAI's chat protocol and misbehaves on request."""
+"""A fake provider on 127.0.0.1 with OpenAI's chat protocol, which returns errors on request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class FakeProvider:
-    """Answers each request with the next of `faults`, and once they are used up with `reply(request)`."""
+    """Answers each request with the next of `faults`; after the last fault, with `reply(request)`."""
 
     def __init__(self) -> None:
         self.faults: list[str] = []
@@ -46,7 +46,7 @@ class FakeProvider:
 
 
 def say(text: str | None, calls: list[tuple[str, str]] = (), finish: str | None = None) -> dict[str, Any]:
-    """One answer of the assistant: words, tool calls (name, arguments as JSON text), and why it ended."""
+    """One answer of the assistant: its text, tool calls (name, arguments as JSON text), and the finish reason."""
     message: dict[str, Any] = {"role": "assistant", "content": text}
     if calls:
         message["tool_calls"] = [
@@ -79,12 +79,12 @@ def fail(status: int, message: str, *, code: str = "error", **headers: str):
     return act
 
 
-def well(handler, provider, body) -> None:
+def answer_normally(handler, provider, body) -> None:
     send(handler, 200, json.dumps(envelope(provider.reply(body))).encode())
 
 
-def saying(text: str | None, finish: str):
-    """One answer with these words and this finish reason."""
+def answer_with(text: str | None, finish: str):
+    """One answer with this text and this finish reason."""
     body = json.dumps(envelope(say(text, finish=finish))).encode()
     return lambda handler, provider, _: send(handler, 200, body)
 
@@ -103,7 +103,7 @@ def drop(handler, provider, body) -> None:
 
 
 def dribble(handler, provider, body) -> None:
-    """Bytes come one by one, slowly and without end: no wait for a single byte is ever long."""
+    """Send one byte after the other without end: each byte comes fast enough for a read timeout."""
     handler.send_response(200)
     handler.send_header("Content-Type", "application/json")
     handler.end_headers()
@@ -133,7 +133,7 @@ ANTHROPIC: dict[str, Callable[..., None]] = {
 }
 
 FAULTS: dict[str, Callable[..., None]] = {
-    "": well,
+    "": answer_normally,
     "429": fail(429, "slow down KEY", code="rate_limit_exceeded", **{"Retry-After": "3"}),
     "429-far-date": fail(429, "slow down", **{"Retry-After": "Wed, 21 Oct 2099 07:28:00 GMT"}),
     "500": fail(500, "oops KEY"),
@@ -166,15 +166,15 @@ FAULTS: dict[str, Callable[..., None]] = {
     "broken-call": lambda handler, provider, body: send(
         handler, 200, json.dumps(envelope(say("", [("read_file", '{"path": ')]))).encode()
     ),
-    "null": saying(None, "stop"),
-    "empty": saying("", "stop"),
-    "blank": saying(" \n", "stop"),
-    "length-null": saying(None, "length"),
-    "length-empty": saying("", "length"),
-    "finish-error": saying("it went", "error"),
-    "finish-unknown": saying("it went", "guardrail_intervened"),
-    "filter-partial": saying("it went", "content_filter"),
-    "length": saying("it went well, as far as", "length"),
+    "null": answer_with(None, "stop"),
+    "empty": answer_with("", "stop"),
+    "blank": answer_with(" \n", "stop"),
+    "length-null": answer_with(None, "length"),
+    "length-empty": answer_with("", "length"),
+    "finish-error": answer_with("it went", "error"),
+    "finish-unknown": answer_with("it went", "guardrail_intervened"),
+    "filter-partial": answer_with("it went", "content_filter"),
+    "length": answer_with("it went well, as far as", "length"),
     "cut": cut,
     "drop": drop,
     "dribble": dribble,

@@ -1,4 +1,4 @@
-"""The command agent: what the program sees, and what becomes of it when it misbehaves."""
+"""The command agent: what the program sees, its answer, and its failures."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ EMPTY = Rendering(
 
 @pytest.fixture
 def bench(tmp_path):
-    """A folder of the user's with a program, and one place for all workspaces."""
+    """A folder of the user with a program, and one folder for all workspaces."""
     (tmp_path / "user").mkdir()
     (tmp_path / "work").mkdir()
     (tmp_path / "user" / "data.csv").write_text("1,2\n")
@@ -75,7 +75,7 @@ class Bench:
         try:
             return anyio.run(main)
         finally:
-            assert list(self.work.iterdir()) == []  # whatever happens, no workspace stays
+            assert list(self.work.iterdir()) == []
             assert [p.pid for p in psutil.process_iter(["cwd"]) if str(self.work) in (p.info["cwd"] or "")] == []
 
     def fails(self, code: str, **options) -> AgentFailure:
@@ -84,7 +84,7 @@ class Bench:
         return caught.value
 
 
-def test_the_answer_is_stdout_and_stderr_the_transcript(bench):
+def test_stdout_is_the_answer_and_stderr_the_transcript(bench):
     outcome = bench.run("import sys; print('3'); print('thinking', file=sys.stderr)")
     assert (outcome.answer, outcome.transcript) == ("3\n", "thinking\n")
 
@@ -98,7 +98,7 @@ def test_the_task_is_on_stdin_as_json(bench):
     }
 
 
-def test_the_whole_line_is_on_stdin_if_the_target_is_to_be_shown(bench):
+def test_show_target_puts_all_fields_on_stdin(bench):
     bench.task = replace(bench.task, undeclared={"answer": 3, "k": 2})
     assert json.loads(bench.run("import sys; print(sys.stdin.read())", show_target=True).answer) == {
         "id": "q-1",
@@ -125,7 +125,7 @@ print(json.dumps({
 """
 
 
-def test_the_program_works_in_a_fresh_folder_with_the_skill_beside_it(bench):
+def test_the_program_runs_in_a_fresh_folder_with_the_skill(bench):
     seen = json.loads(bench.run(LOOK, replicate=4).answer)
     assert seen["env"]["SKILLSV_TASK_ID"] == "q-1"
     assert seen["env"]["SKILLSV_REPLICATE"] == "4"
@@ -137,7 +137,7 @@ def test_the_program_works_in_a_fresh_folder_with_the_skill_beside_it(bench):
 
 
 @pytest.mark.parametrize("place", [".claude/skills", ".agents/skills"])
-def test_the_skill_lies_where_a_coding_agent_looks(bench, place):
+def test_skill_dir_decides_where_the_skill_is(bench, place):
     seen = json.loads(bench.run(LOOK, skill_dir=place).answer)
     assert f"{place}/pdf-tools/SKILL.md" in seen["files"]
     assert seen["env"]["SKILLSV_SKILL"].endswith(f"{place}/pdf-tools")
@@ -145,9 +145,9 @@ def test_the_skill_lies_where_a_coding_agent_looks(bench, place):
 
 @pytest.mark.parametrize("skill", [None, EMPTY])
 @pytest.mark.parametrize("place", [None, ".claude/skills"])
-def test_the_bare_agent_finds_no_trace_of_the_skill(bench, monkeypatch, skill, place):
+def test_the_bare_agent_sees_nothing_of_the_skill(bench, monkeypatch, skill, place):
     monkeypatch.setenv("SKILLSV_SKILL", "left over from outside")
-    bench.run(LOOK, skill_dir=place)  # with the skill first: nothing of it may survive into the next folder
+    bench.run(LOOK, skill_dir=place)  # with the skill first: no file of it may reach the next workspace
     seen = json.loads(bench.run(LOOK, skill=skill, skill_dir=place).answer)
     assert "SKILLSV_SKILL" not in seen["env"]
     assert seen["files"] == ["in/data.csv"]
@@ -155,7 +155,7 @@ def test_the_bare_agent_finds_no_trace_of_the_skill(bench, monkeypatch, skill, p
     assert "magic" not in json.dumps(seen)
 
 
-def test_the_environment_is_scrubbed_to_what_is_declared(bench, monkeypatch):
+def test_the_program_sees_only_declared_variables(bench, monkeypatch):
     monkeypatch.setenv("SOME_API_KEY", "sk-secret-value")
     monkeypatch.setenv("DECLARED", "shown")
     seen = json.loads(bench.run(LOOK, forward_env=("DECLARED",)).answer)
@@ -167,7 +167,7 @@ def test_the_environment_is_scrubbed_to_what_is_declared(bench, monkeypatch):
     assert seen["env"]["TMPDIR"].startswith(seen["cwd"])
 
 
-def test_a_declared_secret_reaches_the_program_and_nothing_it_says(bench, monkeypatch):
+def test_a_declared_secret_is_redacted_in_output_and_errors(bench, monkeypatch):
     monkeypatch.setenv("API_KEY", "sk-secret-value")
     code = "import os, sys; print(len(os.environ['API_KEY']), os.environ['API_KEY']); sys.stderr.write(os.environ['API_KEY'])"
     outcome = bench.run(code, forward_env=("API_KEY",))
@@ -178,7 +178,7 @@ def test_a_declared_secret_reaches_the_program_and_nothing_it_says(bench, monkey
     assert "[API_KEY]" in str(failure)
 
 
-def test_a_program_that_crashes_is_a_failure_with_its_last_words(bench):
+def test_a_crash_is_a_failure_with_the_last_line_of_stderr(bench):
     failure = bench.fails("raise ValueError('no luck')")
     assert failure.kind == "crash"
     assert "ended with exit code 1: ValueError: no luck" in str(failure)
@@ -195,7 +195,7 @@ def test_a_program_that_hangs_is_a_timeout(bench):
     assert "did not end within 0.5 s" in str(failure)
 
 
-def test_a_hundred_megabytes_are_refused(bench):
+def test_output_over_the_limit_is_refused(bench):
     failure = bench.fails("import sys\nfor _ in range(100): sys.stdout.write('x' * 1_000_000)", output_bytes=1_000_000)
     assert (failure.kind, "printed more than 1000000 bytes" in str(failure)) == ("bad-output", True)
 
@@ -219,23 +219,22 @@ print("parent is done")
 """
 
 
-def test_a_program_that_leaves_a_child_behind_answers_and_the_child_is_gone(bench):
-    assert bench.run(FORKS).answer == "parent is done\n"  # the bench checks that nothing runs in the workspace
+def test_a_child_process_is_ended_after_the_answer(bench):
+    assert bench.run(FORKS).answer == "parent is done\n"  # `Bench.run` checks that no process runs in the workspace
 
 
-def test_a_program_that_ignores_sigterm_is_ended(bench):
+def test_a_program_that_ignores_sigterm_is_killed(bench):
     code = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: signal.pause()"
     assert bench.fails(code, timeout=0.7).kind == "timeout"
 
 
-def test_a_program_that_fills_the_disk_is_stopped_by_the_file_limit(bench):
+def test_the_file_limit_stops_a_program_that_writes_too_much(bench):
     code = "f = open('big', 'wb')\nfor _ in range(100): f.write(b'x' * 1_000_000); f.flush()"
     failure = bench.fails(code, file_bytes=2_000_000)
     assert (failure.kind, "File too large" in str(failure)) == ("crash", True)
 
 
-def test_a_crash_on_a_full_disk_is_the_disks_fault(bench, monkeypatch):
-
+def test_a_crash_on_a_full_disk_is_a_disk_failure(bench, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(total=10, used=10, free=0))
     assert bench.fails("raise OSError(28, 'No space left on device')").kind == "disk"
 
@@ -250,7 +249,7 @@ def test_a_program_that_removes_its_own_folder_may_still_answer(bench):
     assert bench.fails("import os, shutil, sys; shutil.rmtree(os.getcwd()); sys.exit(1)").kind == "crash"
 
 
-def test_a_program_that_vanished_is_a_failure(bench):
+def test_a_removed_program_is_a_failure(bench):
     script = bench.user / "run.sh"
     script.write_text("#!/bin/sh\n")
     script.chmod(0o755)
@@ -260,7 +259,7 @@ def test_a_program_that_vanished_is_a_failure(bench):
         anyio.run(agent.run, None, bench.task, 0, folder)
 
 
-def test_a_cancelled_rollout_leaves_nothing_behind(bench):
+def test_a_cancelled_rollout_leaves_no_files_and_processes(bench):
     os.mkfifo(bench.user / "up")
     agent = bench.agent(f"import signal\nopen({str(bench.user / 'up')!r}, 'w').write('up')\nsignal.pause()")
 
@@ -279,33 +278,33 @@ def test_a_cancelled_rollout_leaves_nothing_behind(bench):
     assert [p.pid for p in psutil.process_iter(["cwd"]) if str(bench.work) in (p.info["cwd"] or "")] == []
 
 
-def test_the_fingerprint_follows_the_command_its_files_and_the_placement(bench):
+def test_the_fingerprint_covers_command_files_and_placement(bench):
     (bench.user / "conf.toml").write_text("a = 1")
 
-    def print_of(command: str, **options) -> str:
+    def fingerprint(command: str, **options) -> str:
         return make_agent(f"command:{sys.executable} {command}", AgentOptions(folder=bench.user, **options)).fingerprint
 
     bench.agent("print(1)")
-    first = print_of("agent.py --config=conf.toml")
-    assert print_of("agent.py --config=conf.toml", timeout=3.0) == first
+    first = fingerprint("agent.py --config=conf.toml")
+    assert fingerprint("agent.py --config=conf.toml", timeout=3.0) == first
     others = {
-        print_of("agent.py --config=conf.toml -v"),
-        print_of("agent.py --config=conf.toml", skill_dir=".claude/skills"),
-        print_of("agent.py --config=conf.toml", forward_env=("KEY",)),
-        print_of("agent.py --config=conf.toml", show_target=True),
+        fingerprint("agent.py --config=conf.toml -v"),
+        fingerprint("agent.py --config=conf.toml", skill_dir=".claude/skills"),
+        fingerprint("agent.py --config=conf.toml", forward_env=("KEY",)),
+        fingerprint("agent.py --config=conf.toml", show_target=True),
     }
     (bench.user / "conf.toml").write_text("a = 2")
-    others.add(print_of("agent.py --config=conf.toml"))
+    others.add(fingerprint("agent.py --config=conf.toml"))
     (bench.user / "conf.toml").write_text("a = 1")
-    assert print_of("agent.py --config=conf.toml") == first
+    assert fingerprint("agent.py --config=conf.toml") == first
     bench.agent("print(2)")
-    others.add(print_of("agent.py --config=conf.toml"))
+    others.add(fingerprint("agent.py --config=conf.toml"))
     assert len(others | {first}) == 7
 
 
 @pytest.mark.parametrize(("shown", "recorded"), [(False, "True"), (True, "False")])
-def test_the_fingerprint_is_that_of_earlier_versions(bench, shown, recorded):
-    """They recorded whether the target is hidden."""
+def test_the_fingerprint_equals_that_of_earlier_versions(bench, shown, recorded):
+    """Earlier versions recorded whether the target is hidden."""
     agent = bench.agent("print(1)", show_target=shown)
     words = [f"{sys.executable} -I agent.py", "", recorded]
     sources = command_sources(command_line(words[0], bench.user))

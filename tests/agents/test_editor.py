@@ -1,3 +1,5 @@
+"""Editors: agents, commands and functions that rewrite the files of a skill."""
+
 import anyio
 import pytest
 
@@ -23,48 +25,48 @@ class Answers:
         return Outcome(answer=self.answer, ending=self.ending)
 
 
-def edited(editor):
+def edit(editor):
     return anyio.run(editor.edit, dict(FILES), "Be brief.")
 
 
 def test_an_agents_answer_replaces_and_removes_files():
     agent = Answers('Here:\n<file path="SKILL.md">\n# New\n</file>\n<remove path="notes.md"/>')
-    assert edited(AgentEditor(agent)) == {"SKILL.md": b"# New\n", "logo.png": FILES["logo.png"]}
+    assert edit(AgentEditor(agent)) == {"SKILL.md": b"# New\n", "logo.png": FILES["logo.png"]}
     assert "Be brief." in agent.asked
     assert "# Old" in agent.asked
     assert "PNG" not in agent.asked
 
 
-def test_an_answer_without_a_file_is_no_edit():
+def test_an_answer_without_a_file_is_a_failure():
     with pytest.raises(AgentFailure) as caught:
-        edited(AgentEditor(Answers("I would rather not.")))
+        edit(AgentEditor(Answers("I would rather not.")))
     assert caught.value.kind == "bad-output"
 
 
-def test_an_answer_that_the_token_limit_cut_is_no_edit():
+def test_a_cut_answer_is_a_failure():
     with pytest.raises(AgentFailure) as caught:
-        edited(AgentEditor(Answers('<file path="SKILL.md">\n# New\n</file>\n<file path="no', Ending.CUT)))
+        edit(AgentEditor(Answers('<file path="SKILL.md">\n# New\n</file>\n<file path="no', Ending.CUT)))
     assert caught.value.kind == "cut-answer"
 
 
-def test_a_command_brings_back_no_links_and_sees_no_secrets(tmp_path, monkeypatch):
+def test_a_command_returns_no_links_and_sees_no_secrets(tmp_path, monkeypatch):
     monkeypatch.setenv("SECRET_KEY", "hush-hush-hush")
     script = tmp_path / "edit.sh"
     script.write_text(
         '#!/bin/sh\ncd "$SKILLSV_SKILL"\nln -s /etc/hostname linked.md\nrm notes.md\necho "${SECRET_KEY:-none}" > key.txt\n'
     )
     script.chmod(0o755)
-    found = edited(make_editor(f"command:{script}", AgentOptions()))
+    found = edit(make_editor(f"command:{script}", AgentOptions()))
     assert sorted(found) == ["SKILL.md", "key.txt", "logo.png"]
     assert found["key.txt"] == b"none\n"
 
 
-def test_a_command_that_takes_too_long_is_ended(tmp_path):
+def test_a_command_over_the_time_limit_is_a_failure(tmp_path):
     with pytest.raises(AgentFailure, match="did not end"):
-        edited(make_editor("command:sleep 60", AgentOptions(timeout=0.2)))
+        edit(make_editor("command:sleep 60", AgentOptions(timeout=0.2)))
 
 
-@pytest.mark.parametrize("spec", ["", "command:", "python", "planted:rules"])
-def test_what_is_no_editor_is_refused(spec):
+@pytest.mark.parametrize("spec", ["", "command:", "python", "planted:rules", "rules"])
+def test_an_unknown_editor_is_refused(spec):
     with pytest.raises(SettingsError):
         make_editor(spec, AgentOptions())

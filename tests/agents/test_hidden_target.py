@@ -1,4 +1,4 @@
-"""The expected answer is in nothing that an agent can read, unless it is to be shown."""
+"""No agent can read the expected answer, unless `show_target` is set."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def run(skill, task, replicate):
 
 @pytest.fixture
 def skill(tmp_path):
-    """A skill with its tasks and answers in `evals/`, rendered whole."""
+    """The full rendering of a skill with its tasks and answers in `evals/`."""
     folder = tmp_path / "parcels"
     (folder / "evals").mkdir(parents=True)
     (folder / "SKILL.md").write_text("---\nname: parcels\ndescription: Parcels.\n---\n\n- See [more](more.md).\n")
@@ -125,7 +125,7 @@ def user_agent(kind, folder, **options):
 
 
 @pytest.mark.parametrize("kind", ["command", "python"])
-def test_a_program_and_a_function_find_the_answer_nowhere(kind, tmp_path, skill, task):
+def test_programs_and_functions_cannot_find_the_answer(kind, tmp_path, skill, task):
     seen = answer(user_agent(kind, tmp_path), skill, task)
     for visible in ("Where is parcel 17?", "note.txt", "a note", "visible-hint", "SKILL.md", "Parcel 17 is where"):
         assert visible in seen
@@ -136,7 +136,7 @@ def test_a_program_and_a_function_find_the_answer_nowhere(kind, tmp_path, skill,
 
 @pytest.mark.parametrize("deliver", ["prompt", "files"])
 @pytest.mark.parametrize("tools", ["files", "all"])
-def test_a_model_finds_the_answer_in_no_prompt_and_no_tool_result(provider, skill, task, deliver, tools):
+def test_prompts_and_tool_results_do_not_hold_the_answer(provider, skill, task, deliver, tools):
     calls = [
         ("list_files", {}),
         ("read_file", {"path": "note.txt"}),
@@ -162,13 +162,13 @@ def test_a_model_finds_the_answer_in_no_prompt_and_no_tool_result(provider, skil
 
 
 @pytest.mark.parametrize("kind", ["command", "python"])
-def test_the_answer_is_shown_on_request(kind, tmp_path, skill, task):
+def test_show_target_shows_the_answer(kind, tmp_path, skill, task):
     seen = answer(user_agent(kind, tmp_path, show_target=True), skill, task)
     assert task.verifier in seen
     assert (SECRET in seen) == (task.target is not None)
 
 
-def test_a_function_that_asks_for_the_target_is_told_of_the_flag(tmp_path, skill, task):
+def test_the_error_for_a_hidden_target_names_the_flag(tmp_path, skill, task):
     (tmp_path / "agent.py").write_text("def run(skill, task, replicate): return task.target\n")
     agent = make_agent("python:agent.py:run", AgentOptions(folder=tmp_path))
     with pytest.raises(AgentFailure, match=r"target is not shown to the agent without --show-target"):

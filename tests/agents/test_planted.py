@@ -1,4 +1,4 @@
-"""The planted agent reads what was rendered, and its luck repeats."""
+"""Planted agents read the rendered files, and their random answers repeat."""
 
 import anyio
 import pytest
@@ -32,7 +32,7 @@ def answer(agent, skill, asked, tmp_path, replicate=0):
     return anyio.run(agent.run, skill, asked, replicate, tmp_path).answer
 
 
-def test_it_follows_marks_in_text_and_files(tmp_path):
+def test_marks_in_text_and_files_count(tmp_path):
     agent = make_planted("planted:rules")
     asked = task({"base": -1.0, "main": {"rule-01": 2.0}})
     assert answer(agent, rendering("Do [rule-01].", digest="a"), asked, tmp_path) == "solved"
@@ -40,7 +40,7 @@ def test_it_follows_marks_in_text_and_files(tmp_path):
     assert answer(agent, rendering("See notes.", b"and [rule-01]", digest="c"), asked, tmp_path) == "solved"
 
 
-def test_the_bare_agent_has_its_own_chance(tmp_path):
+def test_the_bare_agent_has_its_own_logit(tmp_path):
     agent = make_planted("rules")
     asked = task({"base": -1.0, "bare": 1.0})
     assert answer(agent, None, asked, tmp_path) == "solved"
@@ -59,7 +59,7 @@ def test_the_bare_agent_has_its_own_chance(tmp_path):
         ({"rule-01", "rule-06"}, -0.5),
     ],
 )
-def test_formulas(marks, logit):
+def test_the_logit_follows_the_formula(marks, logit):
     formula = {
         "base": -1.0,
         "main": {"rule-01": 2.0, "rule-06": -1.5},
@@ -69,13 +69,13 @@ def test_formulas(marks, logit):
     assert planted_logit(formula, Sight(frozenset(marks), 0)) == logit
 
 
-def test_length_costs_where_the_formula_says_so():
+def test_length_costs_if_the_formula_has_a_crowd_term():
     formula = {"base": 1.0, "crowd": [10, 2.0]}
     assert planted_logit(formula, read_marks("word " * 10)) == 1.0
     assert planted_logit(formula, read_marks("word " * 110)) == -1.0
 
 
-def test_chance_is_a_hash_of_what_was_given(tmp_path):
+def test_random_answers_depend_only_on_the_input(tmp_path):
     agent = make_planted("noisy@0.5")
     asked = [task({"base": 0.1}, f"t{number}") for number in range(400)]
     first = [answer(agent, rendering("x"), one, tmp_path) for one in asked]
@@ -91,12 +91,12 @@ def test_lapses_flip_answers_both_ways():
     assert success_chance(-5.0, lapse=0.08) == pytest.approx(0.08)
 
 
-def test_a_task_without_a_formula_is_a_failure_not_a_zero(tmp_path):
+def test_a_task_without_a_formula_is_a_failure(tmp_path):
     with pytest.raises(AgentFailure, match="no `planted` formula"):
         answer(make_planted("rules"), None, Task(id="t", input="?"), tmp_path)
 
 
-def test_a_formula_may_be_a_key_of_the_line():
+def test_a_formula_may_be_an_undeclared_key_of_the_task():
     known = {"planted": {"base": 1.0}}
     agent = make_planted("rules")
     for asked in (Task(id="a", input="?", metadata=known), Task(id="a", input="?", undeclared=known)):
@@ -109,6 +109,6 @@ def test_unknown_names_are_refused(name):
         make_planted(name)
 
 
-def test_fingerprints_differ_with_the_noise():
+def test_fingerprints_differ_by_the_noise():
     names = ["rules", "noisy@0.5", "noisy@0.25", "lapse@0.08"]
     assert len({make_planted(name).fingerprint for name in names}) == len(names)

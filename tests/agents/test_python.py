@@ -1,4 +1,4 @@
-"""The python agent: a user's function with the skill and the task, and its failures."""
+"""The Python agent: the arguments of the function, its results and its failures."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_the_skill_has_text_files_and_a_folder(tmp_path):
     assert run(tmp_path, code, skill_dir=".claude/skills").answer == "[] .claude/skills/demo"
 
 
-def test_a_large_file_is_read_from_where_it_lies(tmp_path):
+def test_a_large_file_is_read_from_its_origin(tmp_path):
     (tmp_path / "large").write_bytes(b"big")
     skill = rendering(RenderedFile(path="large", data=None, digest="", origin=tmp_path / "large"))
     assert run(tmp_path, "def run(skill, task, replicate): return skill.files['large'].decode()", skill).answer == "big"
@@ -99,7 +99,7 @@ def test_the_task_has_the_fields_of_its_line(tmp_path):
     assert eval(run(tmp_path, code, show_target=True).answer) == ("?", "t", "s", "exact", {"k": 1})
 
 
-def test_the_tasks_files_lie_in_its_folder(tmp_path):
+def test_the_files_of_a_task_are_in_its_folder(tmp_path):
     (tmp_path / "data.csv").write_text("1,2")
     task = Task(id="q", input="?", files={"in/data.csv": tmp_path / "data.csv"})
     code = """
@@ -128,7 +128,7 @@ def test_the_tasks_files_lie_in_its_folder(tmp_path):
         ),
     ],
 )
-def test_failures_are_kept_apart_by_kind(tmp_path, kind, body, failure, sentence):
+def test_every_error_is_a_failure_of_its_kind(tmp_path, kind, body, failure, sentence):
     with pytest.raises(AgentFailure) as caught:
         run(tmp_path, f"{kind} run(skill, task, replicate):\n    {body}\n", output_bytes=1000)
     assert caught.value.kind == failure
@@ -148,7 +148,7 @@ def test_a_function_that_hangs_is_a_timeout(tmp_path, code):
     assert caught.value.kind == "timeout"
 
 
-def test_a_cancelled_rollout_is_cancelled_and_no_failure(tmp_path):
+def test_a_cancelled_rollout_is_no_failure(tmp_path):
     (tmp_path / "agent.py").write_text(
         "import anyio\nasync def run(skill, task, replicate): await anyio.sleep_forever()"
     )
@@ -162,23 +162,23 @@ def test_a_cancelled_rollout_is_cancelled_and_no_failure(tmp_path):
     assert anyio.run(main)
 
 
-def test_a_missing_name_is_said_at_once(tmp_path):
+def test_a_missing_function_is_an_error_with_the_known_names(tmp_path):
     with pytest.raises(SettingsError, match=r"has no `walk`\. It has: run"):
         run(tmp_path, "def run(skill, task, replicate): return ''", name="walk")
 
 
-def test_the_fingerprint_follows_the_file_the_name_and_the_placement(tmp_path):
-    def print_of(name: str = "run", **options) -> str:
+def test_the_fingerprint_covers_file_name_and_placement(tmp_path):
+    def fingerprint(name: str = "run", **options) -> str:
         return make_agent(f"python:agent.py:{name}", AgentOptions(folder=tmp_path, **options)).fingerprint
 
     (tmp_path / "agent.py").write_text("def run(skill, task, replicate): return ''\ndef other(*all): return ''\n")
-    first = print_of()
-    assert print_of(timeout=1.0) == first
+    first = fingerprint()
+    assert fingerprint(timeout=1.0) == first
     assert first.endswith(":True")  # earlier versions recorded whether the target is hidden
-    assert print_of(show_target=True) == first.removesuffix("True") + "False"
-    others = {print_of("other"), print_of(skill_dir="x"), print_of(show_target=True)}
+    assert fingerprint(show_target=True) == first.removesuffix("True") + "False"
+    others = {fingerprint("other"), fingerprint(skill_dir="x"), fingerprint(show_target=True)}
     (tmp_path / "agent.py").write_text("def run(skill, task, replicate): return 'x'\n")
-    others.add(print_of())
+    others.add(fingerprint())
     assert len(others | {first}) == 5
     assert str(tmp_path) not in first
 
@@ -192,5 +192,5 @@ def test_a_wrong_signature_is_refused_before_the_first_rollout(tmp_path, paramet
 
 
 @pytest.mark.parametrize("parameters", ["*arguments", "a, b, c=0, **more"])
-def test_any_signature_that_takes_three_values_is_accepted(tmp_path, parameters):
+def test_a_signature_that_takes_three_values_is_accepted(tmp_path, parameters):
     assert run(tmp_path, f"def run({parameters}): return 'a'").answer == "a"

@@ -1,4 +1,4 @@
-"""Agents: what answers a task, with the skill it is given or without."""
+"""Agents answer tasks, with a rendered skill or without one. `make_agent` makes one from its specification."""
 
 from skillsv.agents.make import make_agent, price_known
 from skillsv.agents.options import AgentOptions, ChatOptions

@@ -1,4 +1,4 @@
-"""The agent `command:PROGRAM ...`: a program run once per rollout, in a fresh folder, with a scrubbed environment."""
+"""The agent `command:PROGRAM ...`: runs a program once per rollout, in a fresh workspace with few variables."""
 
 from __future__ import annotations
 
@@ -18,17 +18,24 @@ from skillsv.sandbox.sources import command_line, command_sources, digest_files
 from skillsv.sandbox.user_views import asked_fields, task_fields
 from skillsv.sandbox.workspace import place_skill
 
-_LITTLE_ROOM = 1024 * 1024
+_FULL_DISK_BYTES = 1024 * 1024
+"""Free bytes below which a crash counts as caused by a full disk."""
+
+_STDERR_CHARS = 300
+"""Longest part of the program's stderr that an error message quotes."""
+
+_SHORTEST_SECRET = 8
+"""Characters. A shorter value of a forwarded variable is a word, not a key, and stays in the text."""
 
 
 class CommandAgent:
-    """Runs the program: task JSON on stdin, answer on stdout, the skill's folder in SKILLSV_SKILL.
+    """Runs the program: task JSON on stdin, answer on stdout, the folder of the skill in SKILLSV_SKILL.
 
-    Its working folder holds the task's files. SKILLSV_SKILL is not set for the bare agent, and nothing of the skill is
-    on disk then. SKILLSV_TASK_ID and SKILLSV_REPLICATE are set. Of the user's environment it sees PATH, LANG and the
-    names it was promised (`forward_env`); HOME and TMPDIR are private. A non-zero exit, a timeout, output over the
-    limit and output that is not UTF-8 are failures of the infrastructure, never wrong answers. Empty output with exit
-    code 0 is an answer: the task may be to write a file.
+    The workspace holds the files of the task. SKILLSV_TASK_ID and SKILLSV_REPLICATE are set. For the bare agent
+    SKILLSV_SKILL is not set and nothing of the skill is on disk. Of the user's environment the program sees PATH, LANG
+    and the variables in `forward_env`; HOME and TMPDIR are folders of its own. A non-zero exit, a timeout, output over
+    the limit and output that is not UTF-8 are failures of the infrastructure, never wrong answers. Empty output with
+    exit code 0 is an answer: the task may be to write a file.
     """
 
     def __init__(self, command: str, options: AgentOptions) -> None:
@@ -57,7 +64,7 @@ class CommandAgent:
             env["SKILLSV_SKILL"] = str(place_skill(skill, workspace, self._options.skill_dir))
         try:
             done = await run_program(
-                self._argv, cwd=workspace, env=env, stdin=task_json(task, self._options), limits=self._limits
+                self._argv, cwd=workspace, env=env, stdin=encode_task(task, self._options), limits=self._limits
             )
         except OSError as error:
             raise AgentFailure(
@@ -66,12 +73,12 @@ class CommandAgent:
         return self._outcome(done, workspace)
 
     def _outcome(self, done: Completed, workspace: Path) -> Outcome:
-        errors = self._redacted(done.stderr.decode("utf-8", errors="replace"))
+        stderr = self._redact(done.stderr.decode("utf-8", errors="replace"))
         name = Path(self._argv[0]).name
         if done.timed_out:
             raise AgentFailure(f"{name} did not end within {self._options.timeout:g} s.", kind=FailureKind.TIMEOUT)
         if done.code != 0:
-            raise AgentFailure(f"{name} {_ending(done.code)}{_last_line(errors)}", kind=_crash_kind(workspace))
+            raise AgentFailure(f"{name} {_describe_exit(done.code)}{_last_line(stderr)}", kind=_crash_kind(workspace))
         if done.truncated:
             raise AgentFailure(
                 f"{name} printed more than {self._options.output_bytes} bytes.", kind=FailureKind.BAD_OUTPUT
@@ -82,34 +89,34 @@ class CommandAgent:
             raise AgentFailure(
                 f"{name} printed bytes that are not UTF-8 (at byte {error.start}).", kind=FailureKind.BAD_OUTPUT
             ) from error
-        return Outcome(answer=self._redacted(answer), transcript=errors or None)
+        return Outcome(answer=self._redact(answer), transcript=stderr or None)
 
-    def _redacted(self, text: str) -> str:
-        """The text without the values of forwarded variables: they may be keys, and text goes into the ledger."""
+    def _redact(self, text: str) -> str:
+        """The text without the values of forwarded variables: they may be keys, and the ledger stores the text."""
         for name in self._options.forward_env:
             value = os.environ.get(name, "")
-            if len(value) >= 8:
+            if len(value) >= _SHORTEST_SECRET:
                 text = text.replace(value, f"[{name}]")
         return text
 
 
-def task_json(task: Task, options: AgentOptions) -> bytes:
-    """The task as the program reads it: without what grades it, unless that is to be shown."""
+def encode_task(task: Task, options: AgentOptions) -> bytes:
+    """The task as JSON for the program; fields that grade the answer are in it only with `show_target`."""
     fields = task_fields(task) if options.show_target else asked_fields(task)
     return msgspec.json.encode(fields) + b"\n"
 
 
-def _ending(code: int) -> str:
+def _describe_exit(code: int) -> str:
     return f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
 
 
-def _last_line(errors: str) -> str:
-    """The last thing the program said on stderr, for the message."""
-    lines = [line.strip() for line in errors.splitlines() if line.strip()]
-    return f": {lines[-1][:300]}" if lines else ", and said nothing on stderr."
+def _last_line(stderr: str) -> str:
+    """The last line that the program wrote to stderr, as the end of an error message."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    return f": {lines[-1][:_STDERR_CHARS]}" if lines else ", and wrote nothing to stderr."
 
 
 def _crash_kind(workspace: Path) -> FailureKind:
-    """A crash on a full disk is the disk's fault."""
+    """`DISK` if the disk is full, else `CRASH`."""
     free = shutil.disk_usage(workspace.parent).free  # the program may have removed the workspace itself
-    return FailureKind.DISK if free < _LITTLE_ROOM else FailureKind.CRASH
+    return FailureKind.DISK if free < _FULL_DISK_BYTES else FailureKind.CRASH

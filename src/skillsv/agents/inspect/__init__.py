@@ -1,7 +1,8 @@
-"""The agent `inspect:FILE.py@task`: a task of Inspect AI answers and, if wanted, scores. Needs the extra `inspect`.
+"""The agent `inspect:FILE.py@task`: an Inspect AI task answers and, on request, scores. Needs the extra `inspect`.
 
-A task takes the skill as the text `{skill}` of a prompt template, or as a tool: `skill_from_sample()` is a solver that
-offers Inspect's own skill tool, `skill_tools(state)` the tools alone, for agents that bring a list of their own.
+An Inspect task receives the skill as the text `{skill}` of a prompt template, or as a tool: the solver
+`skill_from_sample()` offers Inspect's own skill tool; `skill_tools(state)` returns this tool as a list, for agents with
+a list of tools of their own.
 """
 
 from skillsv.agents.inspect.agent import InspectAgent

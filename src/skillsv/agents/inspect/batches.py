@@ -1,7 +1,7 @@
-"""Rollouts that are asked for at the same time, gathered into one evaluation after another.
+"""Collects the samples of concurrent rollouts into batches, and runs one evaluation of Inspect per batch.
 
-Inspect runs one evaluation at a time in a process. Whoever asks while one runs waits for the next, which takes all that
-wait together, whatever their tasks and skills are.
+Inspect runs one evaluation at a time in a process. A sample that comes while an evaluation runs waits for the next one,
+which takes all waiting samples, whatever their tasks and skills are.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalSample
 
-from skillsv.agents.inspect.evaluate import Evaluated, Plan, evaluate
+from skillsv.agents.inspect.evaluate import EvaluationResult, EvaluationSettings, evaluate
 from skillsv.errors import AgentFailure, SettingsError, SkillSVError
 from skillsv.model.rollout import FailureKind
 from skillsv.sandbox.inspect_file import in_words
@@ -24,138 +24,140 @@ from skillsv.sandbox.redaction import redact
 
 
 @dataclass(slots=True, eq=False)
-class Ticket:
-    """One sample that somebody waits for. `answer` is there once `done` is set."""
+class PendingSample:
+    """One sample that a rollout waits for. `result` is set before `done`."""
 
-    plan: Plan
+    settings: EvaluationSettings
     sample: Sample
     scored: bool
-    answer: EvalSample | SkillSVError | None = None
+    result: EvalSample | SkillSVError | None = None
     done: anyio.Event = field(default_factory=anyio.Event)
 
-    def settle(self, answer: EvalSample | SkillSVError) -> None:
-        """Give the waiting side its answer."""
-        self.answer = answer
+    def finish(self, result: EvalSample | SkillSVError) -> None:
+        """Set the result, and wake the waiting rollout."""
+        self.result = result
         self.done.set()
 
-    def fits(self, other: Ticket) -> bool:
-        """Whether both may be in one evaluation."""
-        return self.plan is other.plan and self.scored == other.scored
+    def fits(self, other: PendingSample) -> bool:
+        """Whether both samples can run in one evaluation."""
+        return self.settings is other.settings and self.scored == other.scored
 
 
 @dataclass(slots=True, eq=False)
 class Batch:
-    """One evaluation. Nobody left who waits for it: it is cancelled, so that it spends no more."""
+    """The samples of one evaluation. The evaluation is cancelled when no rollout waits for it any more."""
 
-    tickets: list[Ticket]
+    samples: list[PendingSample]
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     ended: anyio.Event = field(default_factory=anyio.Event)
 
-    async def leave(self, ticket: Ticket) -> None:
-        """The waiting side of a ticket is gone; the last one waits until the evaluation has wound up."""
-        self.tickets.remove(ticket)
-        if not self.tickets and not self.ended.is_set():
+    async def leave(self, pending: PendingSample) -> None:
+        """Remove a sample that no rollout waits for. Removing the last one waits until the evaluation has ended."""
+        self.samples.remove(pending)
+        if not self.samples and not self.ended.is_set():
             self.scope.cancel()
             with anyio.CancelScope(shield=True):
                 await self.ended.wait()
 
 
-class Batches:
-    """The queue before the one evaluation that an event loop may run."""
+class BatchQueue:
+    """The samples that wait for the single evaluation which an event loop may run."""
 
     def __init__(self) -> None:
-        self._waiting: list[Ticket] = []
+        self._waiting: list[PendingSample] = []
         self._running: Batch | None = None
         self._work: asyncio.Task[None] | None = None
 
-    async def ask(self, ticket: Ticket) -> EvalSample:
-        """The finished sample. Raises what kept its evaluation from running."""
-        self._waiting.append(ticket)
+    async def run(self, pending: PendingSample) -> EvalSample:
+        """Run one sample and return it finished. Raises the error that kept its evaluation from running."""
+        self._waiting.append(pending)
         if self._work is None or self._work.done():
-            # A task of its own: the evaluation belongs to all who wait for it, not to the one who came first.
-            self._work = asyncio.get_running_loop().create_task(self._run_all())
+            # A separate task: all waiting rollouts share the evaluation, and the first one may be cancelled.
+            self._work = asyncio.get_running_loop().create_task(self._run_batches())
         try:
-            await ticket.done.wait()
+            await pending.done.wait()
         finally:
-            await self._leave(ticket)
-        if isinstance(ticket.answer, EvalSample):
-            return ticket.answer
-        assert ticket.answer is not None, "a ticket is settled before it is done"
-        raise ticket.answer
+            await self._leave(pending)
+        if isinstance(pending.result, EvalSample):
+            return pending.result
+        assert pending.result is not None, "the result is set before `done`"
+        raise pending.result
 
-    async def _leave(self, ticket: Ticket) -> None:
-        if ticket in self._waiting:
-            self._waiting.remove(ticket)
-        elif self._running is not None and ticket in self._running.tickets:
-            await self._running.leave(ticket)
+    async def _leave(self, pending: PendingSample) -> None:
+        if pending in self._waiting:
+            self._waiting.remove(pending)
+        elif self._running is not None and pending in self._running.samples:
+            await self._running.leave(pending)
 
-    async def _run_all(self) -> None:
+    async def _run_batches(self) -> None:
         try:
             while self._waiting:
-                await self._all_joined()
+                await self._wait_for_more()
                 first = next(iter(self._waiting), None)
                 if first is not None:
-                    batch = Batch([ticket for ticket in self._waiting if ticket.fits(first)])
-                    self._waiting = [ticket for ticket in self._waiting if not ticket.fits(first)]
-                    await self._run(batch)
+                    batch = Batch([pending for pending in self._waiting if pending.fits(first)])
+                    self._waiting = [pending for pending in self._waiting if not pending.fits(first)]
+                    await self._run_batch(batch)
         finally:
-            _abandon(self._waiting)
+            _fail_unfinished(self._waiting)
 
-    async def _all_joined(self) -> None:
-        """Rollouts begin together: wait for turns of the loop until nobody joins any more."""
+    async def _wait_for_more(self) -> None:
+        """Let the event loop run until no further sample comes: rollouts often start together."""
         before = 0
         while len(self._waiting) != before:
             before = len(self._waiting)
             await checkpoint()
 
-    async def _run(self, batch: Batch) -> None:
+    async def _run_batch(self, batch: Batch) -> None:
         self._running = batch
-        asked = list(batch.tickets)
-        for number, ticket in enumerate(asked, start=1):
-            # The same question with many skills is in one batch; Inspect wants ids that differ.
-            ticket.sample.id = f"{number}-{(ticket.sample.metadata or {}).get('task_id', '')}"
+        samples = list(batch.samples)
+        for number, pending in enumerate(samples, start=1):
+            # One batch may hold the same task with several skills, and Inspect needs distinct ids.
+            pending.sample.id = f"{number}-{(pending.sample.metadata or {}).get('task_id', '')}"
         try:
             with batch.scope:
-                _settle(asked, await _evaluated(asked))
+                _finish_all(samples, await _evaluate_all(samples))
         finally:
-            _abandon(asked)
+            _fail_unfinished(samples)
             self._running = None
             batch.ended.set()
 
 
-async def _evaluated(asked: list[Ticket]) -> Evaluated | SkillSVError:
+async def _evaluate_all(samples: list[PendingSample]) -> EvaluationResult | SkillSVError:
+    first = samples[0]
     try:
-        return await evaluate(asked[0].plan, [ticket.sample for ticket in asked], scored=asked[0].scored)
+        return await evaluate(first.settings, [pending.sample for pending in samples], scored=first.scored)
     except PrerequisiteError as error:
-        return SettingsError(f"the task of Inspect cannot be run: {redact(in_words(error))}.")
-    except Exception as error:  # noqa: BLE001 - the edge of all rollouts in this batch, each of which may be tried again
+        return SettingsError(f"the Inspect task cannot be run: {redact(in_words(error))}.")
+    except Exception as error:  # noqa: BLE001 - the edge of all rollouts of this batch; the runner may retry each
         return AgentFailure(f"the evaluation failed: {redact(in_words(error))}.", kind=FailureKind.CRASH)
 
 
-def _settle(asked: list[Ticket], found: Evaluated | SkillSVError) -> None:
-    for ticket in asked:
-        if isinstance(found, SkillSVError):
-            ticket.settle(found)
+def _finish_all(samples: list[PendingSample], result: EvaluationResult | SkillSVError) -> None:
+    for pending in samples:
+        if isinstance(result, SkillSVError):
+            pending.finish(result)
             continue
-        sample = found.samples.get(ticket.sample.id or "")
-        why = redact(found.trouble or "it did not run")
-        lost = AgentFailure(f"the evaluation has no result for it: {why}.", kind=FailureKind.CRASH)
-        ticket.settle(lost if sample is None else sample)
+        finished = result.samples.get(pending.sample.id or "")
+        reason = redact(result.error or "it did not run")
+        missing = AgentFailure(f"the evaluation has no result for it: {reason}.", kind=FailureKind.CRASH)
+        pending.finish(missing if finished is None else finished)
 
 
-def _abandon(tickets: list[Ticket]) -> None:
-    """Nobody may wait for ever, whatever ended the work."""
-    for ticket in tickets:
-        if not ticket.done.is_set():
-            ticket.settle(AgentFailure("the evaluation ended before its time.", kind=FailureKind.CRASH))
+def _fail_unfinished(samples: list[PendingSample]) -> None:
+    """Give every sample without a result a failure, so that no rollout waits for ever."""
+    for pending in samples:
+        if not pending.done.is_set():
+            pending.finish(AgentFailure("the evaluation ended too early.", kind=FailureKind.CRASH))
 
 
-_QUEUES: WeakKeyDictionary[asyncio.AbstractEventLoop, Batches] = WeakKeyDictionary()
+_QUEUES: WeakKeyDictionary[asyncio.AbstractEventLoop, BatchQueue] = WeakKeyDictionary()
+"""One queue for each event loop."""
 
 
-def batches() -> Batches:
-    """The queue of this event loop, shared by all agents: they share the process."""
+def shared_queue() -> BatchQueue:
+    """The queue of this event loop. All agents share it, because they share the process."""
     loop = asyncio.get_running_loop()
     if loop not in _QUEUES:
-        _QUEUES[loop] = Batches()
+        _QUEUES[loop] = BatchQueue()
     return _QUEUES[loop]

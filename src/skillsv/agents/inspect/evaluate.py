@@ -1,4 +1,4 @@
-"""One evaluation of Inspect over some samples: silent, never ended by the error of one, and without a trace."""
+"""Runs one evaluation of Inspect over some samples, without terminal output and without files left behind."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ from inspect_ai.log import EvalSample, read_eval_log_async
 from inspect_ai.util._display import init_display_type
 
 TRACE_FILE = "INSPECT_TRACE_FILE"
+"""The environment variable by which Inspect finds its trace file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Plan:
-    """What all evaluations of one agent share. `seconds` is the time for one sample, `logs` where logs are kept."""
+class EvaluationSettings:
+    """What all evaluations of one agent share. `seconds` limits one sample; `logs` is the folder of the logs."""
 
     task: Task
     seconds: int | None
@@ -33,38 +34,38 @@ class Plan:
 
     @property
     def time_limit(self) -> int | None:
-        """The shorter of our limit and the task's own."""
+        """The shorter of SkillSV's limit and the limit of the Inspect task."""
         limits = [limit for limit in (self.seconds, self.task.time_limit) if limit is not None]
         return min(limits, default=None)
 
     @property
-    def cut_short(self) -> bool:
-        """Whether a sample out of time is our doing, and has no answer. The task's own limit is part of the task."""
+    def timeout_is_failure(self) -> bool:
+        """Whether SkillSV's limit is the shorter one. The limit of the Inspect task is part of the task."""
         own = self.task.time_limit
         return self.seconds is not None and (own is None or self.seconds < own)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluated:
-    """The samples that ran, by id, and what ended the evaluation before the others could."""
+class EvaluationResult:
+    """The samples that ran, by id, and the error that kept the others from running."""
 
     samples: Mapping[int | str, EvalSample]
-    trouble: str | None
+    error: str | None
 
 
-def seconds_of(timeout: float | None) -> int | None:
-    """The time for one sample: half of a rollout's, because a rollout may first wait for the evaluation before it."""
+def sample_seconds(timeout: float | None) -> int | None:
+    """The time limit of one sample: half of a rollout's, because a rollout may wait for one earlier evaluation."""
     return None if timeout is None else max(1, math.floor(timeout / 2))
 
 
-async def evaluate(plan: Plan, samples: Sequence[Sample], *, scored: bool) -> Evaluated:
-    """Run the samples at once, scored by the task or not. Each has its answer or its error; none ends the others.
+async def evaluate(settings: EvaluationSettings, samples: Sequence[Sample], *, scored: bool) -> EvaluationResult:
+    """Run the samples concurrently; `scored`: the scorer of the task runs, too. An error of one ends no other.
 
-    A sample runs once: repetitions are replicates, which are asked for one by one.
+    A sample runs once (one epoch): a repetition is a replicate, which is a sample of its own.
     """
-    _be_silent()
-    task = task_with(plan.task, dataset=MemoryDataset(list(samples)))
-    with _log_folder(plan.logs) as folder:
+    _silence_inspect()
+    task = task_with(settings.task, dataset=MemoryDataset(list(samples)))
+    with _log_folder(settings.logs) as folder:
         (log,) = await eval_async(
             task,
             log_dir=str(folder),
@@ -75,22 +76,22 @@ async def evaluate(plan: Plan, samples: Sequence[Sample], *, scored: bool) -> Ev
             fail_on_error=False,
             retry_on_error=0,
             score_on_error=False,
-            time_limit=plan.time_limit,
+            time_limit=settings.time_limit,
             max_samples=len(samples),
             ctl_server=False,
             acp_server=False,
         )
-        whole = await read_eval_log_async(log.location, resolve_attachments="core", exclude_fields={"events"})
-    trouble = None if whole.error is None else whole.error.message
-    return Evaluated(samples={sample.id: sample for sample in whole.samples or []}, trouble=trouble)
+        full_log = await read_eval_log_async(log.location, resolve_attachments="core", exclude_fields={"events"})
+    error = None if full_log.error is None else full_log.error.message
+    return EvaluationResult(samples={sample.id: sample for sample in full_log.samples or []}, error=error)
 
 
 @functools.cache
-def _be_silent() -> None:
-    """Once in a process: nothing on the terminal, and the trace file goes away with the process, unless it was named.
+def _silence_inspect() -> None:
+    """Switch off terminal output, once per process, and put the trace file into a folder that is removed at exit.
 
-    Inspect opens its trace file with its logger and packs it when the process ends; our removal is registered before
-    that, so it comes after.
+    A trace file that the user named stays. Inspect opens its trace file with its logger, and compresses it at exit. The
+    folder is registered for removal before that, so it is removed after that.
     """
     init_display_type("none")
     named = os.environ.get(TRACE_FILE)
@@ -106,18 +107,18 @@ def _be_silent() -> None:
 
 
 @contextlib.contextmanager
-def _log_folder(kept: Path | None) -> Iterator[Path]:
-    """Where the log is written: kept where asked for, else gone at once, and its viewer is not sent there."""
-    if kept is not None:
-        yield kept
+def _log_folder(logs: Path | None) -> Iterator[Path]:
+    """The folder for the log: `logs`, or a temporary folder that Inspect's viewer does not learn about."""
+    if logs is not None:
+        yield logs
         return
-    with tempfile.TemporaryDirectory(prefix="skillsv-inspect-") as folder, _as_before(view_last_eval_file()):
+    with tempfile.TemporaryDirectory(prefix="skillsv-inspect-") as folder, _restore_file(view_last_eval_file()):
         yield Path(folder)
 
 
 @contextlib.contextmanager
-def _as_before(file: Path) -> Iterator[None]:
-    """Leaves a file as it was: Inspect notes its last log there."""
+def _restore_file(file: Path) -> Iterator[None]:
+    """Restores the content of a file at the end; Inspect writes the path of its last log into it."""
     before = file.read_bytes() if file.is_file() else None
     try:
         yield

@@ -1,4 +1,4 @@
-"""A finished sample of Inspect as the outcome of a rollout, or as the failure that it was."""
+"""Turns a finished sample of Inspect into the outcome of a rollout, or into a failure."""
 
 from __future__ import annotations
 
@@ -10,14 +10,11 @@ from typing import Any
 from inspect_ai.log import EvalSample
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageTool
 
-from skillsv.agents.inspect.evaluate import Plan
+from skillsv.agents.inspect.evaluate import EvaluationSettings
 from skillsv.agents.inspect.sample import OFFERED, TOOL
 from skillsv.errors import AgentFailure, SkillSVError, Unavailable
 from skillsv.model.rollout import Ending, FailureKind, Outcome, Usage
 from skillsv.sandbox.redaction import redact
-
-_LONGEST_TRANSCRIPT = 200_000
-_MESSAGE = 500
 
 KINDS: tuple[tuple[re.Pattern[str], FailureKind], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), kind)
@@ -30,82 +27,95 @@ KINDS: tuple[tuple[re.Pattern[str], FailureKind], ...] = tuple(
         (r"^(BadRequest|UnprocessableEntity)\w*Error", FailureKind.BAD_REQUEST),
     )
 )
-"""Inspect keeps the words of an error, not its type; the first row that fits decides, else it is a crash."""
-
-_NO_KEY = re.compile(r"^(AuthenticationError|PermissionDeniedError)\b")
-
-_CUT = frozenset({"max_tokens", "model_length"})
+"""Failure kinds by the message of an error: Inspect's log has no error type. The first match decides, else CRASH."""
 
 LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+"""Inspect's grades: correct, partially correct, incorrect, no answer."""
+
 WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+"""Words that Inspect reads as scores."""
+
+_WRONG_KEY = re.compile(r"^(AuthenticationError|PermissionDeniedError)\b")
+"""Errors that every rollout would meet."""
+
+_CUT_REASONS = frozenset({"max_tokens", "model_length"})
+"""Stop reasons of an answer that a token limit cut."""
+
+_MAX_TRANSCRIPT_CHARS = 200_000
+"""Longest transcript that the ledger stores for one rollout."""
+
+_MAX_MESSAGE_CHARS = 500
+"""Longest part of an error message that a failure quotes."""
 
 
-def outcome_of(sample: EvalSample, plan: Plan, *, output_bytes: int) -> Outcome:
-    """What the sample came to. Raises AgentFailure for an error; a limit of the task itself is part of its answer."""
-    usage, answer = _usage(sample), sample.output.completion
+def read_outcome(sample: EvalSample, settings: EvaluationSettings, *, output_bytes: int) -> Outcome:
+    """The outcome of a sample. Raises AgentFailure for an error. A limit of the Inspect task itself is no error."""
+    usage, answer = _sum_usage(sample), sample.output.completion
     if sample.error is not None:
-        raise trouble_of(sample.error.message, usage)
-    if sample.limit is not None and sample.limit.type == "time" and plan.cut_short:
-        raise AgentFailure(f"no answer within {plan.seconds} s.", kind=FailureKind.TIMEOUT, usage=usage)
-    failure = _missing_answer(sample)
+        raise to_failure(sample.error.message, usage)
+    if sample.limit is not None and sample.limit.type == "time" and settings.timeout_is_failure:
+        raise AgentFailure(f"no answer within {settings.seconds} s.", kind=FailureKind.TIMEOUT, usage=usage)
+    failure = _find_missing_answer(sample)
     if failure is not None:
         failure.usage = usage
         raise failure
     if len(answer.encode("utf-8", errors="replace")) > output_bytes:
-        what = f"the task answered more than {output_bytes} bytes."
-        raise AgentFailure(what, kind=FailureKind.BAD_OUTPUT, usage=usage)
+        message = f"the Inspect task answered more than {output_bytes} bytes."
+        raise AgentFailure(message, kind=FailureKind.BAD_OUTPUT, usage=usage)
     return Outcome(
         answer=redact(answer),
         usage=usage,
-        transcript=redact("\n\n".join(_spoken(sample.messages))[:_LONGEST_TRANSCRIPT]) or None,
-        opened=_opened(sample),
-        scores=dict(_scores(sample)),
-        ending=Ending.CUT if _stop_reason(sample) in _CUT else Ending.ANSWERED,
+        transcript=redact("\n\n".join(_transcript_parts(sample.messages))[:_MAX_TRANSCRIPT_CHARS]) or None,
+        opened=_skill_opened(sample),
+        scores=dict(_read_scores(sample)),
+        ending=Ending.CUT if _stop_reason(sample) in _CUT_REASONS else Ending.ANSWERED,
     )
 
 
-def _missing_answer(sample: EvalSample) -> AgentFailure | None:
-    """The failure of a sample whose model was refused an answer, or gave none and called no tool.
+def to_failure(message: str, usage: Usage) -> SkillSVError:
+    """The failure for the error message of a sample, with the usage before the error."""
+    text = " ".join(redact(message).split())
+    quoted = text if len(text) <= _MAX_MESSAGE_CHARS else f"{text[:_MAX_MESSAGE_CHARS]}…"
+    if _WRONG_KEY.search(message):
+        return Unavailable(f"the model will not serve any rollout: {quoted}", hint="Check the key in the environment.")
+    kind = next((kind for pattern, kind in KINDS if pattern.search(message)), FailureKind.CRASH)
+    return AgentFailure(f"the sample failed: {quoted}", kind=kind, usage=usage)
 
-    A solver that asks no model may leave an empty answer: its scorer looks elsewhere. A limit of the task itself may
-    end the sample before the model answers.
+
+def _find_missing_answer(sample: EvalSample) -> AgentFailure | None:
+    """The failure of a sample whose provider refused to answer, or whose model gave no text and no tool call.
+
+    An empty answer is no failure if the solver asked no model (its scorer reads other results), or if a limit of the
+    Inspect task ended the sample.
     """
-    reason, said = _stop_reason(sample), sample.output.completion.strip()
+    reason, answer = _stop_reason(sample), sample.output.completion.strip()
     if reason == "content_filter":
         return AgentFailure("the provider refused to answer (content filter).", kind=FailureKind.REFUSAL)
-    if said or reason is None or sample.limit is not None or sample.output.message.tool_calls:
+    if answer or reason is None or sample.limit is not None or sample.output.message.tool_calls:
         return None
-    if reason in _CUT:
+    if reason in _CUT_REASONS:
         return AgentFailure("the model used all its tokens without an answer.", kind=FailureKind.EMPTY_ANSWER)
     return AgentFailure("the model gave an empty answer.", kind=FailureKind.EMPTY_ANSWER)
 
 
 def _stop_reason(sample: EvalSample) -> str | None:
-    """Why the last answer ended; None where no model was asked."""
+    """Why the last answer ended; None if the solver asked no model."""
     return sample.output.choices[0].stop_reason if sample.output.choices else None
 
 
-def trouble_of(message: str, usage: Usage) -> SkillSVError:
-    """The error of one sample as the runner understands it, with what was paid before it came."""
-    words = " ".join(redact(message).split())
-    said = words if len(words) <= _MESSAGE else f"{words[:_MESSAGE]}…"
-    if _NO_KEY.search(message):
-        return Unavailable(f"the model will not serve any rollout: {said}", hint="Check the key in the environment.")
-    kind = next((kind for pattern, kind in KINDS if pattern.search(message)), FailureKind.CRASH)
-    return AgentFailure(f"the sample failed: {said}", kind=kind, usage=usage)
-
-
-def _usage(sample: EvalSample) -> Usage:
-    """All that the sample used, models that grade it included."""
+def _sum_usage(sample: EvalSample) -> Usage:
+    """The usage of all models of the sample, including those that grade."""
     total = Usage()
-    for used in sample.model_usage.values():
-        cached = (used.input_tokens_cache_read or 0) + (used.input_tokens_cache_write or 0)
-        total += Usage(input_tokens=used.input_tokens + cached, output_tokens=used.output_tokens, usd=used.total_cost)
+    for usage in sample.model_usage.values():
+        cached = (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
+        total += Usage(
+            input_tokens=usage.input_tokens + cached, output_tokens=usage.output_tokens, usd=usage.total_cost
+        )
     return total
 
 
-def _spoken(messages: list[ChatMessage]) -> Iterator[str]:
-    """What the model said and what its tools gave back; what it was told is known."""
+def _transcript_parts(messages: list[ChatMessage]) -> Iterator[str]:
+    """The texts and tool calls of the model, and the results of its tools."""
     for message in messages:
         if isinstance(message, ChatMessageAssistant):
             if message.text:
@@ -115,25 +125,25 @@ def _spoken(messages: list[ChatMessage]) -> Iterator[str]:
             yield message.text
 
 
-def _opened(sample: EvalSample) -> bool | None:
-    """Whether the model called the skill tool; None where it was not offered: a prompt is not opened."""
+def _skill_opened(sample: EvalSample) -> bool | None:
+    """Whether the model called the skill tool; None if it did not have the tool."""
     if not sample.store.get(OFFERED):
         return None
-    spoken = (message for message in sample.messages if isinstance(message, ChatMessageAssistant))
-    return any(call.function == TOOL for message in spoken for call in message.tool_calls or [])
+    answers = (message for message in sample.messages if isinstance(message, ChatMessageAssistant))
+    return any(call.function == TOOL for message in answers for call in message.tool_calls or [])
 
 
-def _scores(sample: EvalSample) -> Iterator[tuple[str, float]]:
-    """Scores by the scorer's name, parts of a score as `name.part`. What is no number is left out, not made a zero."""
+def _read_scores(sample: EvalSample) -> Iterator[tuple[str, float]]:
+    """Scores by the name of the scorer, or `name.part` for a part. Values that are not numbers are left out."""
     for name, score in (sample.scores or {}).items():
         parts = score.value.items() if isinstance(score.value, dict) else [("", score.value)]
         for part, value in parts:
-            number = _number(value)
+            number = _to_number(value)
             if number is not None:
                 yield (f"{name}.{part}" if part else name), number
 
 
-def _number(value: Any) -> float | None:
+def _to_number(value: Any) -> float | None:
     if isinstance(value, str):
         value = LETTERS.get(value.strip(), WORDS.get(value.strip().lower(), value))
     try:

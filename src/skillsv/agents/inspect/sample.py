@@ -1,4 +1,4 @@
-"""One rollout as a sample of Inspect: the task's words, and the rendered skill in its metadata."""
+"""Makes the Inspect sample of one rollout, and offers the skill of a sample to the solver of an Inspect task."""
 
 from __future__ import annotations
 
@@ -13,15 +13,22 @@ from inspect_ai.tool import Tool, skill
 from skillsv.model.coalition import Rendering
 from skillsv.model.task import Task
 
+TOOL = "skill"
+"""The name of Inspect's skill tool in a conversation."""
 
-def sample_of(task: Task, skill: Rendering | None, *, folder: Path | None, workspace: Path, replicate: int) -> Sample:
-    """The sample. Templates find the skill as `{skill}`, the empty text for the bare agent, and tools in its folder.
+OFFERED = "skillsv_skill_offered"
+"""The key in the store of a sample that says that its model had the skill tool, and so could open the skill."""
 
-    What only Inspect knows of a task that came from its own dataset (choices, files, setup, messages) stands in the
-    task's metadata under `inspect`.
+
+def make_sample(task: Task, skill: Rendering | None, *, folder: Path | None, workspace: Path, replicate: int) -> Sample:
+    """The sample of one rollout.
+
+    Prompt templates find the text of the skill as `{skill}` (empty for the bare agent), tools find it in `folder`. For
+    a task from an Inspect dataset, its metadata holds what only Inspect knows (choices, files, setup, messages) under
+    the key `inspect`.
     """
     own = dict(task.metadata.get("inspect", {}))
-    given = {
+    added = {
         "skill": "" if skill is None else skill.text,
         "skill_name": "" if skill is None else skill.skill_name,
         "skill_folder": "" if folder is None else str(folder),
@@ -34,40 +41,31 @@ def sample_of(task: Task, skill: Rendering | None, *, folder: Path | None, works
     return Sample.model_validate(
         {
             "input": own.pop("messages", task.input),
-            "target": _target(task.target),
-            "metadata": metadata | given,
+            "target": _to_target(task.target),
+            "metadata": metadata | added,
             "files": files or None,
             **own,
         }
     )
 
 
-def _target(target: Any) -> str | list[str]:
-    """A target as Inspect has it: text, or several accepted texts."""
+def _to_target(target: Any) -> str | list[str]:
+    """The target in Inspect's form: a text, or several accepted texts."""
     if target is None:
         return ""
-    return [_text(value) for value in target] if isinstance(target, list) else _text(target)
+    return [_to_text(value) for value in target] if isinstance(target, list) else _to_text(target)
 
 
-def _text(value: Any) -> str:
+def _to_text(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-# What a task of Inspect uses to hand the rendered skill to its model: the skill tool, absent for the bare agent.
-
-TOOL = "skill"
-"""The name under which Inspect's tool appears in a conversation."""
-
-OFFERED = "skillsv_skill_offered"
-"""Set in the store of a sample whose model was offered the tool, so that a skill left unopened is seen as one."""
-
-
 def skill_tools(state: TaskState) -> list[Tool]:
-    """Inspect's skill tool with the rendered skill of this sample; nothing where there is no skill.
+    """Inspect's skill tool with the rendered skill of this sample; an empty list for the bare agent.
 
         react(tools=[bash(), *skill_tools(state)])
 
-    The tool copies the skill into the sample's sandbox when it is first called.
+    The tool copies the skill into the sample's sandbox at its first call.
     """
     folder = state.metadata.get("skill_folder")
     if not folder:
@@ -78,7 +76,7 @@ def skill_tools(state: TaskState) -> list[Tool]:
 
 @solver
 def skill_from_sample() -> Solver:
-    """A solver that offers the rendered skill as a tool, beside those already there. It goes before `generate()`."""
+    """A solver that adds the skill tool to the tools of the sample. Put it before `generate()`."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         del generate

@@ -1,4 +1,4 @@
-"""What the model can do: read, list, search and write files, run Python and shell, open a skill. One table."""
+"""The tools of a model agent: list, read, search and write files, run Python and shell, open a skill."""
 
 from __future__ import annotations
 
@@ -17,10 +17,20 @@ from skillsv.agents.options import ChatOptions
 from skillsv.sandbox.bubblewrap import run_sandboxed
 from skillsv.sandbox.process import Completed, private_environment, run_program
 
-_LONGEST = 20_000
-_MOST_FILES = 500
-_MOST_MATCHES = 100
-_LONGEST_LINE = 300
+_MAX_RESULT_CHARS = 20_000
+"""Longest result of a tool call; a longer one would fill the context of the model."""
+
+_MAX_FILES = 500
+"""Files that `list_files` names."""
+
+_MAX_MATCHES = 100
+"""Lines that `search_files` returns."""
+
+_MAX_LINE_CHARS = 300
+"""Longest part of a matching line that `search_files` returns."""
+
+
+# Arguments of the tools. The model reads these docstrings and descriptions: after a change, raise `prompt.VERSION`.
 
 
 class ListFiles(msgspec.Struct):
@@ -69,103 +79,106 @@ class OpenSkill(msgspec.Struct):
     name: Annotated[str, Meta(description="the name of the skill")]
 
 
-async def _list(desk: WorkingFolder, wanted: ListFiles) -> str:
-    return await anyio.to_thread.run_sync(_listing, desk, wanted)
+async def _list(folder: WorkingFolder, arguments: ListFiles) -> str:
+    return await anyio.to_thread.run_sync(_list_files, folder, arguments)
 
 
-def _listing(desk: WorkingFolder, wanted: ListFiles) -> str:
-    folder = desk.find(wanted.folder)
-    if not folder.is_dir():
-        raise ToolError(f"{wanted.folder} is not a folder.")
-    found = [f"{desk.shown(path)} ({_size(path)})" for path in desk.files(folder)]
-    more = [f"... and {len(found) - _MOST_FILES} more"] if len(found) > _MOST_FILES else []
-    return "\n".join([*found[:_MOST_FILES], *more]) or "no files"
+def _list_files(folder: WorkingFolder, arguments: ListFiles) -> str:
+    top = folder.resolve(arguments.folder)
+    if not top.is_dir():
+        raise ToolError(f"{arguments.folder} is not a folder.")
+    lines = [f"{folder.relative_name(path)} ({_size(path)})" for path in folder.files(top)]
+    more = [f"... and {len(lines) - _MAX_FILES} more"] if len(lines) > _MAX_FILES else []
+    return "\n".join([*lines[:_MAX_FILES], *more]) or "no files"
 
 
 def _size(path: Path) -> str:
     try:
         return str(path.lstat().st_size)
-    except OSError:  # a path too long to ask about
+    except OSError:  # the path is too long for the system call
         return "?"
 
 
-async def _read(desk: WorkingFolder, wanted: ReadFile) -> str:
-    text = await anyio.to_thread.run_sync(desk.read, desk.find(wanted.path))
+async def _read(folder: WorkingFolder, arguments: ReadFile) -> str:
+    text = await anyio.to_thread.run_sync(folder.read, folder.resolve(arguments.path))
     lines = text.splitlines(keepends=True)
-    return "".join(lines[wanted.first_line - 1 : wanted.first_line - 1 + wanted.lines])
+    return "".join(lines[arguments.first_line - 1 : arguments.first_line - 1 + arguments.lines])
 
 
-async def _search(desk: WorkingFolder, wanted: SearchFiles) -> str:
-    return await anyio.to_thread.run_sync(_matches, desk, wanted)
+async def _search(folder: WorkingFolder, arguments: SearchFiles) -> str:
+    return await anyio.to_thread.run_sync(_search_files, folder, arguments)
 
 
-def _matches(desk: WorkingFolder, wanted: SearchFiles) -> str:
-    needle = wanted.text.casefold()
-    found: list[str] = []
-    for path in desk.files(desk.find(wanted.folder)):
-        opened = desk.opened
-        before = len(found)
-        for number, line in enumerate(_text_of(desk, path).splitlines(), 1):
-            if needle in line.casefold():
-                found.append(f"{desk.shown(path)}:{number}: {line[:_LONGEST_LINE]}")
-        if len(found) == before:
-            desk.opened = opened  # a file that showed the model nothing was not looked at
-        if len(found) >= _MOST_MATCHES:
+def _search_files(folder: WorkingFolder, arguments: SearchFiles) -> str:
+    text = arguments.text.casefold()
+    matches: list[str] = []
+    for path in folder.files(folder.resolve(arguments.folder)):
+        opened = folder.opened
+        before = len(matches)
+        for number, line in enumerate(_readable_text(folder, path).splitlines(), 1):
+            if text in line.casefold():
+                matches.append(f"{folder.relative_name(path)}:{number}: {line[:_MAX_LINE_CHARS]}")
+        if len(matches) == before:
+            folder.opened = opened  # without a match the model saw nothing of this file
+        if len(matches) >= _MAX_MATCHES:
             break
-    return "\n".join(found[:_MOST_MATCHES]) or "nothing found"
+    return "\n".join(matches[:_MAX_MATCHES]) or "nothing found"
 
 
-def _text_of(desk: WorkingFolder, path: Path) -> str:
-    """What can be searched in a file: nothing in a pipe, or where it may not be read."""
+def _readable_text(folder: WorkingFolder, path: Path) -> str:
+    """The text of a file; empty for a pipe or a file that cannot be read."""
     try:
-        return desk.read(path)
+        return folder.read(path)
     except ToolError:
         return ""
 
 
-async def _write(desk: WorkingFolder, wanted: WriteFile) -> str:
-    await anyio.to_thread.run_sync(desk.write, desk.find(wanted.path), wanted.text)
-    return f"wrote {wanted.path}"
+async def _write(folder: WorkingFolder, arguments: WriteFile) -> str:
+    await anyio.to_thread.run_sync(folder.write, folder.resolve(arguments.path), arguments.text)
+    return f"wrote {arguments.path}"
 
 
-async def _python(desk: WorkingFolder, wanted: RunPython) -> str:
-    desk.mention(wanted.code)
-    return await _run(desk, ["python3", "-"], wanted.code)
+async def _python(folder: WorkingFolder, arguments: RunPython) -> str:
+    folder.note_program(arguments.code)
+    return await _run(folder, ["python3", "-"], arguments.code)
 
 
-async def _shell(desk: WorkingFolder, wanted: RunShell) -> str:
-    desk.mention(wanted.command)
-    return await _run(desk, ["sh", "-s"], wanted.command)
+async def _shell(folder: WorkingFolder, arguments: RunShell) -> str:
+    folder.note_program(arguments.command)
+    return await _run(folder, ["sh", "-s"], arguments.command)
 
 
-async def _run(desk: WorkingFolder, argv: Sequence[str], program: str) -> str:
-    """Run a program that comes on stdin, sandboxed unless the user said otherwise."""
-    text = program.encode("utf-8", errors="replace")
-    if desk.sandbox:
-        return _told(await run_sandboxed(argv, workspace=desk.folder, limits=desk.limits, stdin=text), desk)
-    env = private_environment(desk.folder)
-    return _told(await run_program(argv, cwd=desk.folder, env=env, limits=desk.limits, stdin=text), desk)
+async def _run(folder: WorkingFolder, argv: Sequence[str], program: str) -> str:
+    """Run an interpreter with the program on stdin, in the sandbox unless the user switched it off."""
+    stdin = program.encode("utf-8", errors="replace")
+    if folder.sandbox:
+        done = await run_sandboxed(argv, workspace=folder.path, limits=folder.limits, stdin=stdin)
+    else:
+        env = private_environment(folder.path)
+        done = await run_program(argv, cwd=folder.path, env=env, limits=folder.limits, stdin=stdin)
+    return _describe_result(done, folder)
 
 
-def _told(done: Completed, desk: WorkingFolder) -> str:
-    """How a program ended, as the model reads it."""
+def _describe_result(done: Completed, folder: WorkingFolder) -> str:
+    """Output and exit code of a program, as the model reads them."""
     parts = [done.stdout.decode("utf-8", errors="replace"), done.stderr.decode("utf-8", errors="replace")]
     if done.timed_out:
-        parts.append(f"[stopped after {desk.limits.seconds:g} s]")
+        parts.append(f"[stopped after {folder.limits.seconds:g} s]")
     elif done.code != 0:
         parts.append(f"[exit code {done.code}]")
     return "\n".join(part.rstrip("\n") for part in parts if part.strip()) or "[no output]"
 
 
-async def _open(desk: WorkingFolder, wanted: OpenSkill) -> str:
-    if desk.skill is None:
-        raise ToolError(f"there is no skill {wanted.name}.")
-    desk.opened = True
-    where = f"\n\nFiles of this skill are in {desk.place}." if desk.place else ""
-    return f"{desk.skill.text}{where}"
+async def _open(folder: WorkingFolder, arguments: OpenSkill) -> str:
+    if folder.skill is None:
+        raise ToolError(f"there is no skill {arguments.name}.")
+    folder.opened = True
+    where = f"\n\nFiles of this skill are in {folder.skill_path}." if folder.skill_path else ""
+    return f"{folder.skill.text}{where}"
 
 
 Handler = Callable[[WorkingFolder, Any], Awaitable[str]]
+"""Runs one tool with its decoded arguments, and returns its result as text."""
 
 FILE_TOOLS: Mapping[str, tuple[type[msgspec.Struct], Handler]] = {
     "list_files": (ListFiles, _list),
@@ -181,7 +194,7 @@ SKILL_TOOLS: Mapping[str, tuple[type[msgspec.Struct], Handler]] = {"open_skill":
 
 
 class Tools:
-    """The tools of one rollout: the same for every partial skill, but that only a skill on disk can be opened."""
+    """The tools of one rollout. They are the same for every coalition; `open_skill` needs a skill on disk."""
 
     def __init__(self, options: ChatOptions, *, skill: bool) -> None:
         self._table = {
@@ -192,31 +205,32 @@ class Tools:
 
     @property
     def definitions(self) -> list[ToolDefinition]:
-        """The tools as the provider is told of them."""
-        return [_definition(name, arguments) for name, (arguments, _) in self._table.items()]
+        """The definitions that the provider receives."""
+        return [_make_definition(name, arguments) for name, (arguments, _) in self._table.items()]
 
-    async def call(self, desk: WorkingFolder, call: ToolCallPart) -> str:
-        """Do what the model asks, and answer it in words; broken arguments and unknown tools are answered, too."""
+    async def call(self, folder: WorkingFolder, call: ToolCallPart) -> str:
+        """Run one tool call, and return its result. For an unknown tool or broken arguments it is an error message."""
         if call.tool_name not in self._table:
             return f"error: there is no tool {call.tool_name}. There are: {', '.join(self._table) or 'none'}."
-        arguments, handler = self._table[call.tool_name]
+        arguments_type, handler = self._table[call.tool_name]
         try:
-            wanted = msgspec.json.decode(call.args_as_json_str(), type=arguments)
+            arguments = msgspec.json.decode(call.args_as_json_str(), type=arguments_type)
         except (msgspec.DecodeError, ValueError) as error:
             return f"error: the arguments of {call.tool_name} cannot be read: {error}."
         try:
-            answer = sendable(await handler(desk, wanted))
-        except ToolError as trouble:
-            return sendable(f"error: {trouble}")
-        return answer if len(answer) <= _LONGEST else f"{answer[:_LONGEST]}\n[{len(answer) - _LONGEST} more characters]"
+            result = replace_surrogates(await handler(folder, arguments))
+        except ToolError as error:
+            return replace_surrogates(f"error: {error}")
+        more = len(result) - _MAX_RESULT_CHARS
+        return f"{result[:_MAX_RESULT_CHARS]}\n[{more} more characters]" if more > 0 else result
 
 
-def sendable(text: str) -> str:
-    """The text with a question mark for every half of a character: file names that are no UTF-8, broken escapes."""
+def replace_surrogates(text: str) -> str:
+    """The text with `?` for every lone surrogate, from file names that are not UTF-8 or from broken escapes in JSON."""
     return text.encode("utf-8", errors="replace").decode("utf-8")
 
 
-def _definition(name: str, arguments: type[msgspec.Struct]) -> ToolDefinition:
+def _make_definition(name: str, arguments: type[msgspec.Struct]) -> ToolDefinition:
     _, components = msgspec.json.schema_components([arguments])
     schema = {
         key: value for key, value in components[arguments.__name__].items() if key not in {"title", "description"}

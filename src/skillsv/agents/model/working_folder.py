@@ -1,4 +1,4 @@
-"""The working folder as the model's tools see it: paths stay inside, whatever programs left there."""
+"""The working folder of one rollout as the model's tools see it: no path leads out of it."""
 
 from __future__ import annotations
 
@@ -14,88 +14,93 @@ from skillsv.model.rollout import Usage
 from skillsv.sandbox.bubblewrap import INSIDE
 from skillsv.sandbox.process import Limits
 
-_LARGEST = 8 * 1024 * 1024
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
+_MAX_FILE_BYTES = 8 * 1024 * 1024
+"""Largest part of a file that a tool reads."""
+
+_DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
+"""Errors of the disk, which the model did not cause."""
 
 
 class ToolError(Exception):
-    """A tool cannot do what the model asked; the model is told why and goes on."""
+    """A tool cannot do what the model asked for. The model gets the message, and the chat goes on."""
 
 
 @dataclass(slots=True, kw_only=True)
 class WorkingFolder:
-    """One rollout's working folder. `place` is the skill's folder in it, `opened` whether the model looked there.
+    """The folder at `path`, and what the model did in it.
 
-    `usage` grows with every answer of the model, so that a rollout that fails later still says what it spent.
+    `skill_path` is the folder of the skill, relative to `path` (None: not on disk). `opened` is whether the
+    model has read the skill. `log` holds the transcript. `usage` grows with every response of the model, so that a
+    rollout that fails later still reports its cost.
     """
 
-    folder: Path
+    path: Path
     limits: Limits
     sandbox: bool
     skill: Rendering | None = None
-    place: str | None = None
+    skill_path: str | None = None
     opened: bool = False
     log: list[str] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
 
-    def find(self, path: str) -> Path:
-        """Where a path of the model's leads; refused where that is outside the folder, by a link or otherwise."""
-        relative = path.removeprefix(INSIDE).lstrip("/") if f"{path}/".startswith(f"{INSIDE}/") else path
-        root = self.folder.resolve()
+    def resolve(self, name: str) -> Path:
+        """The absolute path of a name that the model gave. Raises ToolError if it is outside the folder."""
+        relative = name.removeprefix(INSIDE).lstrip("/") if f"{name}/".startswith(f"{INSIDE}/") else name
+        root = self.path.resolve()
         try:
-            found = (root / relative).resolve()
+            path = (root / relative).resolve()
         except (OSError, ValueError, RuntimeError):
-            raise ToolError(f"{path!r} is not a path.") from None
-        if not found.is_relative_to(root):
-            raise ToolError(f"{path} is outside the working folder.")
-        return found
+            raise ToolError(f"{name!r} is not a path.") from None
+        if not path.is_relative_to(root):
+            raise ToolError(f"{name} is outside the working folder.")
+        return path
 
     def read(self, path: Path) -> str:
-        """The text of a regular file; bytes that are no text are replaced."""
+        """The text of a regular file; bytes that are not UTF-8 are replaced."""
         try:
-            # Never wait on a pipe, never follow a link that appeared since the path was looked at.
-            number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            # O_NONBLOCK: do not wait for a pipe. O_NOFOLLOW: do not follow a link made after `resolve`.
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except (OSError, ValueError) as error:
-            raise ToolError(f"{self.shown(path)} cannot be read: {_reason(error)}.") from None
-        if not stat.S_ISREG(os.fstat(number).st_mode):
-            os.close(number)
-            raise ToolError(f"{self.shown(path)} is not a file.")
-        self.look_at(path)
-        with os.fdopen(number, "rb") as stream:
-            return stream.read(_LARGEST).decode("utf-8", errors="replace")
+            raise ToolError(f"{self.relative_name(path)} cannot be read: {_reason(error)}.") from None
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise ToolError(f"{self.relative_name(path)} is not a file.")
+        self.note_read(path)
+        with os.fdopen(descriptor, "rb") as stream:
+            return stream.read(_MAX_FILE_BYTES).decode("utf-8", errors="replace")
 
     def write(self, path: Path, text: str) -> None:
-        """Write a file, and the folders above it."""
+        """Write a file, and create the folders above it."""
         data = text.encode("utf-8", errors="replace")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
-            with os.fdopen(number, "wb") as stream:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK
+            with os.fdopen(os.open(path, flags, 0o644), "wb") as stream:
                 stream.write(data)
         except (OSError, ValueError) as error:
-            if isinstance(error, OSError) and error.errno in _FULL:
-                raise  # nothing that the model did: the runner makes it a failure of the disk
-            raise ToolError(f"{self.shown(path)} cannot be written: {_reason(error)}.") from None
+            if isinstance(error, OSError) and error.errno in _DISK_ERRORS:
+                raise  # the runner records it as a failure of the disk
+            raise ToolError(f"{self.relative_name(path)} cannot be written: {_reason(error)}.") from None
 
     def files(self, below: Path) -> Iterator[Path]:
-        """The regular files below a folder, in order; links are not followed."""
+        """The files below a folder, sorted; links are left out."""
         for folder, folders, names in os.walk(below):
             folders.sort()
             yield from (path for name in sorted(names) if not (path := Path(folder) / name).is_symlink())
 
-    def shown(self, path: Path) -> str:
-        """A path as the model knows it: relative to the working folder."""
-        root = self.folder.resolve()
+    def relative_name(self, path: Path) -> str:
+        """The path as the model knows it: relative to the working folder."""
+        root = self.path.resolve()
         return str(path.relative_to(root)) if path.is_relative_to(root) else path.name
 
-    def look_at(self, path: Path) -> None:
-        """Note that the model looked at a file, if it is one of the skill's."""
-        if self.place and path.is_relative_to(self.folder.resolve() / self.place):
+    def note_read(self, path: Path) -> None:
+        """Record that the model read a file, which opens the skill if the file belongs to it."""
+        if self.skill_path and path.is_relative_to(self.path.resolve() / self.skill_path):
             self.opened = True
 
-    def mention(self, text: str) -> None:
-        """Note that the model ran a program that names the skill's folder."""
-        if self.place and self.place in text:
+    def note_program(self, text: str) -> None:
+        """Record that the model ran a program, which opens the skill if the program names its folder."""
+        if self.skill_path and self.skill_path in text:
             self.opened = True
 
 

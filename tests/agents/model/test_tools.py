@@ -1,4 +1,4 @@
-"""The tools of the chat agent: what they do, what they refuse, and whether the skill was looked at."""
+"""The tools of a model agent: what they do, what they refuse, and whether they open the skill."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_files_are_listed_read_searched_and_written(provider, folder):
     assert (folder / "out" / "b.txt").read_text() == "made"
 
 
-def test_the_task_names_its_files_and_every_turn_is_counted(provider, folder):
+def test_the_prompt_names_files_and_usage_counts_every_turn(provider, folder):
     (folder / "a.txt").write_text("x")
     outcome, _ = play(
         provider, folder, ("list_files", {}), task=Task(id="t", input="Go.", files={"a.txt": folder / "a.txt"})
@@ -88,7 +88,7 @@ def test_the_task_names_its_files_and_every_turn_is_counted(provider, folder):
 
 
 @pytest.mark.parametrize(("fault", "turns_paid"), [("500", 3), ("drop", 3), ("dribble", 3), ("filter", 4)])
-def test_a_rollout_that_fails_says_what_it_spent_before(provider, folder, fault, turns_paid):
+def test_a_failed_rollout_has_the_usage_before_the_failure(provider, folder, fault, turns_paid):
     provider.faults = ["", "", "", fault]
     provider.reply = Script(*[("list_files", {})] * 5)
     options = ChatOptions(base_url=provider.url, tools="files")
@@ -98,16 +98,16 @@ def test_a_rollout_that_fails_says_what_it_spent_before(provider, folder, fault,
     assert caught.value.usage == Usage(input_tokens=100 * turns_paid, output_tokens=7 * turns_paid)
 
 
-def test_a_rollout_whose_time_is_up_says_what_it_spent_before_the_runner_ends_it(provider):
+def test_a_rollout_with_a_timeout_has_the_usage_before_it(provider):
     provider.faults = ["", "", "dribble"]
     provider.reply = Script(*[("list_files", {})] * 5)
-    rollout = rolled_out(provider, timeout=3.0, tools="files")
+    rollout = run_rollout(provider, timeout=3.0, tools="files")
     assert rollout.failure.kind is FailureKind.TIMEOUT
     assert rollout.usage == Usage(input_tokens=200, output_tokens=14)
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "link", "linked/passwd", "a\0b", "pipe", "."])
-def test_nothing_outside_the_folder_is_read(provider, folder, path):
+def test_a_path_outside_the_folder_is_not_read(provider, folder, path):
     (folder / "link").symlink_to("/etc/passwd")
     (folder / "linked").symlink_to("/etc")
     os.mkfifo(folder / "pipe")
@@ -116,7 +116,7 @@ def test_nothing_outside_the_folder_is_read(provider, folder, path):
     assert "root:" not in seen[0]
 
 
-def test_odd_things_that_a_program_left_are_no_trouble(provider, folder):
+def test_odd_file_names_and_pipes_are_no_error(provider, folder):
     (folder / os.fsdecode(b"a\xff.txt")).write_text("hello")
     (folder / "b.txt").write_text("hello")
     os.mkfifo(folder / "pipe")
@@ -133,19 +133,19 @@ def test_odd_things_that_a_program_left_are_no_trouble(provider, folder):
     assert seen[3] == "error: /taskb.txt is outside the working folder."
 
 
-def test_a_full_disk_is_no_wrong_answer(provider, monkeypatch):
+def test_a_full_disk_is_a_failure_and_no_wrong_answer(provider, monkeypatch):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("skillsv.agents.model.working_folder.os.fdopen", full)
     provider.reply = Script(("write_file", {"path": "a.txt", "text": "x"}))
-    rollout = rolled_out(provider, tools="files")
+    rollout = run_rollout(provider, tools="files")
     assert rollout.score is None
     assert rollout.failure.kind is FailureKind.DISK
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/x", "link/x", "dangling", "."])
-def test_nothing_outside_the_folder_is_written(provider, folder, path):
+def test_a_path_outside_the_folder_is_not_written(provider, folder, path):
     with tempfile.TemporaryDirectory() as outside:
         (folder / "link").symlink_to(outside)
         (folder / "dangling").symlink_to(Path(outside) / "new")
@@ -167,16 +167,14 @@ def test_nothing_outside_the_folder_is_written(provider, folder, path):
         ("run_shell", '{"command": "true"}'),  # not offered with `files`
     ],
 )
-def test_broken_calls_are_answered_and_the_model_goes_on(provider, folder, name, arguments):
+def test_a_broken_call_gets_an_error_and_the_chat_goes_on(provider, folder, name, arguments):
     outcome, seen = play(provider, folder, (name, arguments))
     assert seen[0].startswith("error: ")
     assert outcome.answer == seen[0]
 
 
-def test_a_model_that_never_answers_has_said_what_it_said_last(provider, folder):
-    provider.reply = None
-    script = lambda _: say("hm", [("list_files", "{}")])  # noqa: E731
-    provider.reply = script
+def test_a_model_that_only_calls_tools_answers_with_its_last_text(provider, folder):
+    provider.reply = lambda _: say("hm", [("list_files", "{}")])
     agent = make_agent(
         "model:openai:tiny", AgentOptions(chat=ChatOptions(base_url=provider.url, tools="files", turns=3))
     )
@@ -186,8 +184,8 @@ def test_a_model_that_never_answers_has_said_what_it_said_last(provider, folder)
 
 
 def test_programs_run_in_the_sandbox(provider, folder):
-    if trouble := bubblewrap.sandbox_trouble():
-        pytest.skip(trouble)
+    if reason := bubblewrap.sandbox_trouble():
+        pytest.skip(reason)
     _, seen = play(
         provider,
         folder,
@@ -219,42 +217,42 @@ ESCAPES = {
 
 
 @pytest.mark.parametrize("program", ESCAPES.values(), ids=ESCAPES)
-def test_a_program_that_is_stopped_is_told_to_the_model_whose_answer_is_scored(provider, program):
-    if trouble := bubblewrap.sandbox_trouble():
-        pytest.skip(trouble)
+def test_the_model_is_told_of_a_stopped_program_and_its_answer_is_scored(provider, program):
+    if reason := bubblewrap.sandbox_trouble():
+        pytest.skip(reason)
     with tempfile.TemporaryDirectory(prefix="skillsv-") as other, socket.create_server(("127.0.0.1", 0)) as server:
         Path(other, "secret.txt").write_text("x")
         known = {"PORT": server.getsockname()[1], "HOME": str(Path.home()), "OTHER": other, "RUNNER": os.getpid()}
         head = "".join(f"{name} = {value!r}\n" for name, value in known.items())
         provider.reply = Script(("run_python", {"code": f"{head}{program}\nprint('it went well')"}))
-        rollout = rolled_out(provider, tools="all", run_seconds=5.0)
-    assert rollout.failure is None, "what a program may not do is the model's business, not a failure"
+        rollout = run_rollout(provider, tools="all", run_seconds=5.0)
+    assert rollout.failure is None, "a forbidden action of a program is not a failure of the rollout"
     assert rollout.score == 0.0
     assert any(word in rollout.answer for word in ("Error", "[stopped after 5 s]"))
     assert "it went well" not in rollout.answer
     assert rollout.usage.input_tokens == 200
 
 
-def test_a_sandbox_that_breaks_is_a_failure_and_no_score(provider, monkeypatch):
-    if trouble := bubblewrap.sandbox_trouble():
-        pytest.skip(trouble)
+def test_a_broken_sandbox_is_a_failure_without_a_score(provider, monkeypatch):
+    if reason := bubblewrap.sandbox_trouble():
+        pytest.skip(reason)
     monkeypatch.setattr(bubblewrap, "_system", lambda: ("--ro-bind", "/usr/gone", "/usr"))
     provider.reply = Script(("run_python", {"code": "print('it went well')"}))
-    rollout = rolled_out(provider, tools="all")
+    rollout = run_rollout(provider, tools="all")
     assert rollout.score is None
     assert rollout.failure.kind is FailureKind.SANDBOX
     assert "bubblewrap does not work here" in rollout.failure.message
-    assert rollout.usage.input_tokens == 100, "the turn before is paid for"
+    assert rollout.usage.input_tokens == 100, "the turn before the failure costs tokens"
 
 
 class WentWell:
-    """Right is what says that it went well."""
+    """Scores 1 if the answer contains `it went well`."""
 
     async def score(self, task, outcome, workspace):
         return float("it went well" in outcome.answer)
 
 
-def rolled_out(provider, timeout=60.0, **chat):
+def run_rollout(provider, timeout=60.0, **chat):
     """One rollout of the bare agent, as the runner records it."""
     options = ChatOptions(base_url=provider.url, **chat)
     agent = make_agent("model:openai:tiny", AgentOptions(timeout=timeout, chat=options))
@@ -265,13 +263,13 @@ def rolled_out(provider, timeout=60.0, **chat):
     return anyio.run(LocalEngine(agent, WentWell()).run, Job(key=key, skill=bare, task=TASK, timeout=timeout))
 
 
-def test_without_the_sandbox_programs_still_see_no_key(provider, folder, key):
+def test_programs_without_the_sandbox_see_no_key(provider, folder, key):
     _, seen = play(provider, folder, ("run_shell", {"command": "env; pwd"}), tools="all", sandbox=False)
     assert str(folder.resolve()) in seen[0]
     assert key not in seen[0]
 
 
-def test_without_a_sandbox_it_refuses_unless_told_otherwise(provider, monkeypatch):
+def test_programs_are_refused_without_a_sandbox_unless_allowed(provider, monkeypatch):
     monkeypatch.setattr("skillsv.agents.model.agent.sandbox_trouble", lambda: "there is none.")
     chat = {"base_url": provider.url, "tools": "all"}
     with pytest.raises(SettingsError, match=r"cannot be sandboxed: there is none\. .*--no-sandbox"):
@@ -288,7 +286,7 @@ def test_other_files_of_a_skill_in_the_prompt_can_be_read(provider, folder, rend
     assert f"Other files of this skill are in {place}." in provider.requests[0]["messages"][0]["content"]
 
 
-def test_the_tools_are_the_same_with_the_skill_and_without(provider, folder, rendering):
+def test_the_tools_are_the_same_with_and_without_the_skill(provider, folder, rendering):
     play(provider, folder, skill=rendering(SKILL))
     play(provider, folder)
     assert provider.requests[0]["tools"] == provider.requests[1]["tools"]
@@ -296,10 +294,10 @@ def test_the_tools_are_the_same_with_the_skill_and_without(provider, folder, ren
     assert list(folder.iterdir()) == [], "a skill that is all in the prompt is not on disk"
 
 
-def test_a_skill_on_disk_is_only_announced(provider, folder, rendering):
+def test_a_skill_on_disk_has_only_one_line_in_the_prompt(provider, folder, rendering):
     outcome, _ = play(provider, folder, skill=rendering(SKILL), deliver="files")
-    told = provider.requests[0]["messages"][0]["content"]
-    assert told.endswith("\n- numbers: Facts about numbers.")
+    prompt = provider.requests[0]["messages"][0]["content"]
+    assert prompt.endswith("\n- numbers: Facts about numbers.")
     assert "42" not in json.dumps(provider.requests)
     assert outcome.opened is False
     assert "open_skill" in offered(provider.requests[0])
@@ -314,7 +312,7 @@ def test_a_skill_on_disk_is_only_announced(provider, folder, rendering):
         ("run_shell", {"command": "cat .claude/skills/faq/SKILL.md"}),
     ],
 )
-def test_opening_the_skill_is_noted(provider, folder, rendering, call):
+def test_opening_the_skill_is_recorded(provider, folder, rendering, call):
     script = provider.reply = Script(call)
     chat = ChatOptions(base_url=provider.url, tools="all", deliver="files", sandbox=False)
     agent = make_agent("model:openai:tiny", AgentOptions(skill_dir=".claude/skills", chat=chat))
@@ -323,7 +321,7 @@ def test_opening_the_skill_is_noted(provider, folder, rendering, call):
     assert "Six times seven is 42." in script.seen[0]
 
 
-def test_looking_elsewhere_is_not_opening_the_skill(provider, folder, rendering):
+def test_reading_other_files_does_not_open_the_skill(provider, folder, rendering):
     (folder / "a.txt").write_text("nothing")
     outcome, _ = play(
         provider,

@@ -1,4 +1,4 @@
-"""A whole valuation with a task of Inspect, from the command line, in a process of its own."""
+"""A valuation with an Inspect task as the agent, from the command line, in a separate process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytest.importorskip("inspect_ai", reason="needs the extra inspect")
 
 pytestmark = pytest.mark.heavy
 
-SPEC = f"inspect:{Path(__file__).parent / 'inspect_files' / 'colours.py'}@colours"
+SPEC = f"inspect:{Path(__file__).parent / 'files' / 'colours.py'}@colours"
 SKILL = """---
 name: faq
 description: Colours of things.
@@ -37,7 +37,7 @@ def place(tmp_path):
 
 
 def value(place: Path, tasks: str, *more: str) -> dict:
-    """The valuation as JSON; Inspect does not know that it is tested, and has folders of its own."""
+    """The valuation as JSON. Inspect gets its own data folder, and no variable that shows that tests run."""
     env = {name: text for name, text in os.environ.items() if not name.startswith(("PYTEST", "INSPECT"))}
     env |= {"XDG_DATA_HOME": str(place / "data"), "TMPDIR": str(place / "tmp"), "HOME": str(place / "home")}
     line = ["value", "faq", "--tasks", tasks, "--agent", SPEC, "--operators", "delete", "--panel-b", "0"]
@@ -61,7 +61,7 @@ def files_below(*folders: Path) -> list[Path]:
     return [path for folder in folders for path in folder.rglob("*") if path.is_file()]
 
 
-def test_the_facts_are_worth_what_they_are_and_inspect_leaves_nothing(place):
+def test_facts_have_their_values_and_inspect_leaves_no_files(place):
     first = value(place, f"{SPEC}?repeat=2")
     assert nets(first) == [0.5, 0.5, 0.0]
     assert first["rollouts"]["failed"] == 0
@@ -72,7 +72,7 @@ def test_the_facts_are_worth_what_they_are_and_inspect_leaves_nothing(place):
     assert nets(again) == nets(first)
 
 
-def test_ordinary_tasks_with_an_ordinary_verifier_and_logs_where_they_are_wanted(place):
+def test_jsonl_tasks_are_valued_and_logs_are_written_on_request(place):
     facts = {"sky": "blue", "grass": "green"}
     lines = [
         {"id": f"{thing}{number}", "input": f"({number}) What colour is the {thing}?", "target": colour}

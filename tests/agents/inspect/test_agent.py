@@ -1,4 +1,4 @@
-"""Tasks of Inspect as agents, with its mock model: mixed batches, errors of one sample, the skill tool, no logs."""
+"""The Inspect agent with Inspect's mock model: mixed batches, errors of one sample, the skill tool, no logs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from skillsv.tasks import load_tasks, make_verifier
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:inspect_ai")
 
-FILES = Path(__file__).parent / "inspect_files"
+FILES = Path(__file__).parent / "files"
 HEAD = "---\nname: faq\ndescription: Colours of things.\n---\n\n"
 SKY = Task(id="sky", input="What colour is the sky?", target="blue", verifier="inspect")
 GRASS = Task(id="grass", input="What colour is the grass?", target="green", verifier="inspect")
@@ -55,16 +55,16 @@ def logs_in(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.eval"))
 
 
-def test_skills_and_tasks_are_mixed_in_one_evaluation_and_each_gets_its_own(tmp_path, rendering):
+def test_one_evaluation_mixes_skills_and_tasks(tmp_path, rendering):
     both, one = rendering("The sky is blue.\nThe grass is green."), rendering("The sky is blue. {skill} {prompt} {")
     rollouts = [(skill, task) for skill in (both, one, None) for task in (SKY, GRASS)]
-    found = ask(agent_of("colours", inspect_logs=tmp_path / "logs"), *rollouts)
-    assert [outcome.scores for outcome in found] == [{"includes": score} for score in (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)]
-    assert [outcome.answer for outcome in found][:4] == ["blue", "green", "blue", "I do not know"]
+    outcomes = ask(agent_of("colours", inspect_logs=tmp_path / "logs"), *rollouts)
+    assert [outcome.scores for outcome in outcomes] == [{"includes": score} for score in (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)]
+    assert [outcome.answer for outcome in outcomes][:4] == ["blue", "green", "blue", "I do not know"]
     assert len(logs_in(tmp_path / "logs")) == 1
 
 
-def test_an_error_in_one_sample_is_the_failure_of_its_rollout_alone(rendering, key):
+def test_an_error_in_one_sample_fails_only_its_own_rollout(rendering, key):
     skill = rendering("The sky is blue.")
     sky, storm, grass = ask(agent_of("stormy"), (skill, SKY), (skill, STORM), (None, GRASS))
     assert (sky.answer, grass.answer) == ("blue", "I do not know")
@@ -76,7 +76,7 @@ def test_an_error_in_one_sample_is_the_failure_of_its_rollout_alone(rendering, k
 
 
 @pytest.mark.heavy
-def test_usage_and_what_was_said_are_in_the_outcome(rendering):
+def test_the_outcome_has_usage_and_transcript(rendering):
     (outcome,) = ask(agent_of("colours"), (rendering("The sky is blue."), SKY))
     assert outcome.usage == Usage(input_tokens=13, output_tokens=2)
     assert outcome.transcript == "blue"
@@ -85,17 +85,17 @@ def test_usage_and_what_was_said_are_in_the_outcome(rendering):
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", ["by_tool", "by_react"])
-def test_the_skill_tool_is_offered_with_the_rendered_skill_and_it_is_seen_whether_it_was_opened(rendering, name):
+def test_the_skill_tool_gives_the_rendered_skill_and_opening_is_recorded(rendering, name):
     hastily = Task(id="h", input="Say hastily what colour the sky is", target="blue", verifier="inspect")
-    told, other = rendering(f"{HEAD}The sky is blue.\n"), rendering(f"{HEAD}The grass is green.\n")
-    found = ask(agent_of(name), (told, SKY), (other, SKY), (told, hastily), (None, SKY))
-    assert [outcome.answer for outcome in found] == ["blue", "I read it in vain", "I do not know", "I do not know"]
-    assert [outcome.opened for outcome in found] == [True, True, False, None]
-    assert "> skill {'command': 'faq'}" in found[0].transcript
+    known, other = rendering(f"{HEAD}The sky is blue.\n"), rendering(f"{HEAD}The grass is green.\n")
+    outcomes = ask(agent_of(name), (known, SKY), (other, SKY), (known, hastily), (None, SKY))
+    assert [outcome.answer for outcome in outcomes] == ["blue", "I read it in vain", "I do not know", "I do not know"]
+    assert [outcome.opened for outcome in outcomes] == [True, True, False, None]
+    assert "> skill {'command': 'faq'}" in outcomes[0].transcript
 
 
 @pytest.mark.heavy
-def test_nothing_is_left_behind_unless_asked(tmp_path, monkeypatch, rendering):
+def test_an_evaluation_leaves_no_files(tmp_path, monkeypatch, rendering):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     agent = agent_of("colours")
@@ -107,7 +107,7 @@ def test_nothing_is_left_behind_unless_asked(tmp_path, monkeypatch, rendering):
 
 
 @pytest.mark.heavy
-def test_the_tasks_own_scorer_is_not_run_for_an_ordinary_verifier(rendering):
+def test_the_scorer_of_inspect_does_not_run_for_other_verifiers(rendering):
     task = Task(id="sky", input=SKY.input, target="blue", verifier="contains")
     agent = agent_of("broken_scorer")
     plain, scored = ask(agent, (rendering("The sky is blue."), task), (rendering("The sky is blue."), SKY))
@@ -125,26 +125,26 @@ def test_files_of_a_task_are_in_the_sandbox(tmp_path):
 
 
 @pytest.mark.heavy
-def test_parts_of_a_score_have_names_of_their_own(rendering):
+def test_parts_of_a_score_have_separate_names(rendering):
     (outcome,) = ask(agent_of("in_parts"), (None, SKY))
     assert outcome.scores == {"graded.first": 0.25, "graded.second": 1.0}
 
 
 @pytest.mark.heavy
-def test_a_dataset_of_inspect_keeps_what_only_inspect_knows():
+def test_tasks_from_an_inspect_dataset_keep_their_choices():
     (task,) = load_tasks(FILES / "inspect:colours.py@quiz")
     (outcome,) = ask(agent_of("quiz"), (None, task))
     verifier = make_verifier([task], folder=FILES)
     assert anyio.run(verifier.score, task, outcome, FILES) == 1.0
 
 
-def test_a_verifier_that_nothing_can_serve_ends_the_run():
+def test_the_verifier_inspect_without_a_scorer_is_an_error_of_settings():
     (error,) = ask(agent_of("no_scorer"), (None, SKY))
     assert isinstance(error, SettingsError)
     assert "colours.py@no_scorer: the verifier of task sky is `inspect`" in str(error)
 
 
-def test_the_model_is_the_named_one_else_the_tasks_else_that_of_the_environment(monkeypatch):
+def test_the_model_comes_from_the_spec_the_task_or_the_environment(monkeypatch):
     monkeypatch.delenv("INSPECT_EVAL_MODEL", raising=False)
     with pytest.raises(SettingsError, match=r"no model is named.*\?model=PROVIDER/NAME"):
         agent_of("no_model")
@@ -156,7 +156,7 @@ def test_the_model_is_the_named_one_else_the_tasks_else_that_of_the_environment(
 
 
 @pytest.mark.parametrize("model", ["nobody/nothing", "anthropic/some-model"])
-def test_a_model_that_cannot_be_made_is_found_before_anything_is_spent(monkeypatch, model):
+def test_a_model_that_cannot_be_made_is_refused_at_once(monkeypatch, model):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     with pytest.raises(SettingsError, match=f"the model `{model}` cannot be used") as caught:
         agent_of(f"no_model?model={model}")
@@ -164,7 +164,7 @@ def test_a_model_that_cannot_be_made_is_found_before_anything_is_spent(monkeypat
     assert "[bold]" not in str(caught.value)
 
 
-def test_the_fingerprint_covers_the_file_its_imports_the_arguments_and_the_model(tmp_path):
+def test_the_fingerprint_covers_file_imports_arguments_and_model(tmp_path):
     shutil.copy(FILES / "colours.py", tmp_path / "other.py")
     (tmp_path / "facts.py").write_text("SKY = 'blue'\n")
     text = (FILES / "colours.py").read_text()
@@ -182,7 +182,7 @@ def test_the_fingerprint_covers_the_file_its_imports_the_arguments_and_the_model
 
 
 @pytest.mark.heavy
-def test_an_answer_that_is_too_long_is_no_answer(rendering):
+def test_an_answer_over_the_size_limit_is_a_failure(rendering):
     (failure,) = ask(agent_of("colours", output_bytes=3), (rendering("The sky is blue."), SKY))
     assert failure.kind == FailureKind.BAD_OUTPUT
 
@@ -208,7 +208,7 @@ def looked():
 """
 
 
-def test_the_target_is_in_a_sample_only_for_the_scorer_of_inspect(tmp_path):
+def test_a_sample_has_the_target_only_for_the_scorer_of_inspect(tmp_path):
     (tmp_path / "look.py").write_text(LOOK)
     secret = {"target": "quokka-71", "undeclared": {"answer": "quokka-72"}, "metadata": {"hint": "warm"}}
     ours, theirs = (Task(id=name, input="?", verifier=name, **secret) for name in ("contains", "inspect"))
@@ -220,3 +220,10 @@ def test_the_target_is_in_a_sample_only_for_the_scorer_of_inspect(tmp_path):
     assert "quokka-71" in scored.answer
     assert "quokka-72" not in scored.answer
     assert scored.scores == {"includes": 1.0}
+
+
+def test_the_former_module_path_exports_the_same_names():
+    from skillsv.agents import inspect, inspect_task
+
+    assert inspect_task.skill_from_sample is inspect.skill_from_sample
+    assert inspect_task.skill_tools is inspect.skill_tools

@@ -1,4 +1,4 @@
-"""What a finished sample of Inspect means for its rollout."""
+"""Finished samples of Inspect become outcomes or failures."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from inspect_ai.log import EvalSample, EvalSampleLimit
 from inspect_ai.model import ModelOutput, ModelUsage
 from inspect_ai.scorer import Score
 
-from skillsv.agents.inspect.evaluate import Plan
-from skillsv.agents.inspect.outcome import outcome_of, trouble_of
+from skillsv.agents.inspect.evaluate import EvaluationSettings
+from skillsv.agents.inspect.outcome import read_outcome, to_failure
 from skillsv.errors import AgentFailure, Unavailable
 from skillsv.model.rollout import Ending, FailureKind, Usage
 
-PLAN = Plan(task=Task(), seconds=5, logs=None)
+SETTINGS = EvaluationSettings(task=Task(), seconds=5, logs=None)
 
 
 def sample(**fields) -> EvalSample:
@@ -24,8 +24,8 @@ def sample(**fields) -> EvalSample:
     return EvalSample(**{"id": "1-a", "epoch": 1, "input": "?", "target": "", "output": output, **fields})
 
 
-def outcome(plan=PLAN, **fields):
-    return outcome_of(sample(**fields), plan, output_bytes=100)
+def outcome(settings=SETTINGS, **fields):
+    return read_outcome(sample(**fields), settings, output_bytes=100)
 
 
 @pytest.mark.parametrize(
@@ -42,23 +42,23 @@ def outcome(plan=PLAN, **fields):
         ("ValueError('1429 apples')", FailureKind.CRASH),
     ],
 )
-def test_the_words_of_an_error_say_which_failure_it_is(message, kind):
-    failure = trouble_of(message, Usage(input_tokens=3))
+def test_the_message_of_an_error_decides_the_failure_kind(message, kind):
+    failure = to_failure(message, Usage(input_tokens=3))
     assert isinstance(failure, AgentFailure)
     assert (failure.kind, failure.usage) == (kind, Usage(input_tokens=3))
     assert message in failure.what
 
 
 def test_a_wrong_key_ends_the_run():
-    assert isinstance(trouble_of("AuthenticationError('Error code: 401')", Usage()), Unavailable)
+    assert isinstance(to_failure("AuthenticationError('Error code: 401')", Usage()), Unavailable)
 
 
-def test_out_of_our_time_is_no_answer_and_a_limit_of_the_task_is_part_of_it():
+def test_our_timeout_is_a_failure_and_a_limit_of_the_inspect_task_is_not():
     late = EvalSampleLimit(type="time", limit=5)
     with pytest.raises(AgentFailure, match="no answer within 5 s") as caught:
         outcome(limit=late)
     assert caught.value.kind == FailureKind.TIMEOUT
-    assert outcome(Plan(task=Task(time_limit=3), seconds=5, logs=None), limit=late).answer == "an answer"
+    assert outcome(EvaluationSettings(task=Task(time_limit=3), seconds=5, logs=None), limit=late).answer == "an answer"
     assert outcome(limit=EvalSampleLimit(type="token", limit=5)).answer == "an answer"
 
 
@@ -74,25 +74,25 @@ def ended(text, reason):
         ("I can", "content_filter", FailureKind.REFUSAL),
     ],
 )
-def test_a_model_that_gave_no_answer_has_failed(text, reason, kind):
+def test_a_model_without_an_answer_is_a_failure_with_its_usage(text, reason, kind):
     usage = {"a": ModelUsage(input_tokens=10, output_tokens=2)}
     with pytest.raises(AgentFailure) as caught:
         outcome(output=ended(text, reason), model_usage=usage)
     assert (caught.value.kind, caught.value.usage) == (kind, Usage(input_tokens=10, output_tokens=2))
 
 
-def test_an_answer_that_a_token_limit_cut_is_named_as_such():
+def test_an_answer_cut_by_a_token_limit_has_the_ending_cut():
     assert outcome().ending is Ending.ANSWERED
     assert outcome(output=ended("an ans", "max_tokens")).ending is Ending.CUT
     assert outcome(output=ended("an ans", "model_length")).ending is Ending.CUT
 
 
-def test_a_solver_that_asks_no_model_may_leave_no_words():
+def test_a_solver_that_asks_no_model_may_leave_an_empty_answer():
     assert outcome(output=ModelOutput()).answer == ""
     assert outcome(output=ended("", "stop"), limit=EvalSampleLimit(type="token", limit=5)).answer == ""
 
 
-def test_usage_is_that_of_all_models_and_unknown_stays_unknown():
+def test_usage_is_the_sum_over_all_models():
     first = ModelUsage(input_tokens=10, output_tokens=2, input_tokens_cache_write=4, total_cost=0.5)
     second = ModelUsage(input_tokens=1, output_tokens=1)
     assert outcome(model_usage={"a": first, "b": second}).usage == Usage(input_tokens=15, output_tokens=3, usd=0.5)
@@ -116,9 +116,9 @@ def test_usage_is_that_of_all_models_and_unknown_stays_unknown():
         ([1, 0], {}),
     ],
 )
-def test_scores_are_numbers_and_what_is_none_never_becomes_a_zero(value, scores):
+def test_scores_are_numbers_and_other_values_are_left_out(value, scores):
     assert outcome(scores={"s": Score(value=value)}).scores == scores
 
 
-def test_keys_are_taken_out_of_answers(key):
+def test_keys_are_redacted_in_answers(key):
     assert outcome(output=ModelOutput.from_content("m", f"it is {key}")).answer == "it is [OPENAI_API_KEY]"

@@ -1,4 +1,4 @@
-"""A whole valuation with a model whose provider fails in every way: no value changes, only time; no key is kept."""
+"""Valuations with a model agent: errors of the provider change no value, and no key reaches a file."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from skillsv.settings import load_settings
 pytest.importorskip("pydantic_ai", reason="the extra `models` is not installed")
 
 SKILL = "---\nname: tiny\ndescription: Words.\n---\n\n# Words\n\n- Say `alpha`.\n- Say `beta`.\n- Mention `gamma`.\n"
-HOPELESS = {"401", "402", "404"}
+PERMANENT = {"401", "402", "404"}
 EMPTY = {"null", "empty", "blank", "length-null", "length-empty"}
 PAID = {"", "filter", "filter-partial", "broken-call", "finish-error", "finish-unknown", "length", *EMPTY}
-FOR_GOOD = {"400", "405", "413", "overflow", "llama-overflow", "length"}
+NOT_RETRIED = {"400", "405", "413", "overflow", "llama-overflow", "length"}
 
 
-def obey(request):
-    """A model that says what the skill in its prompt tells it to say."""
+def follow_skill(request):
+    """A model that says the words which the skill in its prompt demands."""
     return say(" ".join(re.findall(r"Say `(\w+)`", request["messages"][0]["content"])) or "nothing")
 
 
@@ -49,7 +49,7 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-def rolled(place, provider, name, **change):
+def run_rollouts(place, provider, name, **change):
     flags = {"base_url": provider.url, "tools": "files", "operators": "delete", "panel_b": 0, "timeout": 2.0}
     flags |= {"attempts": 40, "jobs": 4, "max_rollouts": 400, **change}
     settings = load_settings(place / "tiny", flags)
@@ -62,7 +62,7 @@ def rolled(place, provider, name, **change):
 
 
 def value(place, provider, name, **change):
-    prepared, folder, result, events = rolled(place, provider, name, **change)
+    prepared, folder, result, events = run_rollouts(place, provider, name, **change)
     assert result.trouble is None
     settings = prepared.job.settings
     valuation = build_valuation(prepared.compiled, settings, prepared.job.agent, result)
@@ -78,38 +78,38 @@ def value(place, provider, name, **change):
     return valuation_dict(valuation), events
 
 
-def test_faults_of_the_provider_change_no_value(place, provider, key):
-    provider.reply = obey
-    calm, _ = value(place, provider, "calm")
-    faults = sorted(set(FAULTS) - {"", "dribble"} - HOPELESS - FOR_GOOD)
+def test_errors_of_the_provider_change_no_value(place, provider, key):
+    provider.reply = follow_skill
+    normal, _ = value(place, provider, "normal")
+    faults = sorted(set(FAULTS) - {"", "dribble"} - PERMANENT - NOT_RETRIED)
     provider.faults = ["dribble", *faults, *[""] * 3, *faults, "dribble", *faults]
     injected, before = Counter(provider.faults), len(provider.requests)
-    stormy, events = value(place, provider, "stormy")
-    assert provider.faults == [], "all of them were met"
-    assert stormy["units"] == calm["units"]
-    assert stormy["anchors"] == calm["anchors"]
-    assert stormy["rollouts"]["failed"] == 0
+    faulty, events = value(place, provider, "faulty")
+    assert provider.faults == [], "all faults occurred"
+    assert faulty["units"] == normal["units"]
+    assert faulty["anchors"] == normal["anchors"]
+    assert faulty["rollouts"]["failed"] == 0
     unpaid = sum(count for fault, count in injected.items() if fault not in PAID)
-    assert stormy["usage"]["input_tokens"] == 100 * (len(provider.requests) - before - unpaid), (
-        "failed ones are paid, too"
+    assert faulty["usage"]["input_tokens"] == 100 * (len(provider.requests) - before - unpaid), (
+        "failed requests cost tokens, too"
     )
     retried = Counter(str(event.kind) for event in events if type(event).__name__ == "RolloutRetried")
     assert retried["rate-limit"] == injected["429"] + injected["429-far-date"]
     assert retried["timeout"] >= injected["dribble"] + injected["408"]
     assert retried["refusal"] == injected["filter"] + injected["filter-partial"]
     assert retried["empty-answer"] == sum(injected[fault] for fault in EMPTY)
-    alpha, beta, gamma = (unit["net"]["value"] for unit in calm["units"])
+    alpha, beta, gamma = (unit["net"]["value"] for unit in normal["units"])
     assert (alpha, beta, gamma) == (pytest.approx(0.5), pytest.approx(0.5), pytest.approx(0.0, abs=1e-9))
     assert key not in repr(events)
     for file in place.rglob("*"):
         assert not file.is_file() or key.encode() not in file.read_bytes(), file
 
 
-def cut_when_asked_for(word):
-    """A model that obeys, and whose answers to the tasks with this number are cut by the token limit."""
+def cut_answers_to(word):
+    """Like `follow_skill`, but the token limit cuts answers to tasks whose input begins with this text."""
 
     def reply(request):
-        answer = obey(request)
+        answer = follow_skill(request)
         if request["messages"][1]["content"].startswith(word):
             answer["choices"][0]["finish_reason"] = "length"
         return answer
@@ -117,18 +117,18 @@ def cut_when_asked_for(word):
     return reply
 
 
-def test_cut_answers_are_scored_on_request_and_counted_everywhere(place, provider, capsys):
-    provider.reply = obey
-    calm, _ = value(place, provider, "calm")
-    assert calm["rollouts"]["cut"] == 0
-    provider.reply = cut_when_asked_for("3")
+def test_cut_answers_are_scored_on_request_and_counted_in_all_outputs(place, provider, capsys):
+    provider.reply = follow_skill
+    normal, _ = value(place, provider, "normal")
+    assert normal["rollouts"]["cut"] == 0
+    provider.reply = cut_answers_to("3")
     answer, _ = value(place, provider, "run", cut_answers="score")
     cut = answer["rollouts"]["cut"]
     assert 0 < cut < answer["rollouts"]["spent"]
-    assert answer["units"] == calm["units"], "an answer is scored as it is"
+    assert answer["units"] == normal["units"], "a cut answer is scored like any other"
     sentence = f"{cut} answers cut by the token limit"
     assert sentence in (place / "run" / "report.html").read_text()
-    assert sentence not in (place / "calm" / "report.html").read_text()
+    assert sentence not in (place / "normal" / "report.html").read_text()
     assert RunFolder(place / "run").status().cut == cut
     loaded = load_run(place / "run")
     assert loaded.valuation.rollouts.cut == cut
@@ -139,42 +139,44 @@ def test_cut_answers_are_scored_on_request_and_counted_everywhere(place, provide
     assert json.loads(capsys.readouterr().out)["cut"] == cut
 
 
-def test_answers_that_are_all_cut_end_the_run_with_the_way_out(place, provider):
-    provider.reply = cut_when_asked_for("")
-    *_, result, events = rolled(place, provider, "run", jobs=1)
+def test_a_run_with_only_cut_answers_ends_with_a_hint(place, provider):
+    provider.reply = cut_answers_to("")
+    *_, result, events = run_rollouts(place, provider, "run", jobs=1)
     assert result.trouble.exit_code == 5
     missing = result.spending.failed
     assert f"Answers cut by the token limit: {missing}. Raise --max-output-tokens" in str(result.trouble)
     assert "--cut-answers score" in str(result.trouble)
     assert (result.spending.spent, result.spending.cut) == (0, missing)
-    assert len(provider.requests) == missing, "asking again would be cut again"
+    assert len(provider.requests) == missing, "a retry would be cut again"
     assert RunFolder(place / "run").status().failures == {FailureKind.CUT_ANSWER: missing}
     assert not [event for event in events if type(event).__name__ == "RolloutRetried"]
 
 
 def test_a_few_cut_answers_are_missing_and_counted(place, provider):
-    provider.reply = cut_when_asked_for("3")
+    provider.reply = cut_answers_to("3")
     answer, _ = value(place, provider, "run")
     assert answer["rollouts"]["cut"] == answer["rollouts"]["failed"] > 0
     assert any("Some answers are missing" in note and "t3" in note for note in answer["notes"])
 
 
-def test_a_run_of_a_version_without_cut_answers_resumes_and_pays_nothing(place, provider):
-    provider.reply = obey
+def test_a_run_of_a_version_without_cut_answers_resumes_for_free(place, provider):
+    provider.reply = follow_skill
     value(place, provider, "run")
     folder, asked = RunFolder(place / "run"), len(provider.requests)
     before = folder.run_id
     old = dict(folder.manifest())
-    assert "cut_answers" not in old["settings"], "the identity of a usual run is that of earlier versions"
+    assert "cut_answers" not in old["settings"], (
+        "the identity of a run with default settings is that of earlier versions"
+    )
     assert old["about"]["settings"].pop("cut_answers") == "fail"
     folder.write("manifest.json", json.dumps(old).encode())
-    assert load_run(place / "run").settings.cut_answers == "score", "what the earlier version did"
+    assert load_run(place / "run").settings.cut_answers == "score", "the behaviour of the earlier version"
     again, _ = value(place, provider, "run")
     assert (folder.run_id, len(provider.requests)) == (before, asked)
     assert not (place / "run" / "earlier").exists()
     assert again["rollouts"]["spent"] == 0
     other, _ = value(place, provider, "run", cut_answers="score")
-    assert folder.run_id != before, "another policy is another result"
+    assert folder.run_id != before, "another policy is another run"
     assert (other["rollouts"]["spent"], len(provider.requests)) == (0, asked)
 
 
@@ -186,14 +188,14 @@ def test_a_wrong_key_ends_the_run_at_once(place, provider, key):
     job = ValuationJob(
         skill=place / "tiny", tasks=place / "tasks.jsonl", agent="model:openai:tiny", settings=settings, folder=place
     )
-    rolled = anyio.run(lambda: roll_out(prepare(job), RunFolder(place / "run"), lambda _: None, Stop()))
-    assert rolled.trouble is not None
-    assert rolled.trouble.exit_code == 5
-    assert key not in str(rolled.trouble)
+    result = anyio.run(lambda: roll_out(prepare(job), RunFolder(place / "run"), lambda _: None, Stop()))
+    assert result.trouble is not None
+    assert result.trouble.exit_code == 5
+    assert key not in str(result.trouble)
     assert len(provider.requests) == 1
 
 
-def test_the_address_and_the_sandbox_are_never_set_by_a_file(place):
+def test_a_settings_file_cannot_set_the_address_or_the_sandbox(place):
     from skillsv.errors import SettingsError
 
     for line in ('base-url = "http://127.0.0.1:1/v1"', "no-sandbox = true"):

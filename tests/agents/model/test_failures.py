@@ -1,4 +1,4 @@
-"""How a model stops: what leaves no answer is a failure, never a score; a cut answer is scored only on request."""
+"""Responses without an answer are failures and never scored; cut answers are scored only on request."""
 
 from __future__ import annotations
 
@@ -92,31 +92,31 @@ class Session:
     ],
 )
 @pytest.mark.parametrize("score_cut", [False, True])
-def test_no_answer_is_a_failure_that_is_retried_and_never_scored(provider, tmp_path, fault, kind, score_cut):
+def test_a_missing_answer_is_retried_and_never_scored(provider, tmp_path, fault, kind, score_cut):
     session = Session(provider, tmp_path, score_cut=score_cut)
     provider.faults = [fault] * 3
     with pytest.raises(Unavailable):
         session.run()
     assert session.retried == [kind, kind]
-    assert session.seen == [], "the verifier was never asked"
+    assert session.seen == [], "the verifier did not run"
     with session.ledger() as ledger:
         assert ledger.failures() == {kind: 1}
         summary = ledger.summary()
     assert (summary.scored, summary.attempts, summary.cut) == (0, 3, 0)
-    assert summary.usage == Usage(input_tokens=300, output_tokens=21), "what failed was paid for"
+    assert summary.usage == Usage(input_tokens=300, output_tokens=21), "failed attempts cost tokens"
     provider.faults = [fault]
     provider.reply = lambda _: say("it went well")
     assert session.run() == 1.0, "the next attempt has an answer"
     assert session.seen == ["it went well"]
 
 
-def test_a_model_that_uses_all_tokens_without_a_word_is_told_apart(provider, tmp_path):
+def test_a_model_that_uses_all_tokens_without_text_gets_a_hint(provider, tmp_path):
     provider.faults = ["length-empty"] * 3
     with pytest.raises(Unavailable, match="all its 2048 tokens without an answer; raise --max-output-tokens"):
         Session(provider, tmp_path).run()
 
 
-def test_a_cut_answer_is_a_failure_of_its_own_kind_and_not_asked_for_again(provider, tmp_path):
+def test_a_cut_answer_is_a_failure_that_is_not_retried(provider, tmp_path):
     session = Session(provider, tmp_path)
     provider.faults = ["length"]
     with pytest.raises(
@@ -131,7 +131,7 @@ def test_a_cut_answer_is_a_failure_of_its_own_kind_and_not_asked_for_again(provi
         assert ledger.detail(session.key).answer == "it went well, as far as", "a person can read it"
 
 
-def test_a_cut_answer_is_scored_as_it_is_on_request(provider, tmp_path):
+def test_a_cut_answer_is_scored_on_request(provider, tmp_path):
     session = Session(provider, tmp_path, score_cut=True)
     provider.faults = ["length"]
     assert session.run() == 1.0
@@ -143,7 +143,7 @@ def test_a_cut_answer_is_scored_as_it_is_on_request(provider, tmp_path):
     assert (session.runner.spending.reused, session.runner.spending.cut) == (1, 1)
 
 
-def test_a_stored_score_of_a_cut_answer_counts_only_where_such_answers_count(provider, tmp_path):
+def test_a_stored_score_of_a_cut_answer_counts_only_with_score_cut(provider, tmp_path):
     provider.faults = ["length"]
     assert Session(provider, tmp_path, score_cut=True).run() == 1.0
     strict = Session(provider, tmp_path)
@@ -156,7 +156,7 @@ def test_a_stored_score_of_a_cut_answer_counts_only_where_such_answers_count(pro
 
 
 @pytest.mark.parametrize(("words", "score"), [("it went well so far", 1.0), ("", 0.0), (None, 0.0)])
-def test_the_turn_limit_is_the_agents_own_end_and_is_scored(provider, tmp_path, words, score):
+def test_an_answer_at_the_turn_limit_is_scored(provider, tmp_path, words, score):
     session = Session(provider, tmp_path, turns=3, tools="files")
     provider.reply = lambda _: say(words, [("list_files", "{}")])
     assert session.run() == score
@@ -166,7 +166,7 @@ def test_the_turn_limit_is_the_agents_own_end_and_is_scored(provider, tmp_path, 
         assert (ledger.summary().missing, ledger.summary().cut) == (0, 0)
 
 
-def test_a_tool_call_that_the_limit_cut_is_no_cut_answer(provider, tmp_path):
+def test_a_cut_tool_call_is_not_a_cut_answer(provider, tmp_path):
     session = Session(provider, tmp_path, tools="files")
     answers = [say(None, [("read_file", '{"path": ')], finish="length"), say("it went well")]
     provider.reply = lambda _: answers.pop(0)
@@ -175,27 +175,27 @@ def test_a_tool_call_that_the_limit_cut_is_no_cut_answer(provider, tmp_path):
 
 
 @pytest.mark.parametrize("reason", ["eos", "eos_token", "stop_sequence", "end_turn"])
-def test_other_words_for_a_whole_answer_are_known(provider, tmp_path, reason):
+def test_synonyms_of_the_finish_reason_stop_are_known(provider, tmp_path, reason):
     provider.reply = lambda _: say("it went well", finish=reason)
     assert Session(provider, tmp_path).run() == 1.0
 
 
-def test_the_speaker_of_a_benchmark_tells_cut_replies_from_whole_ones_and_fails_on_empty_ones(provider, tmp_path):
-    speaker = ModelChatClient("openai:tiny", AgentOptions(chat=ChatOptions(base_url=provider.url)))
+def test_a_benchmark_client_marks_cut_replies_and_fails_on_empty_ones(provider, tmp_path):
+    client = ModelChatClient("openai:tiny", AgentOptions(chat=ChatOptions(base_url=provider.url)))
     situation = Situation(skill=None, task=TASK, replicate=0, workspace=tmp_path)
     provider.faults = ["", "length", "empty"]
 
-    async def talk():
-        return await speaker.reply([Message(role="user", text="?")], situation)
+    async def reply():
+        return await client.reply([Message(role="user", text="?")], situation)
 
-    assert [anyio.run(talk).ending for _ in range(2)] == [Ending.ANSWERED, Ending.CUT]
+    assert [anyio.run(reply).ending for _ in range(2)] == [Ending.ANSWERED, Ending.CUT]
     with pytest.raises(AgentFailure) as caught:
-        anyio.run(talk)
+        anyio.run(reply)
     assert caught.value.kind == FailureKind.EMPTY_ANSWER
 
 
 @pytest.mark.parametrize("fault", ["null", "empty", "length-empty", "length"])
-def test_a_judge_without_a_whole_answer_fails_the_verifier(provider, tmp_path, fault):
+def test_a_judge_without_a_complete_answer_fails_the_verifier(provider, tmp_path, fault):
     chat = ChatOptions(base_url=provider.url, tools="none")
     judge = make_agent("model:openai:tiny", AgentOptions(chat=chat))
     graded = Task(id="t", input="?", target=["it went well"], verifier="judge")

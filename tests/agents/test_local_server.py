@@ -1,4 +1,4 @@
-"""The server of a model on this machine, as far as it goes without a model."""
+"""The local server without a model: ports, missing files, a server that ends at once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def weights(tmp_path, monkeypatch):
     return file
 
 
-def test_a_port_that_someone_else_serves_on_is_refused(weights):
+def test_a_port_in_use_is_refused(weights):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(SettingsError, match=f"port {port} cannot be served on.*Choose another port"):
@@ -28,12 +28,12 @@ def test_a_port_that_someone_else_serves_on_is_refused(weights):
         LocalServer(weights, port=70000).__enter__()
 
 
-def test_a_server_that_ends_at_once_says_why(weights, monkeypatch):
+def test_a_server_that_ends_at_once_is_unavailable(weights, monkeypatch):
     monkeypatch.setattr(local_server.sys, "executable", "/bin/false")
     with pytest.raises(Unavailable, match="ended while it started"):
         LocalServer(weights).__enter__()
 
 
-def test_weights_that_are_not_there_are_refused_before_anything_starts(weights):
+def test_missing_weights_are_refused_before_the_start(weights):
     with pytest.raises(SettingsError, match="no such GGUF file"):
         LocalServer(weights.with_name("gone.gguf"))

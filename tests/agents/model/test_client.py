@@ -1,4 +1,4 @@
-"""The chat agent against a provider that misbehaves: words in, words out, and every trouble by its right name."""
+"""The model client, through a model agent and a fake provider: requests, errors, keys, addresses and prices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytest.importorskip("pydantic_ai", reason="the extra `models` is not installed")
 from fake_provider import say
 from pydantic_ai.exceptions import ModelHTTPError, ModelRequestRejectedError
 
-from skillsv.agents.model.failures import failure_of
+from skillsv.agents.model.failures import to_failure
 
 TASK = Task(id="t", input="What is six times seven?")
 SKILL = "---\nname: faq\ndescription: Facts about  numbers.\n---\n\n# Numbers\n\n- Six times seven is 42.\n"
@@ -38,18 +38,18 @@ def ask(agent, skill=None, task=TASK, replicate=0):
         return anyio.run(agent.run, skill, task, replicate, Path(folder))
 
 
-def told(request, role):
+def prompt(request, role):
     return "\n".join(message["content"] for message in request["messages"] if message["role"] == role)
 
 
-def test_the_skill_is_in_the_system_prompt_and_the_task_is_the_users(provider, rendering):
+def test_the_system_prompt_has_the_skill_and_the_user_prompt_the_task(provider, rendering):
     outcome = ask(agent_for(provider), rendering(SKILL))
     assert outcome.answer == "42"
     assert outcome.opened is True
     assert outcome.usage == Usage(input_tokens=100, output_tokens=7, usd=None)
     (request,) = provider.requests
-    assert SKILL.strip() in told(request, "system")
-    assert told(request, "user") == TASK.input
+    assert SKILL.strip() in prompt(request, "system")
+    assert prompt(request, "user") == TASK.input
     assert "tools" not in request or not request["tools"]
 
 
@@ -62,7 +62,7 @@ def test_the_bare_agent_gets_no_skill(provider, rendering):
     assert provider.requests[0] == provider.requests[1]
 
 
-def test_decoding_settings_reach_the_provider_and_the_replicate_is_the_seed(provider):
+def test_the_provider_gets_decoding_settings_and_the_replicate_as_seed(provider):
     ask(agent_for(provider, temperature=0.5, max_output_tokens=9, stop=("END",)), replicate=3)
     request = provider.requests[0]
     assert (request["temperature"], request["seed"], request["stop"]) == (0.5, 3, ["END"])
@@ -71,7 +71,7 @@ def test_decoding_settings_reach_the_provider_and_the_replicate_is_the_seed(prov
     assert "temperature" not in provider.requests[1]
 
 
-def test_the_fingerprint_follows_all_that_may_change_an_answer(provider):
+def test_the_fingerprint_changes_with_every_setting_that_changes_answers(provider):
     usual = agent_for(provider)
     changed = [
         agent_for(provider, **change)
@@ -119,18 +119,18 @@ def test_the_fingerprint_follows_all_that_may_change_an_answer(provider):
         ("drop", FailureKind.CONNECTION),
     ],
 )
-def test_trouble_of_the_provider_is_a_failure_of_its_kind(provider, fault, kind, key):
+def test_an_error_of_the_provider_is_a_failure_of_its_kind(provider, fault, kind, key):
     provider.faults = [fault]
     with pytest.raises(AgentFailure) as caught:
         ask(agent_for(provider))
     assert caught.value.kind == kind
     assert caught.value.retry_after == (3.0 if fault == "429" else None)
-    assert len(provider.requests) == 1, "the runner retries, where it is counted"
+    assert len(provider.requests) == 1, "the client does not retry: the runner does"
     assert key not in str(caught.value)
     assert caught.value.__cause__ is None
 
 
-def test_a_wait_that_would_never_end_ends_within_the_hour(provider):
+def test_the_wait_that_a_provider_asks_for_is_at_most_an_hour(provider):
     provider.faults = ["429-far-date"]
     with pytest.raises(AgentFailure) as caught:
         ask(agent_for(provider))
@@ -138,21 +138,21 @@ def test_a_wait_that_would_never_end_ends_within_the_hour(provider):
 
 
 @pytest.mark.parametrize("fault", ["401", "404", "402"])
-def test_what_no_retry_mends_ends_the_run(provider, fault, key):
+def test_an_error_that_no_retry_can_solve_ends_the_run(provider, fault, key):
     provider.faults = [fault]
     with pytest.raises(Unavailable) as caught:
         ask(agent_for(provider))
     assert key not in str(caught.value)
 
 
-def test_an_answer_that_comes_byte_by_byte_is_not_waited_for_without_end(provider):
+def test_an_answer_that_comes_byte_by_byte_is_a_timeout(provider):
     provider.faults = ["dribble"]
     with pytest.raises(AgentFailure) as caught:
         ask(agent_for(provider, timeout=0.5))
     assert caught.value.kind == FailureKind.TIMEOUT
 
 
-def test_a_server_that_is_not_there_is_a_connection_failure(provider):
+def test_a_closed_server_is_a_connection_failure(provider):
     agent = agent_for(provider)
     provider.close()
     with pytest.raises(AgentFailure) as caught:
@@ -160,7 +160,7 @@ def test_a_server_that_is_not_there_is_a_connection_failure(provider):
     assert caught.value.kind == FailureKind.CONNECTION
 
 
-def test_a_key_that_the_model_repeats_is_not_kept(provider, key):
+def test_a_key_in_the_answer_is_redacted(provider, key):
     provider.reply = lambda _: {
         "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": f"it is {key}"}}]
     }
@@ -174,7 +174,7 @@ def test_one_agent_serves_several_event_loops(provider):
 
 
 @pytest.mark.parametrize(
-    ("url", "says"),
+    ("url", "message"),
     [
         ("http://user:hunter2hunter2@127.0.0.1/v1", "holds more than an address"),
         ("http://127.0.0.1/v1?key=hunter2hunter2", "holds more than an address"),
@@ -182,25 +182,25 @@ def test_one_agent_serves_several_event_loops(provider):
         ("127.0.0.1:80", "is not the address of a server"),
     ],
 )
-def test_an_address_with_a_secret_is_refused_without_repeating_it(url, says):
-    with pytest.raises(SettingsError, match=says) as caught:
+def test_a_bad_address_is_refused_and_its_secret_is_not_shown(url, message):
+    with pytest.raises(SettingsError, match=message) as caught:
         make_agent("model:openai:x", AgentOptions(chat=ChatOptions(base_url=url, tools="none")))
     assert "hunter2" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["nobody:knows", "gpt", "anthropic:claude-sonnet-4-5"])
-def test_a_model_that_cannot_be_used_is_refused_before_anything_is_spent(name, monkeypatch):
+def test_an_unusable_model_is_refused_before_the_first_rollout(name, monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     with pytest.raises(SettingsError, match="cannot be used"):
         make_agent(f"model:{name}", AgentOptions(chat=ChatOptions(tools="none")))
 
 
-def test_a_base_url_is_for_the_openai_protocol(provider):
+def test_a_base_url_with_another_provider_is_refused(provider):
     with pytest.raises(SettingsError, match="cannot be reached by a base URL"):
         make_agent("model:anthropic:x", AgentOptions(chat=ChatOptions(base_url=provider.url, tools="none")))
 
 
-def test_prices_come_from_the_users_table_else_are_unknown(provider, tmp_path):
+def test_prices_come_from_the_table_of_the_user(provider, tmp_path):
     (tmp_path / "prices.toml").write_text('["openai:tiny"]\ninput = 10.0\noutput = 100.0\n')
     chat = ChatOptions(base_url=provider.url, tools="none", prices=Path("prices.toml"))
     agent = make_agent("model:openai:tiny", AgentOptions(folder=tmp_path, chat=chat))
@@ -211,7 +211,7 @@ def test_prices_come_from_the_users_table_else_are_unknown(provider, tmp_path):
         make_agent("model:openai:tiny", AgentOptions(folder=tmp_path, chat=chat))
 
 
-def test_a_server_named_by_a_variable_is_in_the_fingerprint_and_has_no_public_price(provider, monkeypatch):
+def test_a_server_from_a_variable_changes_fingerprint_and_price(provider, monkeypatch):
     usual = make_agent("model:openai-chat:gpt-4o", AgentOptions(chat=ChatOptions(tools="none"))).fingerprint
     monkeypatch.setenv("OPENAI_BASE_URL", provider.url)
     elsewhere = make_agent("model:openai-chat:gpt-4o", AgentOptions(chat=ChatOptions(tools="none")))
@@ -220,7 +220,7 @@ def test_a_server_named_by_a_variable_is_in_the_fingerprint_and_has_no_public_pr
 
 
 @pytest.mark.parametrize("name", ["openai:tiny", "openai-chat:tiny"])
-def test_a_variable_and_a_flag_speak_the_same_protocol(provider, monkeypatch, name):
+def test_a_variable_and_a_flag_use_the_same_protocol(provider, monkeypatch, name):
     flag = make_agent(f"model:{name}", AgentOptions(chat=ChatOptions(base_url=provider.url, tools="files")))
     assert ask(flag).answer == "42"
     monkeypatch.setenv("OPENAI_BASE_URL", provider.url)
@@ -233,14 +233,14 @@ def test_a_variable_and_a_flag_speak_the_same_protocol(provider, monkeypatch, na
 @pytest.mark.parametrize(
     "broken", ["sk-very-secret-0123456789\n", " sk-very-secret-0123456789", "“sk-very-secret-0123456789”"]
 )
-def test_a_key_that_no_header_can_hold_is_refused_at_once_and_not_repeated(provider, monkeypatch, broken):
+def test_a_key_that_no_header_can_hold_is_refused_and_not_shown(provider, monkeypatch, broken):
     monkeypatch.setenv("OPENAI_API_KEY", broken)
     with pytest.raises(SettingsError, match="holds a space, a line break or a letter that no key has") as caught:
         agent_for(provider)
     assert "0123456789" not in str(caught.value)
 
 
-def test_a_key_is_known_by_its_value_without_the_line_break_after_it(monkeypatch):
+def test_a_key_is_redacted_without_its_line_break(monkeypatch):
     monkeypatch.setenv("SOME_API_KEY", "abcdefgh-1234\n")
     assert redact("it was abcdefgh-1234.") == "it was [SOME_API_KEY]."
 
@@ -256,22 +256,22 @@ def test_a_key_is_known_by_its_value_without_the_line_break_after_it(monkeypatch
         "Please reduce the length of the messages or completion.",
     ],
 )
-def test_providers_say_in_many_words_that_a_prompt_is_too_long(words):
+def test_messages_about_long_prompts_are_recognised(words):
     def kind(message):
         about = {"status_code": 400, "model_name": "m", "body": {"message": message}}
-        return failure_of(ModelHTTPError.for_category(ModelRequestRejectedError, **about), "m").kind
+        return to_failure(ModelHTTPError.for_category(ModelRequestRejectedError, **about), "m").kind
 
     assert kind(words) == FailureKind.CONTEXT_OVERFLOW
     assert kind("max_tokens of 9000 exceeds the maximum of 8192") == FailureKind.BAD_REQUEST
 
 
-def test_an_answer_with_half_a_character_is_kept_without_it(provider):
+def test_a_lone_surrogate_in_an_answer_becomes_a_question_mark(provider):
     provider.reply = lambda _: say("a\ud800b")
     assert ask(agent_for(provider)).answer == "a?b"
 
 
 @pytest.mark.parametrize("price", ["nan", "-1.0", "inf"])
-def test_a_price_is_a_number_of_dollars(provider, tmp_path, price):
+def test_a_price_that_is_negative_or_infinite_is_refused(provider, tmp_path, price):
     (tmp_path / "prices.toml").write_text(f'["openai:tiny"]\ninput = {price}\noutput = 0\n')
     chat = ChatOptions(base_url=provider.url, tools="none", prices=Path("prices.toml"))
     with pytest.raises(SettingsError, match="0 or more"):
@@ -286,7 +286,7 @@ def test_a_price_of_zero_is_known(provider, tmp_path):
 
 @pytest.fixture
 def anthropic(provider, monkeypatch):
-    """An agent that speaks Anthropic's protocol to the fake provider."""
+    """An agent that uses Anthropic's protocol with the fake provider."""
     pytest.importorskip("anthropic", reason="Anthropic's client is not installed")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-very-secret-0123456789")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", provider.url.removesuffix("/v1"))
@@ -313,16 +313,16 @@ def test_another_protocol_gives_the_same_answer(provider, anthropic, rendering):
         ("cut", FailureKind.CONNECTION),
     ],
 )
-def test_trouble_in_another_protocol_has_the_same_names(provider, anthropic, fault, kind):
+def test_errors_in_another_protocol_have_the_same_failure_kinds(provider, anthropic, fault, kind):
     provider.faults = [fault]
     with pytest.raises(AgentFailure) as caught:
         ask(anthropic)
     assert caught.value.kind == kind
     assert "very-secret" not in str(caught.value)
-    assert len(provider.requests) == 1, "the runner retries, where it is counted"
+    assert len(provider.requests) == 1, "the client does not retry: the runner does"
 
 
-def test_no_key_is_needed_for_a_server_of_ones_own(provider, monkeypatch):
+def test_a_server_of_the_user_needs_no_key(provider, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY")
     assert ask(agent_for(provider)).answer == "42"
     assert "OPENAI_API_KEY" not in os.environ

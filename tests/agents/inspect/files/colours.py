@@ -1,4 +1,4 @@
-"""Tasks of Inspect for the tests: a mock model that knows only what it is told, in a prompt or by the skill tool."""
+"""Inspect tasks for the tests. Their mock model knows only what the prompt or the skill tool tells it."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from skillsv.agents.inspect import skill_from_sample, skill_tools
 FACTS = {"sky": "blue", "grass": "green"}
 
 
-def spoken(content):
+def make_output(content):
     output = ModelOutput.from_content("mockllm/model", content)
     output.usage = ModelUsage(input_tokens=10, output_tokens=2, total_tokens=15, input_tokens_cache_read=3)
     return output
 
 
-def told(messages, tools, tool_choice, config):
-    """Answers from what stands in the conversation."""
+def answer_from_messages(messages, tools, tool_choice, config):
+    """Answers from the texts of the conversation."""
     thing = messages[-1].text.split()[-1].rstrip("?")
     known = any(f"The {thing} is {FACTS.get(thing)}." in message.text for message in messages[:-1])
-    return spoken(FACTS[thing] if known else "I do not know")
+    return make_output(FACTS[thing] if known else "I do not know")
 
 
-def opening(messages, tools, tool_choice, config):
-    """Opens the skill if one is offered and the question is not a hasty one."""
+def answer_from_skill(messages, tools, tool_choice, config):
+    """Opens the skill if it has the tool and the question does not say `hastily`."""
     if messages[-1].role == "tool":
-        return spoken("blue" if "The sky is blue." in messages[-1].text else "I read it in vain")
+        return make_output("blue" if "The sky is blue." in messages[-1].text else "I read it in vain")
     if "skill" in [tool.name for tool in tools] and "hastily" not in messages[-1].text:
         output = ModelOutput.for_tool_call("mockllm/model", "skill", {"command": "faq"})
         output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
         return output
-    return spoken("I do not know")
+    return make_output("I do not know")
 
 
 def mock(outputs):
@@ -58,7 +58,7 @@ def colours(repeat: int = 1):
         dataset=samples(repeat),
         solver=[system_message("Use this skill:\n{skill}"), generate()],
         scorer=includes(),
-        model=mock(told),
+        model=mock(answer_from_messages),
     )
 
 
@@ -67,7 +67,7 @@ STRUCK = anyio.Event()
 
 @solver
 def weather():
-    """One sample breaks; the others are still at work then, and for a while after."""
+    """One sample raises an error while the others still run."""
 
     async def solve(state, generate):
         if "storm" in state.input_text:
@@ -88,7 +88,9 @@ async def clear_up(state):
 @task
 def stormy():
     solvers = [system_message("{skill}"), weather()]
-    return Task(dataset=samples(1), solver=solvers, scorer=includes(), cleanup=clear_up, model=mock(told))
+    return Task(
+        dataset=samples(1), solver=solvers, scorer=includes(), cleanup=clear_up, model=mock(answer_from_messages)
+    )
 
 
 @task
@@ -98,7 +100,7 @@ def by_tool():
         solver=[skill_from_sample(), generate()],
         scorer=includes(),
         sandbox="local",
-        model=mock(opening),
+        model=mock(answer_from_skill),
     )
 
 
@@ -112,12 +114,14 @@ def reacting():
 
 @task
 def by_react():
-    return Task(dataset=samples(1), solver=reacting(), scorer=includes(), sandbox="local", model=mock(opening))
+    return Task(
+        dataset=samples(1), solver=reacting(), scorer=includes(), sandbox="local", model=mock(answer_from_skill)
+    )
 
 
 @task
 def no_scorer():
-    return Task(dataset=samples(1), solver=[system_message("{skill}"), generate()], model=mock(told))
+    return Task(dataset=samples(1), solver=[system_message("{skill}"), generate()], model=mock(answer_from_messages))
 
 
 @task
@@ -135,7 +139,12 @@ def broken():
 
 @task
 def broken_scorer():
-    return Task(dataset=samples(1), solver=[system_message("{skill}"), generate()], scorer=broken(), model=mock(told))
+    return Task(
+        dataset=samples(1),
+        solver=[system_message("{skill}"), generate()],
+        scorer=broken(),
+        model=mock(answer_from_messages),
+    )
 
 
 @scorer(metrics={"first": [accuracy()], "second": [accuracy()]})
@@ -148,7 +157,12 @@ def graded():
 
 @task
 def in_parts():
-    return Task(dataset=samples(1), solver=[system_message("{skill}"), generate()], scorer=graded(), model=mock(told))
+    return Task(
+        dataset=samples(1),
+        solver=[system_message("{skill}"), generate()],
+        scorer=graded(),
+        model=mock(answer_from_messages),
+    )
 
 
 @solver
@@ -169,12 +183,12 @@ def with_file():
 
 @task
 def quiz():
-    """Choices are something that only Inspect knows of a task."""
+    """A task with choices, which SkillSV tasks do not have."""
     return Task(
         dataset=[Sample(id="q", input="Which is a colour?", choices=["left", "blue"], target="B")],
         solver=multiple_choice(),
         scorer=choice(),
-        model=mock(lambda messages, *_: spoken("ANSWER: B" if "B) blue" in messages[-1].text else "ANSWER: A")),
+        model=mock(lambda messages, *_: make_output("ANSWER: B" if "B) blue" in messages[-1].text else "ANSWER: A")),
     )
 
 
