@@ -1,4 +1,4 @@
-"""Compiled skills built by hand: a nested tuple of unit names is a hierarchy, pairs are `needs` edges."""
+"""Makes compiled skills: a nested tuple of unit names is the hierarchy, pairs of names are `needs` edges."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def build(shape, needs=()):
 
 
 def with_trigger(shape, needs=()):
-    """The same below a trigger m that everything needs, as the compiler makes it."""
+    """The same with a trigger m that every unit needs, as the compiler makes it."""
     return build(("m", *shape), [*needs, *((name, "m") for name in _names(shape))])
 
 
@@ -63,7 +63,7 @@ def random_structure(rng: np.random.Generator, most=7):
 
 
 def _random_tree(rng, names):
-    """Contiguous runs of the names become blocks, so the names' own order stays feasible."""
+    """Blocks are contiguous runs of the names, so that the order of the names is feasible."""
     if len(names) <= 1 or rng.random() < 0.3:
         return tuple(names)
     cuts = sorted({0, len(names), *rng.integers(1, len(names), size=int(rng.integers(1, 4))).tolist()})

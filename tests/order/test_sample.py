@@ -1,4 +1,4 @@
-"""The sampler: sound, full support, trigger first, and distributed as the paper says."""
+"""The sampler: only feasible orders, all of them, the trigger first, with the paper's probabilities."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def leaves(block):
 
 
 def feasible(compiled, order):
-    """The definition, word for word: closed prefixes, and every block in one piece."""
+    """The definition of a feasible order: closed prefixes and contiguous blocks."""
     place = {unit: index for index, unit in enumerate(order)}
     if any(place[unit] < place[need] for unit, needs in compiled.needs.items() for need in needs):
         return False
@@ -65,7 +65,7 @@ def test_the_same_seed_gives_the_same_orders(triggered):
 
 @settings(max_examples=60, deadline=None)
 @given(SEEDS)
-def test_support_is_exactly_the_feasible_orders(random_skill, seed):
+def test_the_support_is_the_set_of_feasible_orders(random_skill, seed):
     compiled = random_skill(np.random.default_rng(seed), most=6)
     trigger, *rest = (unit.id for unit in compiled.units)
     chances = {order: probability(compiled, order) for order in ((trigger, *tail) for tail in permutations(rest))}
@@ -124,21 +124,21 @@ def test_a_hierarchy_that_contradicts_the_dependencies_is_refused(structure):
 
 
 def test_a_hierarchy_that_names_a_unit_twice_or_leaves_one_out_is_refused(structure):
-    whole = structure(("a", "b"))
+    compiled = structure(("a", "b"))
     for children in (("a", "a", "b"), ("a",), ("a", "b", "c")):
-        broken = replace(whole, hierarchy=Block("root", tuple(Leaf(name) for name in children)))
+        broken = replace(compiled, hierarchy=Block("root", tuple(Leaf(name) for name in children)))
         with pytest.raises(SkillSVError):
             Sampler(broken)
 
 
-def test_check_names_what_is_wrong(structure):
+def test_check_names_the_first_violation(structure):
     compiled = structure((("a", "b"), "c"), [("b", "a")])
     with pytest.raises(SkillSVError, match="exactly once"):
         check(compiled, ("a", "b"))
-    with pytest.raises(SkillSVError, match="b is torn from its block"):
+    with pytest.raises(SkillSVError, match="b is separated from its block"):
         check(compiled, ("a", "c", "b"))
     nested = structure((("a", ("b", "c")), "d"))
-    with pytest.raises(SkillSVError, match="c is torn from its block"):
+    with pytest.raises(SkillSVError, match="c is separated from its block"):
         check(nested, ("a", "b", "d", "c"))
     with pytest.raises(SkillSVError, match="b comes before"):
         check(compiled, ("b", "a", "c"))

@@ -1,4 +1,4 @@
-"""A small skill cut by hand: frontmatter, two sections, a rule, resources of several kinds."""
+"""A small hand-made skill: frontmatter, two sections, a rule, resources of several kinds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The laws of rendering, over the whole corpus of real skills and over invented Markdown, for random coalitions."""
+"""Laws of rendering for random coalitions, on a corpus of public skills and on generated Markdown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from skillsv.model.coalition import Operator
 from skillsv.model.skill import FileRole, PieceRole, Skill, SkillFile
 from skillsv.order import Sampler
 from skillsv.render import FILLERS, Renderer, token_counter
-from skillsv.render.document import joined
+from skillsv.render.document import join_parts
 
 CORPUS = Path(__file__).resolve().parents[3] / "shared" / "corpus"
 DELETE, PAD = Operator.DELETE, Operator.PAD
@@ -39,7 +39,7 @@ def tokens(data):
 
 
 def random_coalitions(compiled, rng, count):
-    """Prefixes of sampled orders, and closures of random sets: all that may ever be rendered looks like one of these."""
+    """Prefixes of sampled orders, and closures of random sets of units."""
     sampler = Sampler(compiled)
     for number in range(count):
         if number % 2:
@@ -52,15 +52,15 @@ def random_coalitions(compiled, rng, count):
             )
 
 
-def surviving(compiled, kept):
-    """The main file's pieces that the paper says survive, from the tables alone."""
+def survival(compiled, kept):
+    """The pieces of the main file, and whether they survive by the paper's rule."""
     main = compiled.skill.main
     layout = next(layout for layout in compiled.layouts if layout.file == main)
     data = compiled.skill.file(main).data
     homes = [
         (0 if piece.unit == compiled.trigger else piece.section, piece.unit)
-        for each in compiled.layouts
-        for piece in each.pieces
+        for other in compiled.layouts
+        for piece in other.pieces
         if piece.unit is not None
     ]
 
@@ -83,7 +83,7 @@ def surviving(compiled, kept):
 
 
 def assert_only_blanks_between(data, alive):
-    """The survivors in their order, and nothing around them but blank lines."""
+    """The data is the surviving pieces in order, with only blank lines around them."""
     place = 0
     for text in alive:
         found = data.index(text, place)
@@ -93,7 +93,7 @@ def assert_only_blanks_between(data, alive):
 
 
 def assert_only_filler_between(data, alive):
-    """The survivors in their order, and nothing around them but filler."""
+    """The data is the surviving pieces in order, with only filler around them."""
     place = 0
     for text in alive:
         found = data.index(text, place)
@@ -105,7 +105,7 @@ def assert_only_filler_between(data, alive):
 def check_laws(compiled, renderer, kept):
     main = compiled.skill.main
     original = compiled.skill.file(main).data
-    pieces = list(surviving(compiled, kept))
+    pieces = list(survival(compiled, kept))
     alive = [text for text, survives in pieces if survives and text]
     owner = {extent.file: unit.id for unit in compiled.units for extent in unit.extents if extent.file != main}
 
@@ -127,7 +127,7 @@ def check_laws(compiled, renderer, kept):
         assert file.executable == source.executable
         if file.path in owner and owner[file.path] not in kept:
             assert tokens(file.data) == tokens(source.data)
-            harmless(file.path, file.data)
+            assert_harmless(file.path, file.data)
         elif file.path != main:
             assert file.data == source.data
     absent = {file.path for file in compiled.skill.files} - {file.path for file in filled.files}
@@ -136,8 +136,8 @@ def check_laws(compiled, renderer, kept):
     }
 
 
-def harmless(path, data):
-    """A padded file can be loaded, and does nothing."""
+def assert_harmless(path, data):
+    """Assert that a padded file can be loaded and does nothing."""
     text = data.decode()
     match Path(path).suffix.lower():
         case ".py":
@@ -161,33 +161,33 @@ def test_laws_on_the_corpus(part):
         rng = np.random.default_rng(int(hashlib.sha256(folder.name.encode()).hexdigest()[:8], 16))
         compiled = compile_skill(folder, CompileOptions())
         renderer = Renderer(compiled, counter=COUNT)
-        whole = [renderer.render(compiled.everything, operator) for operator in Operator]
-        for rendering in whole:
+        full = [renderer.render(compiled.everything, operator) for operator in Operator]
+        for rendering in full:
             assert {file.path: file.data for file in rendering.files} == {
                 file.path: file.data for file in compiled.skill.files
             }
             assert not rendering.flags
-        assert whole[0].digest == whole[1].digest
+        assert full[0].digest == full[1].digest
         assert renderer.render(frozenset(), PAD).empty
         trigger = renderer.render(frozenset({compiled.trigger}), DELETE)
-        head = b"".join(text for text, survives in surviving(compiled, {compiled.trigger}) if survives)
+        head = b"".join(text for text, survives in survival(compiled, {compiled.trigger}) if survives)
         assert trigger.contents.get(compiled.skill.main, b"").strip() == head.strip()
         for kept in random_coalitions(compiled, rng, 3):
             check_laws(compiled, renderer, kept)
 
 
 @pytest.mark.skipif(not corpus(), reason="the corpus of public skills is not beside the repository")
-def test_pairs_of_neighbours_find_all_that_a_whole_parse_finds():
+def test_checks_of_pairs_find_the_same_as_a_full_parse():
     flagged = 0
     for folder in corpus()[::3]:
         compiled = compile_skill(folder, CompileOptions())
         renderer = Renderer(compiled, counter=COUNT)
         for kept in random_coalitions(compiled, np.random.default_rng(1), 4):
             for operator in Operator:
-                parts, _ = renderer._parts(renderer._coalitions.kept(kept), operator)
-                whole = renderer._watch.changed_in_whole(parts)
-                assert renderer._watch.changed(parts, padded=operator is PAD) == whole
-                flagged += bool(whole)
+                parts, _ = renderer._parts(renderer._coalitions.to_bits(kept), operator)
+                expected = renderer._kind_check.changed_units_by_full_parse(parts)
+                assert renderer._kind_check.changed_units(parts, padded=operator is PAD) == expected
+                flagged += bool(expected)
     assert flagged
 
 
@@ -247,7 +247,7 @@ def in_memory(data, **resources):
 
 @settings(max_examples=250, deadline=None)
 @given(documents(), st.integers(0, 2**32 - 1), st.sampled_from(sorted(FILLERS)))
-def test_laws_on_invented_skills(data, seed, filler):
+def test_laws_on_generated_skills(data, seed, filler):
     compiled = in_memory(data, run_py=b"print('hello world')\n", notes_txt=b"Some notes.\n")
     renderer = Renderer(compiled, counter=COUNT, filler=filler)
     for operator in Operator:
@@ -258,6 +258,8 @@ def test_laws_on_invented_skills(data, seed, filler):
         filled = renderer.render(kept, PAD)
         assert tokens(filled.contents["SKILL.md"]) == tokens(data)
         for operator in Operator:
-            parts, _ = renderer._parts(renderer._coalitions.kept(kept), operator)
-            assert joined(parts) == renderer.render(kept, operator).contents.get("SKILL.md", b"")
-            assert renderer._watch.changed(parts, padded=operator is PAD) == renderer._watch.changed_in_whole(parts)
+            parts, _ = renderer._parts(renderer._coalitions.to_bits(kept), operator)
+            assert join_parts(parts) == renderer.render(kept, operator).contents.get("SKILL.md", b"")
+            assert renderer._kind_check.changed_units(
+                parts, padded=operator is PAD
+            ) == renderer._kind_check.changed_units_by_full_parse(parts)

@@ -1,4 +1,4 @@
-"""rho on a skill cut by hand: the scaffold rule, gaps, carried files, the bare agent, refusals, tokens."""
+"""The renderer on a hand-made skill: headings, gaps, files without units, the bare agent, errors, tokens."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def test_the_full_coalition_is_the_original(renderer, small, operator):
     assert [file.executable for file in rendering.files] == [False] * 5
 
 
-def test_both_operators_name_the_full_tree_alike(renderer, small):
+def test_both_operators_give_the_full_coalition_one_digest(renderer, small):
     assert renderer.render(small.everything, DELETE).digest == renderer.render(small.everything, PAD).digest
 
 
 @pytest.mark.parametrize("operator", list(Operator))
-def test_no_unit_is_the_bare_agent(renderer, operator):
+def test_the_empty_coalition_has_no_files(renderer, operator):
     rendering = renderer.render(frozenset(), operator)
     assert rendering.empty
     assert not rendering.files
@@ -46,7 +46,7 @@ def test_the_trigger_alone_is_the_frontmatter(renderer):
     assert set(rendering.contents) == {"SKILL.md", "LICENSE"}
 
 
-def test_the_trigger_keeps_no_scaffold_wherever_its_frontmatter_lies(make):
+def test_the_trigger_alone_keeps_no_headings_or_rules(make):
     compiled = make([("m", 1, b"---\nname: x\n---\n"), ("=", 1, b"***\n"), ("a", 1, b"Text.\n")])
     assert Renderer(compiled).render(frozenset({"m"}), DELETE).text == "---\nname: x\n---\n"
 
@@ -58,12 +58,12 @@ def test_headings_and_rules_survive_with_a_unit_below_them(renderer):
     )
 
 
-def test_between_survivors_stands_the_longest_gap_of_the_original(renderer):
+def test_surviving_slices_are_joined_by_the_longest_gap(renderer):
     kept = renderer.render(frozenset({"m", "intro", "run.py", "last"}), DELETE).text
     assert "important to know.\n\n\n---\n\n# Other\n\nThe end" in kept
 
 
-def test_padding_keeps_lines_tokens_and_survivors(renderer, small):
+def test_padding_keeps_lines_tokens_and_present_units(renderer, small):
     rendering = renderer.render(frozenset({"m", "intro"}), PAD)
     original = small.skill.file("SKILL.md").data.decode()
     count = token_counter("o200k")
@@ -75,7 +75,7 @@ def test_padding_keeps_lines_tokens_and_survivors(renderer, small):
     assert "# Other" not in rendering.text
 
 
-def test_absent_resources_are_gone_or_harmless(renderer, small):
+def test_absent_files_are_deleted_or_padded(renderer, small):
     assert set(renderer.render(frozenset({"m", "data.json"}), DELETE).contents) == {"SKILL.md", "LICENSE", "data.json"}
     padded = renderer.render(frozenset({"m"}), PAD)
     count = token_counter("o200k")
@@ -87,7 +87,7 @@ def test_absent_resources_are_gone_or_harmless(renderer, small):
     assert set(" ".join(json.loads(padded.contents["data.json"])).split()) == {"blank"}
 
 
-def test_binaries_are_deleted_instead_and_flagged(renderer):
+def test_absent_binaries_are_deleted_under_padding_and_flagged(renderer):
     rendering = renderer.render(frozenset({"m"}), PAD)
     assert "logo.png" not in rendering.contents
     assert rendering.flags == ("deleted-instead:logo.png",)
@@ -104,7 +104,7 @@ def test_a_file_too_large_for_memory_is_copied_or_deleted(make, tmp_path):
     assert renderer.tokens_of("big.csv") == 0
 
 
-def test_coalitions_that_render_the_same_bytes_are_one(make):
+def test_coalitions_with_the_same_bytes_have_one_digest(make):
     virtual = make([("m", 0, b""), ("#", 2, b"# A\n"), ("a", 2, b"Text.\n")], parents=(None, 0, 1))
     renderer = Renderer(virtual)
     bare, trigger = renderer.render(frozenset(), DELETE), renderer.render(frozenset({"m"}), DELETE)
@@ -113,13 +113,13 @@ def test_coalitions_that_render_the_same_bytes_are_one(make):
     assert not renderer.render(frozenset({"m"}), PAD).empty
 
 
-def test_carried_files_alone_are_no_skill(make):
+def test_files_without_a_unit_alone_are_no_skill(make):
     virtual = make([("m", 0, b""), ("a", 1, b"Text.\n")], carried={"LICENSE": b"Free.\n"})
     assert Renderer(virtual).render(frozenset({"m"}), DELETE).empty
     assert set(Renderer(virtual).render(virtual.everything, DELETE).contents) == {"LICENSE", "SKILL.md"}
 
 
-def test_a_heading_with_no_unit_below_follows_its_parent(make):
+def test_a_heading_without_units_survives_with_its_parent(make):
     compiled = make(
         [
             ("m", 0, b"---\nname: x\n---\n"),
@@ -137,12 +137,12 @@ def test_a_heading_with_no_unit_below_follows_its_parent(make):
     assert "## Empty" not in renderer.render(frozenset({"m", "b"}), DELETE).text
 
 
-def test_a_byte_order_mark_is_there_with_anything(make):
+def test_a_byte_order_mark_survives_with_any_unit(make):
     compiled = make([("^", 1, b"\xef\xbb\xbf"), ("m", 0, b"---\nname: x\n---\n"), ("a", 1, b"Text.\n")])
     assert Renderer(compiled).render(frozenset({"m"}), DELETE).contents["SKILL.md"].startswith(b"\xef\xbb\xbf---")
 
 
-def test_members_of_a_composite_go_together(make):
+def test_members_of_a_composite_are_present_together(make):
     compiled = make(
         [
             ("m", 0, b"---\nname: x\n---\n"),
@@ -159,37 +159,37 @@ def test_members_of_a_composite_go_together(make):
     assert renderer.render(frozenset({"m", "ab"}), DELETE).text.endswith("---\nOne.\n\nThree.\n")
 
 
-def test_run_bits_are_kept_and_part_of_the_identity(make):
+def test_executable_bits_are_kept_and_part_of_the_digest(make):
     runs = make([("m", 0, b"---\nname: x\n---\n")], resources={"go.sh": b"echo hi\n"})
     files = tuple(replace(file, executable=False) for file in runs.skill.files)
-    lies = replace(runs, skill=replace(runs.skill, files=files))
+    plain = replace(runs, skill=replace(runs.skill, files=files))
     digests = set()
-    for compiled, bit in ((runs, True), (lies, False)):
-        whole = Renderer(compiled).render(compiled.everything, DELETE)
+    for compiled, bit in ((runs, True), (plain, False)):
+        full = Renderer(compiled).render(compiled.everything, DELETE)
         padded = Renderer(compiled).render(frozenset({"m"}), PAD)
-        for rendering in (whole, padded):
+        for rendering in (full, padded):
             assert [file.executable for file in rendering.files if file.path == "go.sh"] == [bit]
-        digests.add(whole.digest)
+        digests.add(full.digest)
     assert len(digests) == 2
 
 
-def test_unknown_units_are_named(renderer):
+def test_unknown_units_are_an_error_with_their_names(renderer):
     with pytest.raises(CoalitionError, match=r"no unit alpha, beta") as caught:
         renderer.render(frozenset({"m", "beta", "alpha"}), DELETE)
     assert caught.value.exit_code == 2
 
 
-def test_a_coalition_that_is_not_closed_names_all_that_is_missing(renderer):
+def test_a_coalition_that_is_not_closed_is_an_error_with_the_missing(renderer):
     with pytest.raises(CoalitionError, match=r"not kept: m, intro, run.py\."):
         renderer.render(frozenset({"one", "last"}), DELETE)
 
 
-def test_digests_are_those_of_the_bytes(renderer, small):
+def test_digests_are_computed_from_the_bytes(renderer, small):
     for file in renderer.render(small.everything, DELETE).files:
         assert file.digest == file_digest(small.skill.file(file.path).data)
 
 
-def test_tokens_of_units_and_of_the_whole(renderer, small):
+def test_tokens_of_units_and_of_the_skill(renderer, small):
     count = token_counter("o200k")
     assert renderer.tokens_of("intro") == count("Read this first, it is important to know.\n")
     assert renderer.tokens_of("logo.png") == 0
@@ -204,7 +204,7 @@ def words(text):
 
 
 def pairs(text):
-    """A tokenizer that knows no word: two letters a token."""
+    """A tokenizer with two letters per token."""
     return -(-len(text) // 2)
 
 
@@ -222,7 +222,7 @@ def test_padding_is_exact_under_every_counter_and_filler(small, filler, tokenize
         assert rendering.flags == ("deleted-instead:logo.png",)
 
 
-def test_a_tokenizer_that_fails_is_one_sentence(small):
+def test_a_tokenizer_that_fails_is_an_input_error(small):
     def broken(_):
         message = "no such merge"
         raise KeyError(message)
@@ -233,14 +233,14 @@ def test_a_tokenizer_that_fails_is_one_sentence(small):
         assert caught.value.exit_code == 2
 
 
-def test_deletion_never_needs_a_tokenizer(small):
+def test_deletion_needs_no_tokenizer(small):
     def broken(_):
         raise AssertionError
 
     assert Renderer(small, counter=token_counter(broken)).render(frozenset({"m"}), DELETE).tokens is None
 
 
-def test_bytes_that_are_no_text_go_through(make):
+def test_bytes_that_are_not_utf8_are_rendered(make):
     compiled = make(
         [
             ("m", 0, b"---\nname: \xff\xfe\n---\n"),

@@ -1,4 +1,4 @@
-"""Token counters: the vocabularies that come along, any callable, and texts too long for the library."""
+"""Token counters: the vocabularies, functions of the user, and texts too long for the library."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_an_unknown_name_lists_the_known_ones():
 
 
 @pytest.mark.parametrize("answer", [-1, 2.5, None, "3"])
-def test_nonsense_from_a_callable_is_refused(answer):
+def test_a_callable_that_returns_no_count_is_refused(answer):
     with pytest.raises(InputError, match="not a number of tokens"):
         token_counter(lambda _: answer)("text")
 

@@ -1,16 +1,13 @@
-"""Feasible orders of a compiled skill: drawn at random under the declared mu, or summed over exactly."""
+"""Feasible insertion orders of a compiled skill: random samples under the declared mu, and exact values."""
 
 from skillsv.order.exact import (
     COUNTED,
     LIMIT,
     ExactDesign,
-    GameValues,
-    TooWide,
+    TooManyCoalitions,
     count_reachable,
     exact_design,
     exact_values,
-    sampled_values,
-    values_of,
 )
 from skillsv.order.sample import Sampler, check, probability
 
@@ -18,14 +15,11 @@ __all__ = [
     "COUNTED",
     "LIMIT",
     "ExactDesign",
-    "GameValues",
     "Sampler",
-    "TooWide",
+    "TooManyCoalitions",
     "check",
     "count_reachable",
     "exact_design",
     "exact_values",
     "probability",
-    "sampled_values",
-    "values_of",
 ]

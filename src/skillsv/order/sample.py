@@ -1,4 +1,4 @@
-"""Draw feasible orders: SampleOrder, the paper's recursive block sampler, which declares mu."""
+"""Samples feasible orders with the paper's recursive block sampler (SampleOrder), which defines mu; checks orders."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from skillsv.order.block_tree import BlockTree, Node, block_tree
 
 
 class Sampler:
-    """Draws orders pi ~ mu: at each block uniformly among the children that wait for nothing any more.
+    """Draws orders pi ~ mu: at each block, uniformly among the children whose needs are all drawn.
 
-    The tree is turned into numbers once; a draw costs time linear in the number of units and block arcs.
+    The block tree is built once. A draw takes time linear in the number of units and block arcs.
 
         order = Sampler(compiled).sample(numpy.random.default_rng(7))
     """
@@ -30,12 +30,12 @@ class Sampler:
         draws = iter(rng.random(self._choices).tolist())
         units, nodes = self.tree.units, self._nodes
         order: list[str] = []
-        todo = [0]
-        while todo:
-            node = nodes[todo.pop()]
+        pending = [0]
+        while pending:
+            node = nodes[pending.pop()]
             if node.children:
-                # What is chosen at one block never depends on another: draw its children's order, then walk into them.
-                todo.extend(reversed(_child_order(node, draws)))
+                # Choices at different blocks are independent: draw the order of the children, then visit them.
+                pending.extend(reversed(_draw_child_order(node, draws)))
             elif node.unit >= 0:
                 order.append(units[node.unit])
         return tuple(order)
@@ -45,82 +45,81 @@ class Sampler:
         return (self.sample(rng) for _ in range(count))
 
 
-def _child_order(node: Node, draws: Iterator[float]) -> list[int]:
+def _draw_child_order(node: Node, draws: Iterator[float]) -> list[int]:
     waits = list(node.waits)
     eligible = [child for child, count in enumerate(waits) if not count]
-    chosen: list[int] = []
+    order: list[int] = []
     while eligible:
         pick = int(next(draws) * len(eligible))
         eligible[pick], eligible[-1] = eligible[-1], eligible[pick]
         child = eligible.pop()
-        chosen.append(node.children[child])
+        order.append(node.children[child])
         for later in node.frees[child]:
             waits[later] -= 1
             if not waits[later]:
                 eligible.append(later)
-    return chosen
-
-
-# How likely an order is under mu, and why an order is not feasible.
+    return order
 
 
 def probability(compiled: CompiledSkill, order: Order) -> float:
-    """mu(pi): the chance that the sampler draws exactly this order; 0.0 for an order that is not feasible."""
+    """mu(pi): the probability that the sampler draws this order; 0.0 for an order that is not feasible."""
     tree = block_tree(compiled)
     try:
-        return 1 / _odds(tree, order)
+        return 1 / _count_choices(tree, order)
     except CoalitionError:
         return 0.0
 
 
 def check(compiled: CompiledSkill, order: Order) -> None:
-    """Complain, naming the first offence, when an order is not feasible."""
-    _odds(block_tree(compiled), order)
+    """Raise CoalitionError with the first violation if an order is not feasible."""
+    _count_choices(block_tree(compiled), order)
 
 
-def _odds(tree: BlockTree, order: Order) -> int:
-    """One over mu(order): the product of the number of eligible blocks over all choices, at every block."""
+def _count_choices(tree: BlockTree, order: Order) -> int:
+    """1 / mu(order): the product of the numbers of eligible blocks over all choices at all blocks."""
     if sorted(order) != sorted(tree.units):
         raise CoalitionError("An order names every unit of the skill exactly once.")
     chosen = _children_in_order(tree, order)
-    odds = 1
+    choices = 1
     for index, node in tree.inner:
-        odds *= _odds_at(tree, node, chosen[index])
-    return odds
+        choices *= _count_block_choices(tree, node, chosen[index])
+    return choices
 
 
 def _children_in_order(tree: BlockTree, order: Order) -> dict[int, list[int]]:
-    """For each inner node its children as the order visits them; a block visited twice is not contiguous."""
+    """For each inner node its children in their order. Raises CoalitionError for a block that is not contiguous."""
     leaf_of = {tree.units[node.unit]: index for index, node in enumerate(tree.nodes) if node.unit >= 0}
     visits: dict[int, list[int]] = {index: [] for index, _ in tree.inner}
     finished: set[int] = set()
     for unit in order:
-        here = leaf_of[unit]
-        while (parent := tree.parents[here]) >= 0:
-            if here in finished:
-                raise CoalitionError(f"{unit} is torn from its block: the units of a block come one after another.")
-            if not visits[parent] or visits[parent][-1] != here:
+        node = leaf_of[unit]
+        while (parent := tree.parents[node]) >= 0:
+            if node in finished:
+                raise CoalitionError(
+                    f"{unit} is separated from its block: the units of a block come one after another."
+                )
+            if not visits[parent] or visits[parent][-1] != node:
                 finished.update(visits[parent][-1:])
-                visits[parent].append(here)
-            here = parent
+                visits[parent].append(node)
+            node = parent
     return visits
 
 
-def _odds_at(tree: BlockTree, node: Node, chosen: list[int]) -> int:
+def _count_block_choices(tree: BlockTree, node: Node, chosen: list[int]) -> int:
     place = {child: position for position, child in enumerate(node.children)}
     waits = list(node.waits)
     eligible = waits.count(0)
-    odds = 1
+    choices = 1
     for child in chosen:
         position = place[child]
         if waits[position]:
-            raise CoalitionError(f"{_first_unit(tree, child)} comes before something its block needs.")
-        odds *= eligible
+            raise CoalitionError(f"{_first_unit(tree, child)} comes before a unit that its block needs.")
+        choices *= eligible
         eligible -= 1
         for later in node.frees[position]:
             waits[later] -= 1
             eligible += not waits[later]
-    return odds
+    return choices
 
 
 def _first_unit(tree: BlockTree, index: int) -> str:

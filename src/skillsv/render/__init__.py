@@ -1,4 +1,4 @@
-"""Byte-exact counterfactuals: a coalition of units becomes the files an agent reads, by deletion or by padding."""
+"""Renders a coalition of units into the files that an agent reads, by deletion or by padding."""
 
 from skillsv.render.padding import FILLERS
 from skillsv.render.renderer import Renderer

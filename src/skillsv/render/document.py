@@ -1,4 +1,7 @@
-"""The main file cut into pieces, each with the set of units it survives with, as bits of a number."""
+"""The main file as slices, each with the units it survives with; deletion of absent units; digests of renderings.
+
+Sets of units are bits of an integer, one bit per unit.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,9 @@ from dataclasses import dataclass
 
 from skillsv.model.coalition import RenderedFile
 from skillsv.model.skill import CompiledSkill, Piece, PieceRole
+
+Part = tuple[int | None, bytes]
+"""A part of a rendered document: the index of a surviving slice and its bytes, or None and a gap or filler."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,13 +27,13 @@ class Slice:
 
     @property
     def gap(self) -> bool:
-        """Whether these are blank lines between blocks."""
+        """Whether the slice is blank lines between blocks."""
         return self.role is PieceRole.GAP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """The main file as slices that concatenate to it."""
+    """The main file. Its slices in order are all of its bytes."""
 
     path: str
     data: bytes
@@ -35,7 +41,7 @@ class Document:
 
 
 def main_document(compiled: CompiledSkill, bits: Mapping[str, int]) -> Document:
-    """The main file of the skill, with the scaffold rule worked out for every slice."""
+    """The main file of the skill, with the scope of every slice. `bits` is the bit of each unit."""
     path = compiled.skill.main
     data = compiled.skill.file(path).data or b""
     pieces = next((layout.pieces for layout in compiled.layouts if layout.file == path), ())
@@ -48,55 +54,42 @@ def main_document(compiled: CompiledSkill, bits: Mapping[str, int]) -> Document:
             unit=piece.unit,
         )
         for piece in pieces
-        if len(piece.span)  # a virtual trigger has no bytes: it is nowhere
+        if len(piece.span)  # a virtual trigger has no bytes
     )
     return Document(path=path, data=data, slices=slices)
 
 
 def _units_below(compiled: CompiledSkill, bits: Mapping[str, int]) -> list[int]:
-    """For each section the bits of all units in its subtree; the trigger is a child of the root, beside the text."""
+    """For each section the bits of all units in its subtree. The trigger belongs to the root."""
     below = [0] * len(compiled.sections)
     for layout in compiled.layouts:
         for piece in layout.pieces:
             if piece.unit is not None:
                 below[0 if piece.unit == compiled.trigger else piece.section] |= bits[piece.unit]
-    for index in range(len(below) - 1, 0, -1):  # a parent stands before its children
+    for index in range(len(below) - 1, 0, -1):  # parents have smaller indices than their children
         below[compiled.sections[index].parent or 0] |= below[index]
     return below
 
 
 def _scope(piece: Piece, compiled: CompiledSkill, bits: Mapping[str, int], below: list[int]) -> int:
+    """The units a piece survives with: its own unit, or any unit below its heading (the paper's scaffold rule)."""
     if piece.role is PieceRole.GAP:
         return 0
     if piece.unit is not None:
         return bits[piece.unit]
     if piece.role is PieceRole.BOM:
-        return (1 << len(compiled.units)) - 1  # the mark belongs to the file: there with anything at all
+        return (1 << len(compiled.units)) - 1  # the byte order mark survives with any unit
     section: int | None = piece.section
     while section is not None and not below[section]:
-        section = compiled.sections[section].parent  # a heading with no unit below it follows its parent
+        section = compiled.sections[section].parent  # a heading without units below it survives with its parent
     return below[section] if section is not None else (1 << len(compiled.units)) - 1
 
 
-# What a rendered document is put together from.
+def delete_absent(document: Document, kept: int) -> list[Part]:
+    """rho_del: the slices that survive with the units in `kept`, joined by the longest gap that stood between them.
 
-Part = tuple[int | None, bytes]
-"""The number of a surviving slice with its bytes, or None with the gap or filler that stands between survivors."""
-
-
-def joined(parts: list[Part]) -> bytes:
-    """The bytes of the document."""
-    return b"".join([data for _, data in parts])
-
-
-# rho_del: absent units are gone. Survivors are joined by the longest gap that stood between them.
-
-
-def deleted(document: Document, kept: int) -> list[Part]:
-    """The slices that survive with the units whose bits are in `kept`, with the gaps between them.
-
-    Where nothing is absent this is the original. Else the blank lines at the very top stay only in front of the slice
-    they stood before, and those at the very end stay as long as anything does.
+    If no slice is absent, this is the original. Else the blank lines at the top stay only if the first slice survives,
+    and those at the end stay if any slice survives.
     """
     parts: list[Part] = []
     gap, skipped = b"", False
@@ -118,15 +111,17 @@ def deleted(document: Document, kept: int) -> list[Part]:
     return parts
 
 
-# The identity of a rendered skill: a digest over paths, run bits and contents.
+def join_parts(parts: list[Part]) -> bytes:
+    """The bytes of the rendered document."""
+    return b"".join([data for _, data in parts])
 
 
 def file_digest(data: bytes) -> str:
-    """The SHA-256 of a file's bytes."""
+    """The SHA-256 of the bytes of a file."""
     return hashlib.sha256(data).hexdigest()
 
 
 def tree_digest(files: Iterable[RenderedFile]) -> str:
-    """One name for the whole tree: coalitions that render the same files are the same to an agent."""
+    """The identity of a rendering: a digest over paths, executable bits and contents, in any order of the files."""
     lines = sorted(f"{file.path}\0{'x' if file.executable else '-'}\0{file.digest}\n" for file in files)
     return hashlib.sha256("".join(lines).encode("utf-8", errors="surrogateescape")).hexdigest()

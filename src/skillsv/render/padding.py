@@ -1,7 +1,10 @@
-"""rho_pad: absent text becomes neutral filler, and the token count of the whole document stays exactly the same.
+"""rho_pad: replaces absent text by neutral filler, and keeps the token count of the document exactly.
 
-Tokens of parts do not add up to the tokens of the whole, so the count is matched on the whole document: each absent
-piece is filled with about its own number of tokens, line for line, and the residual moves into the longest fill.
+The tokens of parts do not add up to the tokens of the whole. So each absent piece first gets filler of about its own
+number of tokens, line by line. Then the longest fill is changed until the count of the whole document is right.
+
+That filler is neutral is an assumption (the paper's context cost rests on it). So there are several fillers: a run can
+report two and compare them.
 """
 
 from __future__ import annotations
@@ -12,20 +15,27 @@ from functools import cached_property
 from itertools import cycle, islice
 
 from skillsv.errors import SettingsError
-from skillsv.render.comments import Shape, markdown_shape
-from skillsv.render.document import Document, Part, joined
+from skillsv.render.comments import CommentStyle, markdown_style
+from skillsv.render.document import Document, Part, join_parts
 
-# Neutral text that stands in for what is absent: rho_pad's placeholders.
-# That filler is neutral is an assumption (the paper's context cost rests on it), so there is more than one: a run can
-# report two and compare. Each word is one token in the o200k and cl100k vocabularies; the padder corrects the rest.
+ENDINGS = (".", " .", " ")
+"""Texts that, repeated, complete a length which whole words do not reach, for counters that split ` blank`."""
+
+_MAX_ROUNDS = 8
+"""Corrections by whole words. One is nearly always enough, because a word inside a run is one token."""
+
+_MAX_FILLS = 16
+"""Fills in which small changes are tried, so that a document of many absent pieces takes no longer."""
+
+_MIN_ENDINGS = 8
+"""Smallest number of repeated endings that are tried."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filler:
-    """Words that are repeated until the space is full.
+    """Words that are repeated until the space is full. Each is one token in the o200k and cl100k vocabularies.
 
-    `last` stands in for a full stop that would end a line: vocabularies join that with the line end into one token,
-    and each word is to count as one.
+    `last` replaces a full stop at the end of a line: vocabularies join a full stop and a line end into one token.
     """
 
     name: str
@@ -33,7 +43,7 @@ class Filler:
     last: str = ""
 
     def text(self, count: int) -> str:
-        """That many words."""
+        """`count` words of filler."""
         if len(self.words) == 1:
             return self.words[0] * count
         words = list(islice(cycle(self.words), count))
@@ -57,40 +67,93 @@ FILLERS = {
 """All fillers by name."""
 
 
-def filler_named(name: str) -> Filler:
+def find_filler(name: str) -> Filler:
     """The filler with that name."""
     if name not in FILLERS:
         raise SettingsError(f"There is no filler '{name}'.", hint=f"Choose one of: {', '.join(FILLERS)}.")
     return FILLERS[name]
 
 
-# The filler of one absent piece, while it is being fitted.
+class Padder:
+    """Replaces text by filler with the same number of tokens. `count` counts the tokens of bytes."""
+
+    def __init__(self, filler: Filler, count: Callable[[bytes], int]) -> None:
+        self.filler = filler
+        self._count = count
+        self._first_guesses: dict[bytes, Fill] = {}
+
+    @cached_property
+    def rate(self) -> float:
+        """Tokens of one word of filler inside a run: 1 in the vocabularies, 6 for a counter of the letters."""
+        words = 10 * len(self.filler.words)
+        twice, once = (self._count(self.filler.text(times * words).encode()) for times in (2, 1))
+        return max(twice - once, 1) / words
+
+    def pad_document(self, document: Document, kept: int, target: int) -> tuple[list[Part], int]:
+        """The document with filler for absent slices, and the tokens that it lacks to `target` (0: exact)."""
+        slices = enumerate(document.slices)
+        parts: list[Part] = [(index if piece.scope & kept else None, piece.data) for index, piece in slices]
+        absent = {
+            index: self._guess(piece.data, markdown_style(piece.data))
+            for index, piece in enumerate(document.slices)
+            if piece.scope and not piece.scope & kept
+        }
+        if not absent:
+            return parts, 0
+
+        def count_missing() -> int:
+            for index, fill in absent.items():
+                parts[index] = (None, fill.text())
+            return target - self._count(join_parts(parts))
+
+        return parts, fit_fills(list(absent.values()), count_missing, self.rate)
+
+    def pad_file(self, data: bytes, style: CommentStyle) -> bytes | None:
+        """A file of filler with the same number of tokens; None if no such file was found."""
+        target = self._count(data)
+        if not target:
+            return data
+        fill = self._guess(data, style)
+        missing = fit_fills([fill], lambda: target - self._count(fill.text()), self.rate)
+        return None if missing else fill.text()
+
+    def _guess(self, data: bytes, style: CommentStyle) -> Fill:
+        """Filler with about as many tokens as the text, and as many lines as it has if the tokens suffice."""
+        if data not in self._first_guesses:
+            frame = sum(bool(text) for text in (style.open, style.close.strip("\r\n")))
+            per_line = sum(bool(text) for text in (style.before, style.after, style.join))
+            tokens = self._count(data)
+            breaks = data.count(b"\n") or data.count(b"\r")
+            lines = max(1, min(breaks + (not data.endswith((b"\n", b"\r"))), tokens // (per_line + 1)))
+            words, rest = divmod(max(0, int((tokens - frame - lines * per_line) / self.rate)), lines)
+            self._first_guesses[data] = Fill(self.filler, style, [*[words] * (lines - 1), words + rest])
+        return self._first_guesses[data].copy()
 
 
 @dataclass(slots=True)
 class Fill:
-    """So many words of filler on each line. `crumb` ends the last line where whole words do not fit exactly."""
+    """The filler of one absent piece: the number of words on each line, and an `ending` of the last line."""
 
     filler: Filler
-    shape: Shape
+    style: CommentStyle
     words: list[int]
-    crumb: str = ""
+    ending: str = ""
 
     def copy(self) -> Fill:
-        """Another one that can be changed for itself."""
-        return Fill(self.filler, self.shape, list(self.words), self.crumb)
+        """A copy that can be changed independently."""
+        return Fill(self.filler, self.style, list(self.words), self.ending)
 
     def text(self) -> bytes:
-        """The filler as it stands in the document."""
-        shape, texts = self.shape, [self.filler.text(count) for count in self.words]
-        texts[-1] += self.crumb
-        lines = [f"{shape.before}{text}{shape.after}" for text in texts]
-        return f"{shape.open}{shape.join.join(lines)}{shape.close}".encode()
+        """The bytes in the document."""
+        style, texts = self.style, [self.filler.text(count) for count in self.words]
+        texts[-1] += self.ending
+        lines = [f"{style.before}{text}{style.after}" for text in texts]
+        return f"{style.open}{style.join.join(lines)}{style.close}".encode()
 
     def grow(self, words: int) -> int:
-        """Add words to the last line, or take some away from the end, and say how many could not be taken.
+        """Add words to the last line, or remove words (`words` < 0) from the end. Returns what it could not remove.
 
-        The other lines stay as they are: how a line ends changes its count, and must not change back and forth.
+        Words are removed from earlier lines only if the last line is empty: a changed line end changes the count.
         """
         for line in range(len(self.words) - 1, -1, -1):
             self.words[line], words = max(0, self.words[line] + words), min(0, self.words[line] + words)
@@ -99,33 +162,24 @@ class Fill:
         return words
 
 
-# Change filler until the document has the tokens it should have.
+def fit_fills(fills: list[Fill], count_missing: Callable[[], int], rate: float) -> int:
+    """Change the fills until the document lacks no token (`count_missing` < 0: it has too many).
 
-_ROUNDS = 8
-"""Corrections by whole words; one is nearly always enough, since a word inside a run is one token."""
-
-CRUMBS = (".", " .", " ")
-"""What fills up a length that whole words do not meet, repeated: for counters that see letters, or split ` blank`."""
-
-
-def fitted(fills: list[Fill], missing: Callable[[], int], rate: float) -> int:
-    """Change the fills until `missing`, the tokens the document lacks (negative: has too many), is zero.
-
-    Returns what is still missing. `rate` is the number of tokens of a word of filler.
+    Returns the tokens that are still missing. `rate` is the number of tokens of a word of filler.
     """
     fills = sorted(fills, key=lambda fill: -sum(fill.words))
-    for _ in range(_ROUNDS):
-        lacking = missing()
-        if not lacking:
+    for _ in range(_MAX_ROUNDS):
+        missing = count_missing()
+        if not missing:
             return 0
-        words = int(lacking // rate)  # rounded down: what is left is positive, and crumbs can fill it
-        if not words or not _placed(fills, words):
+        words = int(missing // rate)  # rounded down: a positive rest can be filled by endings
+        if not words or not _grow_fills(fills, words):
             break
-    return _nudged(fills, missing, crumbs=max(8, int(2 * rate)))
+    return _try_small_changes(fills, count_missing, endings=max(_MIN_ENDINGS, int(2 * rate)))
 
 
-def _placed(fills: list[Fill], words: int) -> bool:
-    """Grow or shrink the longest fill, then the next; False when there was not enough to take away."""
+def _grow_fills(fills: list[Fill], words: int) -> bool:
+    """Grow or shrink the longest fill, then the next; False if the fills have too few words to remove."""
     for fill in fills:
         words = fill.grow(words)
         if not words:
@@ -133,97 +187,41 @@ def _placed(fills: list[Fill], words: int) -> bool:
     return False
 
 
-def _nudged(fills: list[Fill], missing: Callable[[], int], crumbs: int) -> int:
-    """Try small changes one at a time and keep the best."""
-    lacking = missing()
-    if not lacking:
+def _try_small_changes(fills: list[Fill], count_missing: Callable[[], int], endings: int) -> int:
+    """Try small changes one at a time, and apply the best one."""
+    missing = count_missing()
+    if not missing:
         return 0
     best: tuple[Fill, Fill] | None = None
-    for fill, changed in _neighbours(fills, crumbs):
+    for fill, changed in _small_changes(fills, endings):
         before = fill.copy()
-        _take_over(fill, changed)
-        now = missing()
+        _assign(fill, changed)
+        now = count_missing()
         if not now:
             return 0
-        if abs(now) < abs(lacking):
-            lacking, best = now, (fill, changed)
-        _take_over(fill, before)
+        if abs(now) < abs(missing):
+            missing, best = now, (fill, changed)
+        _assign(fill, before)
     if best is not None:
-        _take_over(*best)
-    return missing()
+        _assign(*best)
+    return count_missing()
 
 
-def _take_over(fill: Fill, other: Fill) -> None:
-    fill.words, fill.crumb = other.words, other.crumb
+def _assign(fill: Fill, other: Fill) -> None:
+    fill.words, fill.ending = other.words, other.ending
 
 
-def _neighbours(fills: list[Fill], crumbs: int) -> Iterator[tuple[Fill, Fill]]:
-    """Crumbs on the longest fill first, then a few words more or less on more or fewer lines, in several fills."""
+def _small_changes(fills: list[Fill], endings: int) -> Iterator[tuple[Fill, Fill]]:
+    """Pairs of a fill and its changed form: first endings of the longest fill, then other words and lines."""
     longest = fills[0]
-    for less in (0, 1):
+    for fewer in (0, 1):
         shorter = longest.copy()
-        shorter.grow(-less)
-        for number in range(1, crumbs + 1):
-            for crumb in CRUMBS:
-                yield longest, Fill(longest.filler, longest.shape, shorter.words, crumb * number)
-    for fill in fills[:16]:
+        shorter.grow(-fewer)
+        for number in range(1, endings + 1):
+            for ending in ENDINGS:
+                yield longest, Fill(longest.filler, longest.style, shorter.words, ending * number)
+    for fill in fills[:_MAX_FILLS]:
         *others, last = fill.words
         for lines in (others, others[:-1], [], [*others, 0]):
             for change in (1, -1, 2, -2, 3, -3, 0):
-                yield fill, Fill(fill.filler, fill.shape, [*lines, max(0, last + change)])
-
-
-class Padder:
-    """Replaces text by filler of the same token count, under one counter of bytes."""
-
-    def __init__(self, filler: Filler, count: Callable[[bytes], int]) -> None:
-        self.filler = filler
-        self._count = count
-        self._first_guess: dict[bytes, Fill] = {}
-
-    @cached_property
-    def rate(self) -> float:
-        """Tokens of one word of filler inside a run: 1 in the vocabularies that come along, 6 letters of ` blank`."""
-        many = 10 * len(self.filler.words)
-        more, less = (self._count(self.filler.text(times * many).encode()) for times in (2, 1))
-        return max(more - less, 1) / many
-
-    def document(self, document: Document, kept: int, target: int) -> tuple[list[Part], int]:
-        """The document with filler for the slices that are absent, and how many tokens it lacks (0: exact)."""
-        slices = enumerate(document.slices)
-        parts: list[Part] = [(index if piece.scope & kept else None, piece.data) for index, piece in slices]
-        absent = {
-            index: self._guess(piece.data, markdown_shape(piece.data))
-            for index, piece in enumerate(document.slices)
-            if piece.scope and not piece.scope & kept
-        }
-        if not absent:
-            return parts, 0
-
-        def missing() -> int:
-            for index, fill in absent.items():
-                parts[index] = (None, fill.text())
-            return target - self._count(joined(parts))
-
-        return parts, fitted(list(absent.values()), missing, self.rate)
-
-    def file(self, data: bytes, shape: Shape) -> bytes | None:
-        """A whole file of filler with the same number of tokens, or None where no such filler exists."""
-        target = self._count(data)
-        if not target:
-            return data
-        fill = self._guess(data, shape)
-        off = fitted([fill], lambda: target - self._count(fill.text()), self.rate)
-        return None if off else fill.text()
-
-    def _guess(self, data: bytes, shape: Shape) -> Fill:
-        """Filler of about as many tokens, on as many lines as the original had where the tokens suffice."""
-        if data not in self._first_guess:
-            frame = sum(bool(text) for text in (shape.open, shape.close.strip("\r\n")))
-            each = sum(bool(text) for text in (shape.before, shape.after, shape.join))
-            tokens = self._count(data)
-            breaks = data.count(b"\n") or data.count(b"\r")
-            lines = max(1, min(breaks + (not data.endswith((b"\n", b"\r"))), tokens // (each + 1)))
-            words, rest = divmod(max(0, int((tokens - frame - lines * each) / self.rate)), lines)
-            self._first_guess[data] = Fill(self.filler, shape, [*[words] * (lines - 1), words + rest])
-        return self._first_guess[data].copy()
+                yield fill, Fill(fill.filler, fill.style, [*lines, max(0, last + change)])

@@ -1,4 +1,4 @@
-"""Turn a coalition into the files an agent really reads: rho(S) for both operators."""
+"""Renders a coalition into the files that an agent reads: rho(S) of the paper, for both operators."""
 
 from __future__ import annotations
 
@@ -9,62 +9,18 @@ from skillsv.errors import CoalitionError
 from skillsv.model.coalition import Coalition, Operator, RenderedFile, Rendering
 from skillsv.model.protocols import TokenCounter
 from skillsv.model.skill import CompiledSkill
-from skillsv.render.check import BLANK, KindWatch, filler_pattern, verify
-from skillsv.render.document import Part, deleted, file_digest, joined, main_document, tree_digest
-from skillsv.render.padding import Padder, filler_named
-from skillsv.render.resources import Resources, is_text, unchanged
+from skillsv.render.check import BLANK, KindCheck, filler_pattern, verify
+from skillsv.render.document import Part, delete_absent, file_digest, join_parts, main_document, tree_digest
+from skillsv.render.padding import Padder, find_filler
+from skillsv.render.resources import Resources, is_text, render_unchanged
 from skillsv.render.tokens import token_counter
-
-# Which coalitions may be rendered: known units only, and closed under what they need (F in the paper).
-
-
-class Coalitions:
-    """Coalitions of one skill as bits of a number, one bit per unit; the members of a composite share its bit."""
-
-    def __init__(self, compiled: CompiledSkill) -> None:
-        self.compiled = compiled
-        self.bits: dict[str, int] = {}
-        for place, unit in enumerate(compiled.units):
-            for name in (unit.id, *unit.members):
-                self.bits.setdefault(name, 1 << place)
-        self._needs = {unit: self._mask(needs) for unit, needs in compiled.needs.items()}
-
-    def _mask(self, units: Iterable[str]) -> int:
-        mask = 0
-        for unit in units:
-            mask |= self.bits[unit]
-        return mask
-
-    def kept(self, coalition: Coalition) -> int:
-        """The coalition's bits; complains about units the skill has not, and about needed units that are missing."""
-        require_known(self.compiled, coalition)
-        kept = self._mask(coalition)
-        if any(self._needs[unit] & ~kept for unit in coalition):
-            raise self._not_closed(coalition)
-        return kept
-
-    def _not_closed(self, coalition: Coalition) -> CoalitionError:
-        missing = self.compiled.closure(coalition) - coalition
-        names = [unit.id for unit in self.compiled.units if unit.id in missing]
-        return CoalitionError(
-            f"The coalition is not closed: needed but not kept: {', '.join(names)}.",
-            hint="Keep these, too, or drop what needs them.",
-        )
-
-
-def require_known(compiled: CompiledSkill, units: Coalition) -> None:
-    """Complain about names that are no units of the skill."""
-    unknown = sorted(units - compiled.everything)
-    if unknown:
-        hint = "List the units with 'skillsv compile'."
-        raise CoalitionError(f"The skill has no unit {', '.join(unknown)}.", hint=hint)
 
 
 class Renderer:
-    """Renders coalitions of one compiled skill; what does not depend on the coalition is worked out once.
+    """Renders coalitions of one compiled skill. All that does not depend on the coalition is computed once.
 
-    Every rendering is checked against the original as it is made (`check=False` leaves that out): survivors byte for
-    byte, nothing added but gaps or filler, and flags for survivors that Markdown now reads as something else.
+    Every rendering is checked against the original (unless `check=False`): surviving slices have their original bytes,
+    only gaps or filler stand between them, and units that Markdown reads as another kind of block get a flag.
 
         renderer = Renderer(compiled)
         rendering = renderer.render(frozenset({compiled.trigger}), Operator.DELETE)
@@ -74,37 +30,37 @@ class Renderer:
         self, compiled: CompiledSkill, *, counter: TokenCounter | None = None, filler: str = "blank", check: bool = True
     ) -> None:
         self.compiled = compiled
-        self.filler = filler_named(filler)
+        self.filler = find_filler(filler)
         self.check = check
         self._counter = counter
         self._coalitions = Coalitions(compiled)
         self._document = main_document(compiled, self._coalitions.bits)
-        self._main_file = unchanged(compiled.skill.file(compiled.skill.main))
+        self._main_file = render_unchanged(compiled.skill.file(compiled.skill.main))
         self._padder = Padder(self.filler, self._count)
         self._resources = Resources(compiled, self._coalitions.bits, self._padder)
         self._between = {Operator.DELETE: BLANK, Operator.PAD: filler_pattern(self.filler)}
 
     def render(self, coalition: Coalition, operator: Operator) -> Rendering:
-        """rho(S): the tree of files. No unit, or no byte of any unit, is the bare agent: no files, no flags.
+        """rho(S): the files. A coalition without units, or without any byte of a unit, has no files and no flags.
 
-        `tokens` are those of the main file; deletion leaves them uncounted (`count_tokens` does it when asked).
+        `tokens` are those of the main file. Deletion does not count them; `count_tokens` does.
         """
-        kept = self._coalitions.kept(coalition)
-        files, flags = self._resources.rendered(kept, operator)
+        kept = self._coalitions.to_bits(coalition)
+        files, flags = self._resources.render(kept, operator)
         parts, tokens = self._parts(kept, operator)
-        main = joined(parts)
+        main = join_parts(parts)
         if not coalition or not (main or self._resources.any_unit(files)):
-            return self._rendering(coalition, operator, [], None, [])
+            return self._make_rendering(coalition, operator, [], None, [])
         if operator is Operator.PAD and tokens != self.main_tokens:
             flags.append(f"padding-off-by:{self.main_tokens - (tokens or 0)}")
         if self.check:
             verify(self._document, kept, parts, main, self._between[operator])
-            changed = self._watch.changed(parts, padded=operator is Operator.PAD)
+            changed = self._kind_check.changed_units(parts, padded=operator is Operator.PAD)
             flags += [f"changed-kind:{unit.id}" for unit in self.compiled.units if unit.id in changed]
-        files.append(self._rendered_main(main))
-        return self._rendering(coalition, operator, files, tokens, flags)
+        files.append(self._render_main(main))
+        return self._make_rendering(coalition, operator, files, tokens, flags)
 
-    def _rendering(
+    def _make_rendering(
         self, coalition: Coalition, operator: Operator, files: list[RenderedFile], tokens: int | None, flags: list[str]
     ) -> Rendering:
         files.sort(key=lambda file: file.path)
@@ -121,25 +77,23 @@ class Renderer:
 
     def _parts(self, kept: int, operator: Operator) -> tuple[list[Part], int | None]:
         if operator is Operator.DELETE:
-            return deleted(self._document, kept), None
-        parts, off = self._padder.document(self._document, kept, self.main_tokens)
-        return parts, self.main_tokens - off
+            return delete_absent(self._document, kept), None
+        parts, missing = self._padder.pad_document(self._document, kept, self.main_tokens)
+        return parts, self.main_tokens - missing
 
-    def _rendered_main(self, data: bytes) -> RenderedFile:
+    def _render_main(self, data: bytes) -> RenderedFile:
         original = self._main_file
         if data == original.data:
             return original
         return RenderedFile(path=original.path, data=data, digest=file_digest(data), executable=original.executable)
 
     @cached_property
-    def _watch(self) -> KindWatch:
-        return KindWatch(self._document, self.compiled.trigger)
-
-    # Tokens
+    def _kind_check(self) -> KindCheck:
+        return KindCheck(self._document, self.compiled.trigger)
 
     @cached_property
     def counter(self) -> TokenCounter:
-        """What counts tokens; loaded when it is first needed."""
+        """The token counter, loaded at first use."""
         return token_counter(self._counter or "o200k")
 
     def _count(self, data: bytes) -> int:
@@ -152,16 +106,16 @@ class Renderer:
 
     @cached_property
     def total_tokens(self) -> int:
-        """The tokens of all units' files as the author wrote them; binaries count nothing."""
+        """The tokens of all files of units as the author wrote them, without binary files."""
         return self.count_tokens(self.render(self.compiled.everything, Operator.DELETE))
 
     def count_tokens(self, rendering: Rendering) -> int:
-        """The tokens of a rendering's text files that belong to units."""
+        """The tokens of the text files in a rendering that belong to units."""
         owned = [file for file in rendering.files if file.path == rendering.main or self._resources.any_unit([file])]
         return sum(self._count(file.data) for file in owned if is_text(file.data))
 
     def tokens_of(self, unit_id: str) -> int:
-        """The tokens of one unit's own text; a binary resource has none."""
+        """The tokens of the text of one unit; 0 for a binary file."""
         unit = self.compiled.unit[unit_id]
         total = 0
         for extent in unit.extents:
@@ -169,3 +123,45 @@ class Renderer:
             if extent.file == self._document.path or is_text(data):
                 total += self._count((data or b"")[extent.span.start : extent.span.end])
         return total
+
+
+class Coalitions:
+    """Coalitions of one skill as bits of an integer, one bit per unit; the members of a composite share its bit."""
+
+    def __init__(self, compiled: CompiledSkill) -> None:
+        self.compiled = compiled
+        self.bits: dict[str, int] = {}
+        for number, unit in enumerate(compiled.units):
+            for name in (unit.id, *unit.members):
+                self.bits.setdefault(name, 1 << number)
+        self._needs = {unit: self._mask(needs) for unit, needs in compiled.needs.items()}
+
+    def _mask(self, units: Iterable[str]) -> int:
+        mask = 0
+        for unit in units:
+            mask |= self.bits[unit]
+        return mask
+
+    def to_bits(self, coalition: Coalition) -> int:
+        """The bits of the coalition. Raises CoalitionError for unknown units and for needed units that are missing."""
+        require_known(self.compiled, coalition)
+        kept = self._mask(coalition)
+        if any(self._needs[unit] & ~kept for unit in coalition):
+            raise self._not_closed(coalition)
+        return kept
+
+    def _not_closed(self, coalition: Coalition) -> CoalitionError:
+        missing = self.compiled.closure(coalition) - coalition
+        names = [unit.id for unit in self.compiled.units if unit.id in missing]
+        return CoalitionError(
+            f"The coalition is not closed: needed but not kept: {', '.join(names)}.",
+            hint="Keep these, too, or drop what needs them.",
+        )
+
+
+def require_known(compiled: CompiledSkill, units: Coalition) -> None:
+    """Raise CoalitionError for names that are not units of the skill."""
+    unknown = sorted(units - compiled.everything)
+    if unknown:
+        hint = "List the units with 'skillsv compile'."
+        raise CoalitionError(f"The skill has no unit {', '.join(unknown)}.", hint=hint)

@@ -1,4 +1,4 @@
-"""The folder of a rendering: there in one piece, or not at all."""
+"""Output folders: complete or not at all, and never over files of the user."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def leftovers(folder):
     return [path.name for path in folder.iterdir() if path.name.startswith(".")]
 
 
-def test_a_new_folder_with_its_parents(skill, tmp_path):
+def test_a_new_folder_is_made_with_its_parents(skill, tmp_path):
     target = tmp_path / "out" / "deep"
     write(target, skill)
     assert (target / "SKILL.md").read_text() == "new"
@@ -41,7 +41,7 @@ def _umask():
     return current
 
 
-def test_what_exists_is_kept_unless_forced(skill, tmp_path):
+def test_an_existing_folder_is_replaced_only_with_force(skill, tmp_path):
     target = tmp_path / "out"
     write(target, skill, "old")
     with pytest.raises(OutputError, match="exists already"):
@@ -75,24 +75,24 @@ def test_force_replaces_empty_folders_but_no_others(skill, tmp_path, monkeypatch
 
 @pytest.mark.parametrize("inside", [".", "sub", "sub/../other", ".."])
 @pytest.mark.parametrize("force", [False, True])
-def test_never_in_the_skill_nor_over_it(skill, inside, force):
+def test_a_folder_in_or_around_the_skill_is_refused(skill, inside, force):
     with pytest.raises(OutputError, match=r"inside the skill|holds the skill"):
         write(skill / inside, skill, force=force)
     assert (skill / "SKILL.md").read_text() == "text"
     assert [path.name for path in skill.iterdir()] == ["SKILL.md"]
 
 
-def test_beside_a_skill_of_one_file_is_fine_but_not_over_it(skill, tmp_path):
+def test_a_skill_of_one_file_allows_folders_beside_it(skill, tmp_path):
     write(skill / "out", skill / "SKILL.md")
     with pytest.raises(OutputError):
         write(skill / "SKILL.md", skill / "SKILL.md", force=True)
 
 
-def test_a_folder_one_works_in_is_not_replaced(skill, tmp_path, monkeypatch):
+def test_the_working_folder_is_not_replaced(skill, tmp_path, monkeypatch):
     target = tmp_path / "out"
     write(target, skill, "old")
     monkeypatch.chdir(target)
-    with pytest.raises(OutputError, match="working in there"):
+    with pytest.raises(OutputError, match="working folder"):
         write(target, skill, force=True)
     assert (target / "SKILL.md").read_text() == "old"
 
@@ -103,7 +103,7 @@ def test_an_empty_rendering_is_an_empty_folder(skill, tmp_path):
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_trouble_while_writing_leaves_nothing(skill, tmp_path):
+def test_an_error_while_writing_leaves_no_files(skill, tmp_path):
     target = tmp_path / "out"
     write(target, skill, "old")
     for error in (OSError(28, "No space left on device"), KeyboardInterrupt()):
@@ -117,7 +117,7 @@ def test_trouble_while_writing_leaves_nothing(skill, tmp_path):
     assert not leftovers(tmp_path)
 
 
-def test_a_place_that_cannot_be_written_is_one_sentence(skill, tmp_path):
+def test_a_folder_that_cannot_be_written_is_an_output_error(skill, tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(OutputError, match="Choose another folder") as caught:
         write(tmp_path / "file" / "out", skill)
