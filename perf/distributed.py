@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -27,11 +26,10 @@ from perf.rollout import run as run_locally
 from skillsv.model.coalition import Operator
 from skillsv.model.rollout import Request, Rollout
 from skillsv.model.task import Task
-from skillsv.pipeline import ValuationJob, prepare
+from skillsv.pipeline import ValuationJob, prepare, roll_out, session
 from skillsv.rollout import Ledger, RunFolder, Runner, RunnerOptions, Stop
 from skillsv.settings import Settings
 
-rolling = import_module("skillsv.pipeline.value")  # the package's own name for it is the function
 PLACE = Path(__file__).resolve().parents[1]
 EXAMPLE = PLACE / "examples" / "support-desk"
 TASKS = 8
@@ -224,15 +222,15 @@ def simulate(folder: Path, settings: Settings, *, slots: int, median: float, dri
         with threads:
             return await in_thread(function, *arguments, **options)
 
-    in_thread, engine_maker = anyio.to_thread.run_sync, rolling.make_engine
-    anyio.to_thread.run_sync, rolling.make_engine = counted, lambda *_parts: stub
+    in_thread, engine_maker = anyio.to_thread.run_sync, session.make_engine
+    anyio.to_thread.run_sync, session.make_engine = counted, lambda *_parts: stub
     loop = VirtualLoop(lambda: threads.count > 0)
     try:
-        work = rolling.roll_out(prepared, RunFolder(folder), lambda _event: None, Stop())
+        work = roll_out(prepared, RunFolder(folder), lambda _event: None, Stop())
         loop.run_until_complete(work)
         seconds = loop.time()
     finally:
-        anyio.to_thread.run_sync, rolling.make_engine = in_thread, engine_maker
+        anyio.to_thread.run_sync, session.make_engine = in_thread, engine_maker
         loop.close()
     return Simulated(stub.rollouts, seconds, stub.used / (slots * seconds), stub.most)
 

@@ -1,4 +1,4 @@
-"""The whole path on a small skill, with an agent that logs what it was shown."""
+"""The whole pipeline on a small skill, with an agent that logs its tasks."""
 
 import json
 
@@ -6,7 +6,16 @@ import anyio
 import pytest
 
 from skillsv.errors import BudgetReached, RecordsError, TaskError
-from skillsv.pipeline import Run, ValuationJob, build_valuation, load_run, prepare, publish, roll_out
+from skillsv.pipeline import (
+    ValuationJob,
+    build_run,
+    build_valuation,
+    load_run,
+    prepare,
+    publish,
+    read_manifest,
+    roll_out,
+)
 from skillsv.pipeline.job import plan_chains
 from skillsv.rollout import RunFolder, Stop
 from skillsv.settings import settings_from
@@ -66,24 +75,24 @@ def job(place, **flags):
 def run(place, **flags):
     prepared = prepare(job(place, **flags))
     folder = RunFolder(place / "run")
-    rolled = anyio.run(lambda: roll_out(prepared, folder, lambda _event: None, Stop()))
-    return prepared, folder, rolled
+    result = anyio.run(lambda: roll_out(prepared, folder, lambda _event: None, Stop()))
+    return prepared, folder, result
 
 
 def calls(place):
     return len((place / "log.txt").read_text().splitlines())
 
 
-def test_preparing_runs_nothing_and_writes_nothing(place):
+def test_prepare_runs_nothing_and_writes_nothing(place):
     before = sorted(place.rglob("*"))
     prepared = prepare(job(place))
     assert prepared.forecast.expected.rollouts > 0
     assert [path for path in sorted(place.rglob("*")) if "__pycache__" not in path.parts] == before
 
 
-def test_values_are_those_of_the_rules_the_agent_obeys(place):
-    prepared, _, rolled = run(place)
-    valuation = build_valuation(prepared.compiled, prepared.job.settings, "agent", rolled)
+def test_values_match_the_rules_that_the_agent_follows(place):
+    prepared, _, result = run(place)
+    valuation = build_valuation(prepared.compiled, prepared.job.settings, "agent", result)
     alpha, beta, gamma = (unit.value for unit in valuation.units)
     assert alpha.net.value == pytest.approx(0.5)
     assert beta.net.value == pytest.approx(0.5)
@@ -91,7 +100,7 @@ def test_values_are_those_of_the_rules_the_agent_obeys(place):
     assert valuation.estimate.closure.ratio == pytest.approx(1.0)
 
 
-def test_the_same_command_again_pays_nothing(place):
+def test_the_same_command_again_runs_no_rollout(place):
     _, _, first = run(place)
     paid = calls(place)
     _, _, second = run(place)
@@ -100,73 +109,63 @@ def test_the_same_command_again_pays_nothing(place):
     assert second.records == first.records
 
 
-def test_more_orders_pay_only_for_the_new_ones(place):
+def test_more_orders_leave_the_first_orders_unchanged(place):
     few = prepare(job(place, orders=3)).plans
     many = prepare(job(place, orders=6)).plans
     assert many[:3] == few
 
 
-def test_after_an_edit_only_changed_renderings_are_paid_for(place):
+def test_after_an_edit_only_changed_renderings_are_run(place):
     run(place, tolerance="off")
     paid = calls(place)
     skill = place / "tiny" / "SKILL.md"
     skill.write_text(skill.read_text().replace("nothing of", "not a word of"))
-    prepared, _, rolled = run(place, tolerance="off")
-    assert 0 < rolled.spending.spent < paid
-    assert rolled.spending.reused > 0
-    trees = {step.tree for record in rolled.records for step in record.steps}
+    prepared, _, result = run(place, tolerance="off")
+    assert 0 < result.spending.spent < paid
+    assert result.spending.reused > 0
+    trees = {step.tree for record in result.records for step in record.steps}
     assert len(trees) > 1
-    assert calls(place) == paid + rolled.spending.spent
+    assert calls(place) == paid + result.spending.spent
     assert prepared.compiled.digest
 
 
-def test_a_budget_keeps_what_was_finished(place):
-    _, _, rolled = run(place, max_rollouts=30)
-    assert isinstance(rolled.trouble, BudgetReached)
+def test_a_reached_budget_is_reported_and_not_exceeded(place):
+    _, _, result = run(place, max_rollouts=30)
+    assert isinstance(result.trouble, BudgetReached)
     assert calls(place) <= 30
 
 
-def test_a_run_is_read_again_without_the_skill_tasks_or_agent(place):
-    prepared, folder, rolled = run(place)
-    valuation = build_valuation(prepared.compiled, prepared.job.settings, "python:agent.py:answer", rolled)
-    loaded_page = publish(
-        folder,
-        Run(
-            compiled=prepared.compiled,
-            settings=prepared.job.settings,
-            records=rolled.records,
-            observations=(),
-            valuation=valuation,
-            manifest=folder.manifest(),
-        ),
-    )
+def test_a_run_is_loaded_without_its_skill_tasks_and_agent(place):
+    prepared, folder, result = run(place)
+    built = build_run(prepared.renderer, prepared.job.settings, read_manifest(folder), result)
+    page = publish(folder, built)
     for name in ("tiny/SKILL.md", "tasks.jsonl", "agent.py"):
         (place / name).unlink()
     loaded = load_run(folder.path)
-    assert loaded.valuation.estimate.units == valuation.estimate.units
+    assert loaded.valuation.estimate.units == built.valuation.estimate.units
     assert loaded.compiled.digest == prepared.compiled.digest
-    assert "<html" in loaded_page.read_text()
+    assert "<html" in page.read_text()
     assert json.loads(folder.valuation.read_text())["schema"] == "skillsv.valuation/1"
 
 
-def test_a_folder_without_a_run_is_named(tmp_path):
+def test_a_folder_without_a_run_is_an_error(tmp_path):
     with pytest.raises(RecordsError, match="no run"):
         load_run(tmp_path)
 
 
-def test_a_broken_task_line_is_named(place):
+def test_a_broken_task_line_is_an_error_with_its_place(place):
     (place / "tasks.jsonl").write_text('{"id": "a", "input": "?"}\n{"id": \n')
     with pytest.raises(TaskError, match=r"tasks\.jsonl:2"):
         prepare(job(place))
 
 
-def test_windows_and_orders_have_streams_of_their_own(place):
+def test_another_seed_draws_other_windows(place):
     prepared = prepare(job(place))
     other = plan_chains(prepared.compiled, prepared.panel_a, settings_from({"seed": 1, "window": 4}))
     assert {plan.window.tasks for plan in other} != {plan.window.tasks for plan in prepared.plans}
 
 
-def test_the_adaptive_method_resumes_for_nothing_and_says_the_same(place):
+def test_an_adaptive_run_resumes_without_rollouts_and_equal_values(place):
     _, _, first = run(place, method="auto", max_rollouts=60)
     paid = calls(place)
     assert paid <= 60
@@ -177,7 +176,7 @@ def test_the_adaptive_method_resumes_for_nothing_and_says_the_same(place):
     assert load_run(folder.path).valuation.estimate == valuation.estimate
 
 
-def test_the_adaptive_method_goes_on_where_a_smaller_budget_ended(place):
+def test_an_adaptive_run_continues_where_a_smaller_budget_ended(place):
     _, _, first = run(place, method="auto", max_rollouts=40)
     paid = calls(place)
     _, _, second = run(place, method="auto", max_rollouts=70)
@@ -186,42 +185,42 @@ def test_the_adaptive_method_goes_on_where_a_smaller_budget_ended(place):
     assert calls(place) <= 70
 
 
-def test_a_window_may_be_larger_than_the_panel_where_none_is_drawn(place):
+def test_a_window_larger_than_the_panel_is_refused_only_for_chains(place):
     assert prepare(job(place, method="auto", window=50)).first_window
     with pytest.raises(TaskError, match="does not fit"):
         prepare(job(place, method="chain", window=50))
 
 
-def test_a_budget_below_the_least_gives_a_partial_adaptive_answer(place):
-    _, _, rolled = run(place, method="auto", max_rollouts=40)
-    assert isinstance(rolled.trouble, BudgetReached)
-    assert rolled.observations
+def test_a_budget_below_the_least_gives_a_partial_adaptive_result(place):
+    _, _, result = run(place, method="auto", max_rollouts=40)
+    assert isinstance(result.trouble, BudgetReached)
+    assert result.observations
 
 
-def test_a_small_skill_is_not_announced_as_a_large_one(place):
+def test_the_forecast_of_a_small_skill_counts_all_its_coalitions(place):
     prepared = prepare(job(place, method="auto", panel_b=0))
-    _, _, rolled = run(place, method="auto", panel_b=0)
-    assert rolled.spending.spent <= prepared.forecast.expected.rollouts < 1000
-    assert rolled.trouble is None
+    _, _, result = run(place, method="auto", panel_b=0)
+    assert result.spending.spent <= prepared.forecast.expected.rollouts < 1000
+    assert result.trouble is None
 
 
 @pytest.mark.parametrize("method", ["chain", "auto"])
-def test_tasks_without_answers_are_named_and_never_zero(place, method):
+def test_tasks_without_answers_are_in_a_note_and_never_zero(place, method):
     agent = (place / "agent.py").read_text()
     broken = 'def answer(skill, task, replicate):\n    if task.id == "t3":\n        raise OSError("the line is down")\n'
     (place / "agent.py").write_text(agent.replace("def answer(skill, task, replicate):\n", broken))
     flags = {"method": method, "panel_b": 0, "window": 12, "orders": 2, "attempts": 1, "max_missing": 0.5}
-    prepared, _, rolled = run(place, **flags)
-    valuation = build_valuation(prepared.compiled, prepared.job.settings, "agent", rolled)
+    prepared, _, result = run(place, **flags)
+    valuation = build_valuation(prepared.compiled, prepared.job.settings, "agent", result)
     assert any("Tasks: t3." in note for note in valuation.notes)
     assert valuation.estimate.anchors.full.value == 1.0
 
 
-def test_a_failing_verifier_does_not_pay_the_agent_again(place):
+def test_a_failing_verifier_does_not_run_the_agent_again(place):
     verifier = "calls = []\n\ndef shaky(task, answer):\n    calls.append(1)\n    if len(calls) % 3:\n        raise OSError\n    return 1.0\n"
     (place / "shaky.py").write_text(verifier)
     lines = (place / "tasks.jsonl").read_text().replace('"contains"', '"python:shaky.py:shaky"')
     (place / "tasks.jsonl").write_text(lines)
-    _, _, rolled = run(place, orders=2, jobs=1)
-    assert rolled.spending.failed == 0
-    assert calls(place) == rolled.spending.spent
+    _, _, result = run(place, orders=2, jobs=1)
+    assert result.spending.failed == 0
+    assert calls(place) == result.spending.spent

@@ -41,7 +41,7 @@ from skillsv.pipeline.clients import make_client
 from skillsv.pipeline.confirm import rollouts_to_confirm
 from skillsv.pipeline.job import Grading, TaskSource
 from skillsv.pipeline.rankings import leave_out, loo_panel
-from skillsv.pipeline.reopen import reopen
+from skillsv.pipeline.run import reopen
 from skillsv.rollout import Forecast, RunFolder, Stop
 from skillsv.rollout.forecast import Cost
 from skillsv.rollout.run_folder import run_id

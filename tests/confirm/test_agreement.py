@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from skillsv.confirm import agreements, concentration, holm, kendall_tau_b, permutation_p
+from skillsv.confirm.agreement import agreements, concentration, holm, kendall_tau_b, permutation_p
 from skillsv.errors import RecordsError
 from skillsv.model.value import Interval, Ranking
 
@@ -18,24 +18,24 @@ def ranking(method, **values):
 
 
 @given(st.data())
-def test_tau_b_is_scipys_ties_and_all(data):
+def test_tau_b_equals_scipy_with_ties(data):
     one = data.draw(few_values)
     other = data.draw(st.lists(st.integers(0, 3), min_size=len(one), max_size=len(one)))
-    expected, found = kendalltau(one, other).statistic, kendall_tau_b(one, other)
+    expected, tau = kendalltau(one, other).statistic, kendall_tau_b(one, other)
     if np.isnan(expected):
-        assert found is None
+        assert tau is None
     else:
-        assert found == pytest.approx(expected)
+        assert tau == pytest.approx(expected)
 
 
-def test_tau_b_by_hand():
+def test_tau_b_equals_values_computed_by_hand():
     # Pairs: (1,2): both rise; (1,3): tie in the second; (2,3): rises, falls. 1 - 1 = 0 of sqrt(3 * 2).
     assert kendall_tau_b([1, 2, 3], [1, 2, 1]) == pytest.approx(0)
     assert kendall_tau_b([1, 2, 3], [3, 2, 1]) == pytest.approx(-1)
     assert kendall_tau_b([1, 2, 2], [1, 2, 3]) == pytest.approx(2 / np.sqrt(2 * 3))
 
 
-def test_the_null_is_that_of_all_permutations():
+def test_permutation_p_approaches_the_share_of_all_permutations():
     one, other = [1, 1, 2, 3, 4], [1, 2, 2, 2, 5]
     observed = kendall_tau_b(one, other)
     taus = [kendall_tau_b(one, shuffled) for shuffled in permutations(other)]
@@ -43,35 +43,35 @@ def test_the_null_is_that_of_all_permutations():
     assert permutation_p(one, other, np.random.default_rng(0), permutations=20_000) == pytest.approx(exact, abs=0.01)
 
 
-def test_a_ranking_that_is_one_tie_has_no_agreement():
+def test_a_ranking_of_equal_values_has_no_agreement():
     assert kendall_tau_b([1, 1, 1], [1, 2, 3]) is None
     assert permutation_p([1, 1, 1], [1, 2, 3], np.random.default_rng(0)) is None
 
 
-def test_holm_by_hand():
+def test_holm_equals_values_computed_by_hand():
     # Sorted .01 .03 .04: times 3, 2, 1 is .03 .06 .04, and no later one may be smaller than an earlier one.
     assert holm([0.04, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06])
     assert holm([0.6, 0.7]) == pytest.approx([1.0, 1.0])
     assert holm([]) == []
 
 
-def test_pairs_of_rankings_are_corrected_together():
+def test_holm_corrects_over_all_pairs_of_rankings():
     units = {f"u{n}": n for n in range(12)}
-    same, rolled = ranking("a", **units), ranking("b", **units)
+    first, second = ranking("a", **units), ranking("b", **units)
     flat = ranking("flat", **dict.fromkeys(units, 0))
-    found = agreements([same, rolled, flat], np.random.default_rng(1))
-    assert [(each.first, each.second) for each in found] == [("a", "b"), ("a", "flat"), ("b", "flat")]
-    assert found[0].tau == pytest.approx(1)
-    assert found[0].p_holm == found[0].p < 0.01
-    assert found[1].tau is found[1].p is found[1].p_holm is None
+    pairs = agreements([first, second, flat], np.random.default_rng(1))
+    assert [(pair.first, pair.second) for pair in pairs] == [("a", "b"), ("a", "flat"), ("b", "flat")]
+    assert pairs[0].tau == pytest.approx(1)
+    assert pairs[0].p_holm == pairs[0].p < 0.01
+    assert pairs[1].tau is pairs[1].p is pairs[1].p_holm is None
 
 
-def test_rankings_of_other_units_are_refused():
+def test_rankings_of_different_units_are_refused():
     with pytest.raises(RecordsError):
         agreements([ranking("a", x=1, y=2), ranking("b", x=1, z=2)], np.random.default_rng(0))
 
 
-def test_concentration_is_the_share_of_the_best_tenth():
+def test_concentration_is_the_share_of_the_best_tenth_of_units():
     values = {f"u{n}": 1.0 for n in range(9)} | {"best": 11.0, "bad": -5.0}
     assert concentration(values) == pytest.approx(12 / 20)  # a tenth of eleven units is two
     assert concentration({"a": -1.0, "b": 0.0}) is None

@@ -1,14 +1,14 @@
-"""Pruning skills whose values are known: the path a person would want, and better than the baselines."""
+"""Pruning of skills with known values: the right units first, and better curves than the baselines."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from skillsv.confirm import areas, pooled, score_on_panel, track
+from skillsv.confirm import areas, choose_checkpoints, pooled, score_on_panel
 from skillsv.confirm.baselines import closure_loo, closure_loo_requests, random_ranking
-from skillsv.confirm.pairs import partners_of, suspected
 from skillsv.decide import pruning_path, removable, verdicts
+from skillsv.decide.interactions import partners_of, suspected
 from skillsv.estimate import estimate_chains
 from skillsv.model.task import PanelB
 from skillsv.model.value import Action
@@ -31,7 +31,7 @@ class Study:
         a, b = (tuple(game.tasks[place] for place in sorted(part)) for part in (dealt[:half], dealt[half:]))
         self.game, self.noise = game, noise
         self.compiled, self.panel_b = game.compiled, PanelB(tasks=b)
-        throws = 1 if noise == RULES else 3  # replicates on panel B, as the product does for an agent that is noisy
+        throws = 1 if noise == RULES else 3  # replicates on panel B, as the product has for a noisy agent
         self.dice = [Dice.thrown(game, self.rng) for _ in range(throws)]
         seen = replace(game, tasks=a)
         seen_dice = Dice.thrown(seen, self.rng)
@@ -49,9 +49,9 @@ class Study:
         }
 
     def left_out(self, seen, tasks, dice):
-        """Closure-LOO as the paper has it: once on the whole of panel A."""
-        wanted = closure_loo_requests(self.compiled, tasks)
-        answers = answer_requests(seen, wanted, noise=self.noise, dice=dice)
+        """Closure-LOO as in the paper: once on the whole of panel A."""
+        requests = closure_loo_requests(self.compiled, tasks)
+        answers = answer_requests(seen, requests, noise=self.noise, dice=dice)
         return {unit: value.value for unit, value in closure_loo(self.compiled, tasks, answers).values.items()}
 
     def tokens(self, kept):
@@ -65,11 +65,11 @@ class Study:
 
     def scored(self, versions):
         policy = score_on_panel(self.panel_b, versions, replicates=len(self.dice))
-        wanted = next(policy)
+        requests = next(policy)
         answers = {}
         for number, dice in enumerate(self.dice):
-            mine = [request for request in wanted if request.replicate == number]
-            answers |= answer_requests(self.game, mine, noise=self.noise, dice=dice)
+            own = [request for request in requests if request.replicate == number]
+            answers |= answer_requests(self.game, own, noise=self.noise, dice=dice)
         try:
             policy.send(answers)
         except StopIteration as done:
@@ -79,30 +79,30 @@ class Study:
     def areas(self):
         """The area under each method's curve, task by task on panel B."""
         everything = self.compiled.everything
-        tracks = {
+        checkpoints = {
             method: [
-                track(everything, self.path(method, number), self.tokens(everything), CHECKPOINTS)
+                choose_checkpoints(everything, self.path(method, number), self.tokens(everything), CHECKPOINTS)
                 for number in range(len(values))
             ]
             for method, values in self.values.items()
         }
-        held = self.scored([kept for each in tracks.values() for one in each for kept in one.kept])
-        return {method: areas(held, each) for method, each in tracks.items()}
+        scores = self.scored([kept for paths in checkpoints.values() for path in paths for kept in path.kept])
+        return {method: areas(scores, paths) for method, paths in checkpoints.items()}
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_what_is_harmful_goes_first_and_the_score_holds_until_all_that_is_useless_is_gone(seed):
+def test_harmful_and_dead_units_go_first_and_redundant_ones_at_no_loss(seed):
     study = Study("mechanism", seed)
     roles = study.game.role_of
     path = study.path("skillsv")
     assert roles[path[0].unit] is Role.HARMFUL
     assert roles[path[1].unit] is Role.DEAD
-    held = study.scored([study.compiled.everything, *(step.kept for step in path)])
-    means = held.scores.mean(axis=1)
+    scores = study.scored([study.compiled.everything, *(step.kept for step in path)])
+    means = scores.scores.mean(axis=1)
     assert means[1] > means[0]
     assert means[2] == means[1]
     assert means[3:].max() <= means[2]
-    # A pair of which one suffices: the first goes for nothing, and only its twin takes the score along.
+    # Redundant units: removing the first loses nothing, removing the second lowers the score.
     pair = [place for place, step in enumerate(path, start=1) if roles[step.unit] is Role.OR]
     assert means[pair[0]] == means[pair[0] - 1]
     assert means[pair[1]] < means[pair[1] - 1]
@@ -111,48 +111,48 @@ def test_what_is_harmful_goes_first_and_the_score_holds_until_all_that_is_useles
 @pytest.mark.parametrize("seed", range(4))
 def test_verdicts_never_delete_both_of_a_redundant_pair(seed):
     study = Study("mechanism", seed)
-    found = verdicts(study.compiled, study.estimate, dict.fromkeys(study.compiled.execution, 10))
-    going = removable(study.compiled, found, frozenset({Action.DELETE, Action.HARMFUL}))
+    decided = verdicts(study.compiled, study.estimate, dict.fromkeys(study.compiled.execution, 10))
+    removed = removable(study.compiled, decided, frozenset({Action.DELETE, Action.HARMFUL}))
     pair = {unit for unit, role in study.game.role_of.items() if role is Role.OR}
     assert len(pair) == 2
-    assert not pair <= going
+    assert not pair <= removed
     left_out = {unit for unit in pair if study.values["loo"][0][unit] <= 0}
-    assert left_out == pair  # leave-one-out would have called both worthless
+    assert left_out == pair  # leave-one-out calls both worthless
 
 
 SHAPED = ("livemath", "officeqa", "spreadsheet", "alfworld")
 
 
-def gain_over(other, found):
-    """The pooled gain in area over another method; tasks of panel B are drawn again within each game."""
-    return pooled([each["skillsv"] - each[other] for each in found], 0.95, np.random.default_rng(0))
+def gain_over(other, games):
+    """The pooled gain in area over another method; tasks of panel B are drawn within each game."""
+    return pooled([areas["skillsv"] - areas[other] for areas in games], 0.95, np.random.default_rng(0))
 
 
-def test_skillsv_prunes_better_than_leaving_out_and_chance_over_twenty_games():
-    """The paper's mechanisms, dealt to panels and chains in twenty ways: pairs of which one suffices, pairs that need
-    each other, a harmful and a dead unit."""
-    found = [Study("mechanism", seed).areas() for seed in range(20)]
-    assert gain_over("loo", found).low > 0
-    assert gain_over("random", found).low > 0
+def test_skillsv_prunes_better_than_leave_one_out_and_chance():
+    """The paper's mechanisms with twenty draws of panels and chains: redundant and complementary pairs, a harmful and a
+    dead unit."""
+    games = [Study("mechanism", seed).areas() for seed in range(20)]
+    assert gain_over("loo", games).low > 0
+    assert gain_over("random", games).low > 0
 
 
 def test_skillsv_prunes_better_than_chance_on_large_skills():
-    found = [Study(kind, seed, chains=24).areas() for kind in SHAPED for seed in range(5)]
-    assert gain_over("random", found).low > 0
+    games = [Study(kind, seed, chains=24).areas() for kind in SHAPED for seed in range(5)]
+    assert gain_over("random", games).low > 0
 
 
 @pytest.mark.heavy
-def test_with_an_agent_that_errs_skillsv_beats_leaving_out_on_large_skills():
-    """Eight wrong answers in a hundred. Leaving out is scored once on the whole of panel A, as in the paper; repeated
-    until it has cost as much as the chains, it does as well on these games."""
-    found = [Study(kind, s, chains=96, noise=Noise(lapse=0.08)).areas() for kind in SHAPED for s in range(10)]
-    assert gain_over("loo", found).low > 0
-    assert gain_over("random", found).low > 0
+def test_with_a_noisy_agent_skillsv_beats_leave_one_out():
+    """Eight wrong answers in a hundred. Leave-one-out is scored once on the whole of panel A, as in the paper; repeated
+    until it costs as much as the chains, it does as well on these games."""
+    games = [Study(kind, s, chains=96, noise=Noise(lapse=0.08)).areas() for kind in SHAPED for s in range(10)]
+    assert gain_over("loo", games).low > 0
+    assert gain_over("random", games).low > 0
 
 
-def test_planted_pairs_are_suspected_from_the_chains_alone():
+def test_planted_pairs_are_suspected_from_chains():
     study = Study("mechanism", 0)
     first, second = suspected(study.compiled, study.records, ())[:2]
     roles = study.game.role_of
-    kinds = {frozenset({roles[each.first], roles[each.second]}): each.score for each in (first, second)}
+    kinds = {frozenset({roles[pair.first], roles[pair.second]}): pair.score for pair in (first, second)}
     assert kinds[frozenset({Role.OR})] < 0 < kinds[frozenset({Role.AND})]

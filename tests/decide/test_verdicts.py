@@ -80,13 +80,13 @@ def only(unit, **options):
         (0.0, 0.0, Evidence.IDENTICAL, Action.DELETE, "the same bytes"),
     ],
 )
-def test_one_operator(low, high, evidence, action, words):
+def test_the_evidence_of_one_operator_decides_the_action(low, high, evidence, action, words):
     verdict = only(value("a", low, high, evidence))
     assert verdict.action is action
     assert words in verdict.reason
 
 
-def test_with_deletion_alone_the_reason_says_so():
+def test_the_reason_says_when_only_deletion_was_run():
     alone = value("a", 0.1, 0.3, Evidence.POSITIVE)
     both = value("a", 0.1, 0.3, Evidence.POSITIVE, content=(0.1, 0.3), cost=(-0.1, 0.1))
     assert "by deletion alone" in only(alone).reason
@@ -94,18 +94,18 @@ def test_with_deletion_alone_the_reason_says_so():
 
 
 @pytest.mark.parametrize("evidence", [Evidence.POSITIVE, Evidence.UNRESOLVED, Evidence.NEGLIGIBLE, Evidence.NEGATIVE])
-def test_valuable_content_that_costs_is_compressed_whatever_the_net(evidence):
+def test_content_of_value_with_a_cost_is_compressed_whatever_the_net(evidence):
     verdict = only(value("a", -0.01, 0.1, evidence, content=(0.1, 0.3), cost=(0.05, 0.15)))
     assert verdict.action is Action.COMPRESS
     assert "its length costs +10.0" in verdict.reason
 
 
 @pytest.mark.parametrize(("content", "cost"), [((-0.1, 0.3), (0.05, 0.15)), ((0.1, 0.3), (-0.05, 0.15))])
-def test_compress_needs_both_to_be_clear(content, cost):
+def test_compress_needs_both_content_and_cost_above_zero(content, cost):
     assert only(value("a", 0.05, 0.1, Evidence.POSITIVE, content=content, cost=cost)).action is Action.KEEP
 
 
-def test_effects_below_the_resolution_do_not_compress():
+def test_effects_below_the_resolution_are_not_compressed():
     faint = value("a", 0.05, 0.1, Evidence.POSITIVE, content=(0.001, 0.3), cost=(0.001, 0.005))
     assert only(faint).action is Action.KEEP
 
@@ -118,21 +118,21 @@ def test_a_unit_that_was_never_tested_is_unresolved():
 
 def two(lead, item):
     compiled = skill("lead", "item", needs=[("item", "lead")])
-    return {row.unit: row for row in verdicts(compiled, estimate(lead, item), {"lead": 5, "item": 9})}
+    return {verdict.unit: verdict for verdict in verdicts(compiled, estimate(lead, item), {"lead": 5, "item": 9})}
 
 
-def test_a_worthless_unit_that_carries_a_useful_one_stays():
-    found = two(value("lead", -0.005, 0.005, Evidence.NEGLIGIBLE), value("item", 0.1, 0.2, Evidence.POSITIVE))
-    assert found["lead"].action is Action.KEEP
-    assert "item needs it" in found["lead"].reason
+def test_a_unit_of_no_value_stays_if_a_useful_unit_needs_it():
+    decided = two(value("lead", -0.005, 0.005, Evidence.NEGLIGIBLE), value("item", 0.1, 0.2, Evidence.POSITIVE))
+    assert decided["lead"].action is Action.KEEP
+    assert "item needs it" in decided["lead"].reason
 
 
-def test_a_worthless_unit_that_carries_an_open_one_is_open():
-    found = two(value("lead", -0.005, 0.005, Evidence.NEGLIGIBLE), value("item", -0.1, 0.2, Evidence.UNRESOLVED))
-    assert found["lead"].action is Action.UNRESOLVED
+def test_a_unit_of_no_value_is_unresolved_if_its_dependant_is():
+    decided = two(value("lead", -0.005, 0.005, Evidence.NEGLIGIBLE), value("item", -0.1, 0.2, Evidence.UNRESOLVED))
+    assert decided["lead"].action is Action.UNRESOLVED
 
 
-def test_a_worthless_unit_that_carries_worthless_ones_goes_with_them():
-    found = two(value("lead", -0.005, 0.005, Evidence.NEGLIGIBLE), value("item", -0.3, -0.2, Evidence.NEGATIVE))
-    assert found["lead"].action is Action.DELETE
-    assert "item needs it and would go with it" in found["lead"].reason
+def test_a_unit_of_no_value_goes_with_dependants_of_no_value():
+    decided = two(value("lead", -0.005, 0.005, Evidence.NEGLIGIBLE), value("item", -0.3, -0.2, Evidence.NEGATIVE))
+    assert decided["lead"].action is Action.DELETE
+    assert "item needs it and would go with it" in decided["lead"].reason

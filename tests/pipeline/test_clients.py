@@ -1,4 +1,4 @@
-"""Every model of a run is asked on the server that the run recorded, and nowhere else."""
+"""Every model of a run uses the server that the run recorded, and no other."""
 
 import json
 import shutil
@@ -22,14 +22,14 @@ PROGRAM = "python:{place}/agent.py:answer"
 
 
 def reply(request):
-    """One answer for all who ask: a skill for the editor, a verdict for tasks, a number for units."""
+    """The answer by the kind of question: a skill for the editor, a verdict for a task, a number for a unit."""
     asked = json.dumps(request["messages"])
     return say(SHORTER if "# The skill" in asked else "1: yes\n70" if "expectation" in asked else "70 alpha")
 
 
 @pytest.fixture(scope="module")
 def servers():
-    """The server that the run records, and the one that everything else would lead to."""
+    """The server that the run records, and the one that the environment names."""
     here, elsewhere = FakeProvider(), FakeProvider()
     here.reply = reply
     yield here, elsewhere
@@ -45,7 +45,7 @@ def environment(servers, monkeypatch):
 
 @pytest.fixture(scope="module")
 def place(servers, tmp_path_factory):
-    """A run with a base URL, prices and a text that ends answers. Its agent is a function: it asks no server."""
+    """A run with a base URL, prices and a stop text. Its agent is a function, which uses no server."""
     folder = tmp_path_factory.mktemp("run")
     (folder / "tiny").mkdir()
     (folder / "tiny/SKILL.md").write_text(SKILL)
@@ -64,13 +64,13 @@ def place(servers, tmp_path_factory):
 
 NEW = ["{place}/tiny", "--base-url", "{url}", "--tools", "none", "--run-dir", "new", "--tasks"]
 SPEND = ["--operators", "delete", "--yes", "--quiet", "--keep-going"]
-AGAIN = ["--yes", "--quiet", "--json"]
-EDIT = ["refine", "run", "--no-confirm", "-o", "edited", *AGAIN]
+LATER = ["--yes", "--quiet", "--json"]
+EDIT = ["refine", "run", "--no-confirm", "-o", "edited", *LATER]
 COMMANDS = {
     "agent": ["value", *NEW, "{place}/contains.jsonl", "--agent", MODEL, *SPEND],
-    "agent of a recorded run": ["confirm", "run", "--agent", MODEL, "--curves", "none", *AGAIN],
+    "agent of a recorded run": ["confirm", "run", "--agent", MODEL, "--curves", "none", *LATER],
     "judge of tasks": ["value", *NEW, "{place}/judge.jsonl", "--agent", PROGRAM, "--judge", MODEL, *SPEND],
-    "judge of units": ["confirm", "run", "--curves", "judge", "--judge", MODEL, *AGAIN],
+    "judge of units": ["confirm", "run", "--curves", "judge", "--judge", MODEL, *LATER],
     "editor": [*EDIT, "--editor", MODEL],
     "probe": ["plan", *NEW, "{place}/contains.jsonl", "--agent", MODEL, "--probe"],
     "doctor": ["doctor", "--agent", MODEL, "--base-url", "{url}"],
@@ -79,7 +79,7 @@ COMMANDS = {
 
 @pytest.fixture
 def command(place, servers, tmp_path, monkeypatch):
-    """Run a command in a folder of its own, with a copy of the run. Gives the exit code and what the server was sent."""
+    """Run a command in a folder of its own, with a copy of the run. Returns exit code and requests to the server."""
     shutil.copytree(place / "run", tmp_path / "run")
     monkeypatch.chdir(tmp_path)
 
@@ -89,29 +89,29 @@ def command(place, servers, tmp_path, monkeypatch):
             server.requests.clear()
             server.paths.clear()
         code = run([word.format(place=place, url=here.url) for word in words])
-        assert elsewhere.paths == [], "only the recorded server is asked"
+        assert elsewhere.paths == [], "only the recorded server is used"
         assert set(here.paths) <= {"/v1/chat/completions"}
         return code, list(here.requests)
 
     return call
 
 
-@pytest.mark.parametrize("who", COMMANDS)
-def test_each_model_is_asked_on_the_recorded_server_only(who, command):
-    code, requests = command(COMMANDS[who])
+@pytest.mark.parametrize("client", COMMANDS)
+def test_each_model_uses_only_the_recorded_server(client, command):
+    code, requests = command(COMMANDS[client])
     assert code == 0
     assert requests
 
 
-def test_an_editor_has_the_recorded_settings_but_ends_where_its_files_end(command, tmp_path):
+def test_an_editor_has_the_recorded_settings_but_no_stop_text(command, tmp_path):
     _, (request,) = command([*EDIT, "--editor", MODEL])
     assert request["temperature"] == 0.5
     assert "stop" not in request
     assert "beta" not in (tmp_path / "edited/SKILL.md").read_text()
 
 
-@pytest.mark.parametrize("words", [[*EDIT, "--editor"], ["confirm", "run", "--curves", "judge", *AGAIN, "--judge"]])
-def test_a_model_that_the_recorded_server_cannot_serve_is_refused(words, command, monkeypatch, capsys, servers):
+@pytest.mark.parametrize("words", [[*EDIT, "--editor"], ["confirm", "run", "--curves", "judge", *LATER, "--judge"]])
+def test_a_model_of_another_provider_is_refused(words, command, monkeypatch, capsys, servers):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-very-secret-0123456789")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", servers[1].url.removesuffix("/v1"))
     assert command([*words, "model:anthropic:claude-x"]) == (2, [])

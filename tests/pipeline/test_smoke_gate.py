@@ -1,4 +1,4 @@
-"""A run whose first tasks show no difference by the skill ends before its budget is spent."""
+"""The smoke gate: a run ends early where the skill changes no score of its first tasks."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 from skillsv.cli import run
 
 SKILL = "---\nname: words\ndescription: Words to say.\n---\n\n# Words\n\n- Say `alpha`.\n- Say `beta`.\n"
-OBEYS = 'return " ".join(re.findall(r"Say `(\\w+)`", skill.text)) if skill else ""'
+FOLLOWS = 'return " ".join(re.findall(r"Say `(\\w+)`", skill.text)) if skill else ""'
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_keep_going_values_a_skill_without_effect(value, tmp_path, capsys):
     assert calls(tmp_path) == checked + answer["rollouts"]["spent"]
 
 
-def test_a_difference_on_a_later_task_lets_the_run_go_on(value, tmp_path, capsys):
+def test_a_difference_on_a_later_task_continues_the_run(value, tmp_path, capsys):
     assert (
         value('return "alpha" if skill and task.id in ("t3", "t5", "t9") else ""', "--window", "1", "--orders", "40")
         == 0
@@ -81,7 +81,7 @@ def test_a_difference_on_a_later_task_lets_the_run_go_on(value, tmp_path, capsys
 
 
 def test_a_skill_with_an_effect_is_valued_without_a_warning(value, capsys):
-    assert value(OBEYS, "--json") == 0
+    assert value(FOLLOWS, "--json") == 0
     notes = json.loads(capsys.readouterr().out)["notes"]
     assert not any("changed no score" in note for note in notes)
 

@@ -29,7 +29,7 @@ from skillsv.agents.local_server import LocalServer, find_gguf
 from skillsv.errors import SettingsError
 from skillsv.model.coalition import Operator, RenderedFile, Rendering
 from skillsv.pipeline.rankings import leave_out, loo_tasks
-from skillsv.pipeline.reopen import RunOverrides, reopen
+from skillsv.pipeline.run import RunOverrides, reopen
 from skillsv.rollout import Stop
 from skillsv.tasks import load_tasks
 

@@ -14,7 +14,8 @@ from skillsv.cli.spending_flags import SpendingFlags
 from skillsv.errors import SettingsError
 
 if TYPE_CHECKING:
-    from skillsv.confirm.pairs import Suspicion, Tested
+    from skillsv.confirm.interaction_tests import Tested
+    from skillsv.decide.interactions import Suspicion
 
 RELATIONS = {
     "redundant": "redundant: either one alone does the work of both",

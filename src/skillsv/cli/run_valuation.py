@@ -19,12 +19,12 @@ from skillsv.model.value import Valuation
 from skillsv.pipeline import (
     PreparedRun,
     RolloutResult,
-    Run,
     ValuationJob,
-    build_valuation,
+    build_run,
     measured_cost,
     prepare,
     publish,
+    read_manifest,
     require_measurable_budget,
     roll_out,
     with_measured_cost,
@@ -55,17 +55,9 @@ def run_valuation(job: ValuationJob, flags: RunFlags, *, json: bool, out: TextIO
         if result.nothing:
             raise result.trouble
         print(escape_text(f"skillsv: {result.trouble}"), file=sys.stderr)
-    valuation = build_valuation(prepared.compiled, job.settings, job.agent, result)
-    run = Run(
-        compiled=prepared.compiled,
-        settings=job.settings,
-        records=result.records,
-        observations=result.observations,
-        valuation=valuation,
-        manifest=folder.manifest() or {},
-    )
+    run = build_run(prepared.renderer, job.settings, read_manifest(folder), result)
     page = publish(folder, run)
-    show(valuation, page, json=json, out=out)
+    show(run.valuation, page, json=json, out=out)
     return result.trouble.exit_code if result.trouble else 0
 
 

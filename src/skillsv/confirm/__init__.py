@@ -1,39 +1,44 @@
-"""The proof on tasks no value has seen: old against new, pruning curves, pairs, agreement. Panel B is scored here only.
+"""The proof on tasks that no value was estimated on. Panel B is scored only here.
 
-scoring     every version on the whole of panel B        bootstrap   intervals of means over tasks
-gate        "no worse than 2 points": shown or not       curves      pruning curves and the area under them
-proof       all of it from one table of scores           agreement   Kendall's tau-b, permutations, Holm
+scoring     all versions on the whole of panel B      agreement          Kendall's tau-b, permutations, Holm
+gate        "no worse than 2 points", intervals       baselines          Closure-LOO, LLM judge, chance
+curves      pruning curves and the area under them    interaction_tests  pairs of units, on panel A
+proof       all of it from one table of scores        compare            two runs, unit by unit
 """
 
-from skillsv.confirm.agreement import Agreement, agreements, concentration, holm, kendall_tau_b, permutation_p
-from skillsv.confirm.curves import Comparison, Track, areas, comparisons, curve, pooled_comparisons, track
+from skillsv.confirm.agreement import Agreement, concentration
+from skillsv.confirm.curves import (
+    Checkpoints,
+    Comparison,
+    areas,
+    choose_checkpoints,
+    comparisons,
+    curve,
+    pooled_comparisons,
+)
 from skillsv.confirm.gate import Gate, interval, intervals, pooled, smallest_drop, worst_case
 from skillsv.confirm.proof import Proof, Versions, prove
-from skillsv.confirm.scoring import HeldOut, score_on_panel
+from skillsv.confirm.scoring import PanelScores, score_on_panel
 
 __all__ = [
     "Agreement",
+    "Checkpoints",
     "Comparison",
     "Gate",
-    "HeldOut",
+    "PanelScores",
     "Proof",
-    "Track",
     "Versions",
-    "agreements",
     "areas",
+    "choose_checkpoints",
     "comparisons",
     "concentration",
     "curve",
-    "holm",
     "interval",
     "intervals",
-    "kendall_tau_b",
-    "permutation_p",
     "pooled",
     "pooled_comparisons",
     "prove",
     "score_on_panel",
     "smallest_drop",
-    "track",
     "worst_case",
 ]

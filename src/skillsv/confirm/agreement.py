@@ -1,4 +1,9 @@
-"""Do two rankings agree more than chance? And how much of the value sits in few units?"""
+"""Whether two rankings agree more than by chance, and how much of the value is in few units.
+
+Why not scipy: it has no Holm correction (`false_discovery_control` corrects for something else); `permutation_test`
+draws other permutations for the same seed, so the p of a recorded run would change; `kendalltau` differs in the last
+digit from the batches of the permutations, and importing `scipy.stats` takes longer than all of this.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +19,47 @@ from skillsv.errors import RecordsError
 from skillsv.model.value import Ranking
 
 PERMUTATIONS = 2000
-_AT_ONCE = 200
+"""Permutations of one test: the smallest possible p is 0.0005."""
+
+_BATCH = 200
+"""Permutations that are computed together; each takes a matrix of units by units."""
+
+_ROUNDING = 1e-12
+"""Two values of tau that differ by less are equal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """Kendall's tau-b of two rankings. `p` is against permutations of the same values, `p_holm` corrected for all."""
+    """Kendall's tau-b of two rankings. `p` by permutations, `p_holm` corrected for all pairs of rankings."""
 
     first: str
     second: str
     tau: float | None
     p: float | None
     p_holm: float | None = None
+
+
+def agreements(rankings: Sequence[Ranking], rng: np.random.Generator) -> tuple[Agreement, ...]:
+    """The agreement of every pair of rankings of the same units, with Holm's correction over all pairs."""
+    pairs = []
+    for one, other in combinations(rankings, 2):
+        units = tuple(one.values)
+        if set(units) != set(other.values):
+            raise RecordsError(f"the rankings {one.method} and {other.method} are not of the same units.")
+        left, right = ([ranking.values[unit].value for unit in units] for ranking in (one, other))
+        p = permutation_p(left, right, rng)
+        pairs.append(Agreement(first=one.method, second=other.method, tau=kendall_tau_b(left, right), p=p))
+    corrected = iter(holm([pair.p for pair in pairs if pair.p is not None]))
+    return tuple(
+        Agreement(
+            first=pair.first,
+            second=pair.second,
+            tau=pair.tau,
+            p=pair.p,
+            p_holm=None if pair.p is None else next(corrected),
+        )
+        for pair in pairs
+    )
 
 
 def kendall_tau_b(one: Sequence[float] | Floats, other: Sequence[float] | Floats) -> float | None:
@@ -44,7 +78,7 @@ def _signs(values: Floats) -> Floats:
 def permutation_p(
     one: Sequence[float], other: Sequence[float], rng: np.random.Generator, *, permutations: int = PERMUTATIONS
 ) -> float | None:
-    """Two-sided p of tau-b: how often a shuffle of the second ranking, ties and all, agrees or disagrees as much."""
+    """Two-sided p of tau-b: the share of permutations of the second ranking whose tau is at least as far from zero."""
     observed = kendall_tau_b(one, other)
     if observed is None:
         return None
@@ -52,41 +86,23 @@ def permutation_p(
     scale = math.sqrt(float(np.square(first).sum()) * float(np.square(_signs(values)).sum()))
     extreme, done = 0, 0
     while done < permutations:
-        batch = min(_AT_ONCE, permutations - done)
+        batch = min(_BATCH, permutations - done)
         shuffled = rng.permuted(np.broadcast_to(values, (batch, len(values))), axis=1)
         taus = (first * _signs(shuffled)).sum(axis=(1, 2)) / scale
-        extreme += int((np.abs(taus) >= abs(observed) - 1e-12).sum())
+        extreme += int((np.abs(taus) >= abs(observed) - _ROUNDING).sum())
         done += batch
-    # The order at hand is one of the permutations: p is never zero.
+    # The observed order counts as one of the permutations, so p is never zero.
     return (extreme + 1) / (permutations + 1)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's correction: the chance that any of all comparisons looks this extreme."""
+    """Holm's correction: the probability that any of all comparisons looks this extreme by chance."""
     order = sorted(range(len(p_values)), key=lambda place: p_values[place])
     corrected, highest = [0.0] * len(p_values), 0.0
     for rank, place in enumerate(order):
         highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
         corrected[place] = highest
     return corrected
-
-
-def agreements(rankings: Sequence[Ranking], rng: np.random.Generator) -> tuple[Agreement, ...]:
-    """Every pair of rankings of the same units, with Holm's correction over all pairs."""
-    found = []
-    for one, other in combinations(rankings, 2):
-        units = tuple(one.values)
-        if set(units) != set(other.values):
-            raise RecordsError(f"the rankings {one.method} and {other.method} are not of the same units.")
-        left, right = ([ranking.values[unit].value for unit in units] for ranking in (one, other))
-        p = permutation_p(left, right, rng)
-        found.append(Agreement(first=one.method, second=other.method, tau=kendall_tau_b(left, right), p=p))
-    known = [each for each in found if each.p is not None]
-    corrected = iter(holm([each.p for each in known if each.p is not None]))
-    return tuple(
-        Agreement(first=a.first, second=a.second, tau=a.tau, p=a.p, p_holm=None if a.p is None else next(corrected))
-        for a in found
-    )
 
 
 def concentration(values: Mapping[str, float], top: float = 0.1) -> float | None:

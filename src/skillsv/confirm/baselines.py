@@ -1,4 +1,8 @@
-"""Closure-LOO: what is lost when a unit goes, together with everything that needs it."""
+"""Rankings to compare with: Closure-LOO, an LLM judge, and chance.
+
+Closure-LOO: what is lost without a unit and all that needs it. The judge: any agent is asked how much each unit helps,
+one unit at a time, and runs no task.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +21,35 @@ from skillsv.model.skill import CompiledSkill, Unit
 from skillsv.model.task import Task
 from skillsv.model.value import Interval, Ranking
 
+PROMPT = "judge_prompt.md"
+"""The file with the question to the judge."""
+
 _BOUNDS = (-1.0, 1.0)
+"""The smallest and the largest difference of two scores."""
+
+_BINARY = "(a file that is not text)"
+"""What the judge reads in place of a file that is not text."""
+
+_SCORE = re.compile(r"(?<![\d.])(\d{1,3})(?:\.\d+)?(?!\d)")
+"""A number of at most three digits."""
+
+_SCALE = re.compile(r"(/|out of|of)\s*100\b")
+"""The scale after a score, as in 35/100: it is no score."""
+
+_MOST_CHARACTERS = 20_000
+"""Characters of one part of a unit that the judge reads."""
+
+_MOST_NAMED = 5
+"""Units without a score that the note names."""
+
+_UNKNOWN_SCORE = 0.5
+"""The place of a unit for which the judge gave no score: the middle of the scale."""
 
 
 def closure_loo_requests(compiled: CompiledSkill, tasks: Sequence[str], *, replicate: int = 0) -> tuple[Request, ...]:
-    """The rollouts it needs: the whole skill, and the skill without each unit's reverse closure, on every task."""
-    wanted = dict.fromkeys([compiled.everything, *(_without(compiled, unit) for unit in compiled.execution)])
-    return tuple(_request(coalition, task, replicate) for coalition in wanted for task in tasks)
+    """The rollouts of Closure-LOO: the full skill, and the skill without each unit's reverse closure, on every task."""
+    coalitions = dict.fromkeys([compiled.everything, *(_without(compiled, unit) for unit in compiled.execution)])
+    return tuple(_request(coalition, task, replicate) for coalition in coalitions for task in tasks)
 
 
 def _without(compiled: CompiledSkill, unit: str) -> Coalition:
@@ -40,8 +66,8 @@ def closure_loo(
     """V(N) - V(N without the reverse closure) for every unit, paired task by task; a missing score drops its pair."""
     values = {}
     for unit in compiled.execution:
-        found = (_drop(compiled, unit, task, answers, replicate) for task in tasks)
-        drops = [drop for drop in found if drop is not None]
+        differences = (_drop(compiled, unit, task, answers, replicate) for task in tasks)
+        drops = [drop for drop in differences if drop is not None]
         if not drops:
             raise RecordsError(
                 f"no task was scored both with and without {unit}, so leaving it out says nothing.",
@@ -54,7 +80,7 @@ def closure_loo(
 def closure_loo_total(
     compiled: CompiledSkill, tasks: Sequence[str], answers: Answers, *, replicate: int = 0, level: float = 0.95
 ) -> Interval:
-    """The sum of Closure-LOO over all units: what the closure check holds against the lift. Not bounded by 1."""
+    """The sum of Closure-LOO over all units, to compare with the lift. It may exceed 1."""
     sums = []
     for task in tasks:
         drops = [_drop(compiled, unit, task, answers, replicate) for unit in compiled.execution]
@@ -62,19 +88,19 @@ def closure_loo_total(
         if len(known) == len(drops):
             sums.append(math.fsum(known))
     if not sums:
-        raise RecordsError("no task was scored without every unit in turn.", hint="Run the baseline again.")
+        raise RecordsError("no task was scored without each of the units.", hint="Run the baseline again.")
     most = float(len(compiled.execution))
     return _paired_interval(sums, level, bounds=(-most, most))
 
 
 def _drop(compiled: CompiledSkill, unit: str, task: str, answers: Answers, replicate: int) -> float | None:
-    whole = answers[_request(compiled.everything, task, replicate)]
-    part = answers[_request(_without(compiled, unit), task, replicate)]
-    return None if whole is None or part is None else whole - part
+    full = answers[_request(compiled.everything, task, replicate)]
+    without = answers[_request(_without(compiled, unit), task, replicate)]
+    return None if full is None or without is None else full - without
 
 
 def _paired_interval(drops: Sequence[float], level: float, bounds: tuple[float, float] = _BOUNDS) -> Interval:
-    """Student's t over tasks; one task bounds nothing."""
+    """Student's t interval over tasks; with one task it is as wide as the bounds."""
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 
     value, count = math.fsum(drops) / len(drops), len(drops)
@@ -82,15 +108,6 @@ def _paired_interval(drops: Sequence[float], level: float, bounds: tuple[float, 
         return Interval(value, *bounds)
     half = float(stdtrit(count - 1, 0.5 + level / 2)) * float(np.std(drops, ddof=1)) / math.sqrt(count)
     return Interval(value, max(value - half, bounds[0]), min(value + half, bounds[1]))
-
-
-# LLM judge: any agent is asked how much each unit helps, one unit at a time, without running a single task.
-
-PROMPT = "judge_prompt.md"
-_BINARY = "(a file that is not text)"
-_SCORE = re.compile(r"(?<![\d.])(\d{1,3})(?:\.\d+)?(?!\d)")
-_SCALE = re.compile(r"(/|out of|of)\s*100\b")
-_LONGEST = 20_000
 
 
 def judge_tasks(compiled: CompiledSkill) -> Mapping[str, Task]:
@@ -115,33 +132,33 @@ def _text(compiled: CompiledSkill, unit: Unit) -> str:
             text = _BINARY if data is None else data[extent.span.start : extent.span.end].decode()
         except UnicodeDecodeError:
             text = _BINARY
-        parts.append(text[:_LONGEST])
+        parts.append(text[:_MOST_CHARACTERS])
     return "\n\n".join(parts).strip()
 
 
 def read_score(answer: str) -> float | None:
-    """The judge's last number from 0 to 100, as a share; None if there is none."""
-    found = [int(text) for text in _SCORE.findall(_SCALE.sub(" ", answer)) if int(text) <= 100]
-    return found[-1] / 100 if found else None
+    """The last number from 0 to 100 in a judge's answer, as a share of 1; None if there is none."""
+    numbers = [int(text) for text in _SCORE.findall(_SCALE.sub(" ", answer)) if int(text) <= 100]
+    return numbers[-1] / 100 if numbers else None
 
 
-def judge_ranking(compiled: CompiledSkill, answers: Mapping[str, str]) -> Ranking:
-    """Scores read from the answers, by unit. A unit whose answer holds no score is put in the middle, and named."""
-    scores = {unit: read_score(answers.get(unit, "")) for unit in compiled.execution}
-    silent = [unit for unit, score in scores.items() if score is None]
+def judge_ranking(compiled: CompiledSkill, scores: Mapping[str, float | None]) -> Ranking:
+    """The ranking by the judge's scores. A unit without a score is placed in the middle, and a note names it."""
+    unknown = [unit for unit in compiled.execution if scores.get(unit) is None]
     notes = ["One judgement a unit, on a scale of its own: no interval, and no sum to compare with the lift."]
-    if silent:
-        notes.append(f"No score could be read for {', '.join(silent[:5])}{' ...' if len(silent) > 5 else ''}.")
-    placed = {unit: 0.5 if score is None else score for unit, score in scores.items()}
-    values = {unit: Interval(score, score, score) for unit, score in placed.items()}
+    if unknown:
+        more = " ..." if len(unknown) > _MOST_NAMED else ""
+        notes.append(f"No score could be read for {', '.join(unknown[:_MOST_NAMED])}{more}.")
+    values = {}
+    for unit in compiled.execution:
+        score = scores.get(unit)
+        place = _UNKNOWN_SCORE if score is None else score
+        values[unit] = Interval(place, place, place)
     return Ranking(method="llm-judge", values=values, notes=tuple(notes))
 
 
-# Random ranking: what any method must beat.
-
-
 def random_ranking(compiled: CompiledSkill, rng: np.random.Generator) -> Ranking:
-    """A uniform number for every execution unit; the generator's seed makes it repeatable."""
+    """A random number for every execution unit, the same for the same seed."""
     draws = rng.random(len(compiled.execution)).tolist()
     values = {unit: Interval(draw, draw, draw) for unit, draw in zip(compiled.execution, draws, strict=True)}
     return Ranking(method="random", values=values, notes=("Random numbers: they say nothing about the units.",))

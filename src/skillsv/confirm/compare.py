@@ -37,7 +37,7 @@ class SideBySide:
 
 
 def side_by_side(first: Valuation, second: Valuation) -> SideBySide:
-    """Units matched by id, then by text; intervals of the differences from the intervals of both."""
+    """Match the units of two runs by id, then by text, and compute the differences of their values."""
     one, other = first.estimate, second.estimate
     return SideBySide(
         lift_before=one.content_lift,
@@ -46,14 +46,14 @@ def side_by_side(first: Valuation, second: Valuation) -> SideBySide:
         full_change=difference(one.anchors.full, other.anchors.full),
         tokens_before=int(first.skill["tokens"]),
         tokens_after=int(second.skill["tokens"]),
-        units=tuple(_change(*pair) for pair in _matched(first, second)),
+        units=tuple(_change(*pair) for pair in _match_units(first, second)),
     )
 
 
 def difference(before: Interval, after: Interval) -> Interval:
-    """Second minus first of two independent estimates; each side's own distance to its bound, added in quadrature.
+    """Second minus first of two estimates that count as independent: distances to the bounds, added in quadrature.
 
-    Two runs on the same tasks vary together, so this is rather too wide than too narrow.
+    Two runs on the same tasks vary together, so the interval is too wide rather than too narrow.
     """
     value = after.value - before.value
     down = math.hypot(after.value - after.low, before.high - before.value)
@@ -61,22 +61,22 @@ def difference(before: Interval, after: Interval) -> Interval:
     return Interval(value, value - down, value + up)
 
 
-def _matched(first: Valuation, second: Valuation) -> Iterator[tuple[UnitReport | None, UnitReport | None, str]]:
-    """Pairs in the order of the first run, then what only the second has. No unit is matched twice."""
-    left = {unit.id: unit for unit in second.units}
-    found: dict[str, tuple[UnitReport, str]] = {}
+def _match_units(first: Valuation, second: Valuation) -> Iterator[tuple[UnitReport | None, UnitReport | None, str]]:
+    """Pairs in the order of the first run, then units that only the second has. No unit is matched twice."""
+    unmatched = {unit.id: unit for unit in second.units}
+    partners: dict[str, tuple[UnitReport, str]] = {}
     for unit in first.units:
-        if unit.id in left:
-            found[unit.id] = (left.pop(unit.id), "id")
+        if unit.id in unmatched:
+            partners[unit.id] = (unmatched.pop(unit.id), "id")
     for unit in first.units:
-        if unit.id in found:
+        if unit.id in partners or not _words(unit):
             continue
-        twin = next((other for other in left.values() if _words(other) == _words(unit) and _words(unit)), None)
-        if twin is not None:
-            found[unit.id] = (left.pop(twin.id), "text")
+        partner = next((other for other in unmatched.values() if _words(other) == _words(unit)), None)
+        if partner is not None:
+            partners[unit.id] = (unmatched.pop(partner.id), "text")
     for unit in first.units:
-        yield (unit, *found[unit.id]) if unit.id in found else (unit, None, "gone")
-    for unit in left.values():
+        yield (unit, *partners[unit.id]) if unit.id in partners else (unit, None, "gone")
+    for unit in unmatched.values():
         yield None, unit, "new"
 
 

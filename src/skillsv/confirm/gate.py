@@ -1,9 +1,11 @@
-"""Is the new skill no worse than so many points? A bound that keeps its promise also where few tasks differ.
+"""The gate "the new skill is no worse than so many points", and intervals of means over tasks.
 
-The percentile bootstrap of twenty tasks without a difference is [0, 0], which proves nothing: a skill that fails one
-task in fifty leaves 120 tasks untouched in nine panels of a hundred. So the bound comes from a Bayesian bootstrap
-with one imaginary task added on which the new skill loses everything (Gaffke 2005). Where scores are all or nothing
-this is the exact binomial bound; fractional scores need no other rule.
+The percentile bootstrap of twenty tasks without a difference is [0, 0], which proves nothing: if a skill fails one
+task in fifty, nine panels of 120 tasks in a hundred show no difference. So the bound comes from a Bayesian bootstrap
+with one imaginary task added on which the new skill loses everything (Gaffke 2005). Where scores are 0 or 1 this is the
+exact binomial bound; fractional scores need no other rule.
+
+The other intervals are percentile bootstraps: whole tasks are drawn, the same ones for all rows that are compared.
 """
 
 from __future__ import annotations
@@ -19,14 +21,18 @@ from skillsv.model.format import short_points
 from skillsv.model.value import Interval
 
 WORST = -1.0
-"""The largest loss a single task can suffer, since scores lie in [0, 1]."""
+"""The largest loss on a single task, since scores lie in [0, 1]."""
 
-_DRAWS = 20_000
+GATE_DRAWS = 20_000
+"""Draws of the Bayesian bootstrap: its bound is a quantile far in the tail."""
+
+DRAWS = 1000
+"""Bootstrap samples of an interval."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """What is to be shown: that the drop is below `max_drop` (a share of the scale), at confidence `level`."""
+    """What must be proved: a drop below `max_drop` (a share of 1), at confidence `level`."""
 
     max_drop: float
     level: float = 0.95
@@ -43,12 +49,12 @@ class Gate:
             )
 
     def tasks_needed(self) -> int:
-        """The smallest panel on which the gate can be met at all, even if not a single score changes."""
+        """The smallest panel on which the gate can be met at all: where no score changes."""
         return math.ceil(math.log(1 - self.level) / math.log(1 - self.max_drop) - 1e-9)
 
 
 def smallest_drop(tasks: int, level: float) -> float:
-    """The smallest drop that so many tasks can rule out: the bound if not a single score changes."""
+    """The smallest drop that so many tasks can rule out: the bound where no score changes."""
     return float(1 - (1 - level) ** (1 / tasks))
 
 
@@ -59,7 +65,7 @@ def worst_case(differences: Floats, level: float, rng: np.random.Generator) -> f
     values, counts = np.unique(differences, return_counts=True)
     values, counts = np.append(values, WORST), np.append(counts, 1)
     # Dirichlet weights as normalised gamma draws; equal differences share one draw.
-    weights = rng.standard_gamma(counts.astype(np.float64), size=(_DRAWS, len(counts)))
+    weights = rng.standard_gamma(counts.astype(np.float64), size=(GATE_DRAWS, len(counts)))
     means = (weights @ values) / weights.sum(axis=1)
     return float(np.quantile(means, 1 - level))
 
@@ -67,22 +73,17 @@ def worst_case(differences: Floats, level: float, rng: np.random.Generator) -> f
 def bounded_interval(
     values: Floats, level: float, rng: np.random.Generator, *, bounds: tuple[float, float]
 ) -> tuple[float, float]:
-    """Bounds of a mean over tasks whose values lie within `bounds`: the same rule on both sides."""
+    """The interval of a mean over tasks whose values lie within `bounds`: `worst_case` on both sides."""
     lowest, highest = bounds
     half, span = 1 - (1 - level) / 2, highest - lowest
-    # Into [-1, 0] and back: there the worst value is -1 whichever side is asked for.
+    # Scaled to [-1, 0], where the worst value of either side is -1, and back.
     low = worst_case((values - highest) / span, half, rng) * span + highest
     high = lowest - worst_case((lowest - values) / span, half, rng) * span
     return low, high
 
 
-# Intervals of means over tasks: whole tasks are drawn again, the same ones for everything that is compared.
-
-DRAWS = 1000
-
-
 def task_shares(tasks: int, draws: int, rng: np.random.Generator) -> Floats:
-    """How often each task is drawn, as a share: a row per bootstrap sample of as many tasks as there are."""
+    """The share of each task in each bootstrap sample (a row) of as many tasks as there are."""
     counts = rng.multinomial(tasks, np.full(tasks, 1.0 / tasks), size=draws)
     return counts.astype(np.float64) / tasks
 
@@ -94,15 +95,15 @@ def resampled(values: Floats, shares: Floats) -> Floats:
 
 
 def intervals(values: Floats, level: float, rng: np.random.Generator, *, draws: int = DRAWS) -> list[Interval]:
-    """Mean and percentile interval of every row of `values`, from paired task-level bootstrap samples."""
+    """Mean and percentile interval of every row of `values`. All rows share the same samples of tasks."""
     rows = np.atleast_2d(values)
     means = resampled(rows, task_shares(rows.shape[1], draws, rng))
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
     middle = rows.mean(axis=1)
-    # A quantile of sums in another order may miss an equal mean by the last bit.
+    # The samples add in another order, so a quantile may differ from an equal mean in the last bit.
     return [
-        Interval(value, min(one, value), max(other, value))
-        for value, one, other in zip(middle.tolist(), low.tolist(), high.tolist(), strict=True)
+        Interval(value, min(lower, value), max(upper, value))
+        for value, lower, upper in zip(middle.tolist(), low.tolist(), high.tolist(), strict=True)
     ]
 
 
@@ -112,7 +113,7 @@ def interval(values: Floats, level: float, rng: np.random.Generator, *, draws: i
 
 
 def pooled(values: list[Floats], level: float, rng: np.random.Generator, *, draws: int = DRAWS) -> Interval:
-    """The mean over several skills of their means over tasks; tasks are drawn again within each skill."""
-    samples = np.stack([resampled(each, task_shares(len(each), draws, rng))[:, 0] for each in values])
+    """The mean over skills of their means over tasks, with an interval. Tasks are drawn within each skill."""
+    samples = np.stack([resampled(skill, task_shares(len(skill), draws, rng))[:, 0] for skill in values])
     low, high = np.quantile(samples.mean(axis=0), [(1 - level) / 2, (1 + level) / 2]).tolist()
-    return Interval(float(np.mean([each.mean() for each in values])), low, high)
+    return Interval(float(np.mean([skill.mean() for skill in values])), low, high)

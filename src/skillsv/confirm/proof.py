@@ -1,4 +1,4 @@
-"""What panel B says: anchors, old against new, curves; everything from the same scores, task by task."""
+"""What the scores on panel B prove: anchors, old skill against new, curves; all from the same table of scores."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from skillsv.confirm.agreement import Agreement, agreements
-from skillsv.confirm.curves import Comparison, Track, areas, comparisons, curve
+from skillsv.confirm.curves import Checkpoints, Comparison, areas, comparisons, curve
 from skillsv.confirm.gate import Gate, intervals, worst_case
-from skillsv.confirm.scoring import HeldOut
+from skillsv.confirm.scoring import PanelScores
 from skillsv.model.coalition import Coalition
 from skillsv.model.edit import Confirmation
 from skillsv.model.value import Anchors, Ranking
@@ -35,9 +35,9 @@ class Versions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
-    """The held-out answer. `at_worst` is what the gate is held against: the lowest change that is not ruled out.
+    """The result on panel B. `at_worst` is the lowest change that is not ruled out; the gate is compared with it.
 
-    `areas` holds the area under each method's curve task by task, so that several skills can be pooled.
+    `areas` are the areas under each method's curve, task by task, so that several skills can be pooled.
     """
 
     confirmation: Confirmation
@@ -53,26 +53,26 @@ class Proof:
     notes: tuple[str, ...] = ()
 
     def meets(self, gate: Gate) -> bool:
-        """Whether "no worse than the gate's drop" is shown."""
+        """Whether "no worse than the gate's drop" is proved."""
         return self.at_worst >= -gate.max_drop
 
 
 def prove(
-    held: HeldOut,
+    scores: PanelScores,
     versions: Versions,
-    tracks: Mapping[str, Sequence[Track]],
+    checkpoints: Mapping[str, Sequence[Checkpoints]],
     rankings: Sequence[Ranking],
     *,
     level: float,
     replicates: int,
     rng: np.random.Generator,
 ) -> Proof:
-    """Everything that the scores on panel B say about two versions and about the pruning paths of some methods."""
-    paired = held.paired()
+    """Compare two versions and the pruning paths of some methods by their scores on panel B."""
+    paired = scores.paired()
     difference = paired.of(versions.new) - paired.of(versions.old)
     rows = np.vstack([paired.rows(versions.all()), difference])
     empty, trigger, old, new, delta = intervals(rows, level, rng)
-    per_task = {method: areas(paired, each) for method, each in tracks.items()}
+    per_task = {method: areas(paired, paths) for method, paths in checkpoints.items()}
     confirmation = Confirmation(
         tasks=len(paired.tasks),
         old=old,
@@ -80,7 +80,7 @@ def prove(
         delta=delta,
         tokens_old=versions.tokens_old,
         tokens_new=versions.tokens_new,
-        curves=tuple(curve(method, paired, each, level=level, rng=rng) for method, each in tracks.items()),
+        curves=tuple(curve(method, paired, paths, level=level, rng=rng) for method, paths in checkpoints.items()),
     )
     return Proof(
         confirmation=confirmation,
@@ -88,7 +88,7 @@ def prove(
         at_worst=0.0 if versions.same else worst_case(difference, level, rng),
         level=level,
         replicates=replicates,
-        left_out=len(held.tasks) - len(paired.tasks),
+        left_out=len(scores.tasks) - len(paired.tasks),
         changed_tasks=int(np.count_nonzero(difference)),
         comparisons=comparisons(per_task, level=level, rng=rng),
         agreements=agreements(rankings, rng),

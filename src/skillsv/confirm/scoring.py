@@ -1,4 +1,4 @@
-"""Panel B in full: every version of a skill on every held-out task. Nothing else takes panel B apart."""
+"""The scores on panel B: every version of a skill on every task. Nothing else reads the tasks of panel B."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldOut:
-    """Scores on panel B: a row per version, a column per task, means over replicates; NaN is missing, never zero."""
+class PanelScores:
+    """Scores on panel B: a row per version, a column per task, means over replicates; NaN where one is missing."""
 
     tasks: tuple[str, ...]
     versions: tuple[Coalition, ...]
@@ -33,36 +33,36 @@ class HeldOut:
         """The scores of some versions, a row each."""
         return np.stack([self.of(version) for version in versions])
 
-    def paired(self) -> HeldOut:
-        """Only the tasks that every version has a score for, so that all comparisons are of the same tasks."""
-        whole: npt.NDArray[np.bool_] = ~np.any(np.isnan(self.scores), axis=0)
-        if not whole.any():
+    def paired(self) -> PanelScores:
+        """Only the tasks that every version has a score for, so that all comparisons use the same tasks."""
+        complete: npt.NDArray[np.bool_] = ~np.any(np.isnan(self.scores), axis=0)
+        if not complete.any():
             raise Unavailable(
                 "no task of panel B has a score for every version.",
-                hint="Mend the agent or the verifier and run the same command again: it resumes.",
+                hint="Repair the agent or the verifier and run the same command again: it resumes.",
             )
-        tasks = tuple(task for task, known in zip(self.tasks, whole.tolist(), strict=True) if known)
-        return HeldOut(tasks=tasks, versions=self.versions, scores=self.scores[:, whole])
+        tasks = tuple(task for task, known in zip(self.tasks, complete.tolist(), strict=True) if known)
+        return PanelScores(tasks=tasks, versions=self.versions, scores=self.scores[:, complete])
 
 
 def score_on_panel(
     panel: PanelB, versions: Sequence[Coalition], *, replicates: int = 1
-) -> Generator[tuple[Request, ...], Answers, HeldOut]:
+) -> Generator[tuple[Request, ...], Answers, PanelScores]:
     """The policy that scores every version on the whole of panel B, `replicates` times each."""
     if not panel.tasks:
         raise TaskError("panel B is empty.", hint="Value the skill with --panel-b, or name new tasks with --tasks.")
-    wanted = tuple(dict.fromkeys(versions))
+    distinct = tuple(dict.fromkeys(versions))
     tasks = tuple(task.id for task in panel.tasks)
     answers = yield tuple(
-        _request(version, task, replicate) for version in wanted for task in tasks for replicate in range(replicates)
+        _request(version, task, replicate) for version in distinct for task in tasks for replicate in range(replicates)
     )
     scores = np.array(
         [
             [_mean([answers[_request(version, task, replicate)] for replicate in range(replicates)]) for task in tasks]
-            for version in wanted
+            for version in distinct
         ]
     )
-    return HeldOut(tasks=tasks, versions=wanted, scores=scores)
+    return PanelScores(tasks=tasks, versions=distinct, scores=scores)
 
 
 def _request(version: Coalition, task: str, replicate: int) -> Request:

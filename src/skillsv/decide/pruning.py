@@ -1,4 +1,4 @@
-"""The order in which units go, cheapest loss first, and how far along that path a goal reaches."""
+"""The pruning path: the order in which units are removed, smallest loss first, and where a goal ends it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CountTokens = Callable[[Coalition], int]
 """The tokens of what a coalition renders to."""
 
 Partners = Mapping[str, tuple[str, float, float]]
-"""A unit's partner, and the factors of the unit's value while the partner is there and once it is gone."""
+"""A unit's partner, and the factors of the unit's value while the partner is kept and after it is removed."""
 
 
 def pruning_path(
@@ -30,59 +30,59 @@ def pruning_path(
 ) -> tuple[PruneStep, ...]:
     """Remove units in ascending value until none of `among` (all execution units) is left.
 
-    A removed unit takes along everything that needs it (its reverse closure), so what counts is the value of all that
-    goes: a lead-in worth nothing stands as long as its list is worth something. Ties go to the later unit. A value that
-    counts its dependants already (Closure-LOO) is not `additive`: it stands for all that goes, as it is.
-    `partners` let the value of a unit follow what is left: one of two that say the same goes for nothing, and then the
-    other is worth what both were.
+    A unit is removed together with everything that needs it (its reverse closure), so the sum of their values counts: a
+    lead-in of no value stays while its list has some. Of equal losses the later unit is removed first. A value that
+    includes the dependants already (Closure-LOO) is not `additive`: it counts alone.
+    With `partners` the value of a unit depends on what is left: the first of two redundant units is removed at no loss,
+    and then the other has the value of both.
     """
     place = {unit: index for index, unit in enumerate(compiled.execution)}
     left = {unit for unit in (compiled.execution if among is None else among) if unit in place}
     closures = {unit: compiled.reverse_closure(frozenset({unit})) for unit in left}
     kept, steps, lost = compiled.everything, [], 0.0
-    whole = tokens(kept)
+    total = tokens(kept)
     while left:
-        going = {unit: closures[unit] & kept for unit in left}
-        counted = {unit: sorted(gone) if additive else (unit,) for unit, gone in going.items()}
-        now = _given(values, kept, partners or {})
-        loss = {unit: sum(now.get(other, 0.0) for other in gone) for unit, gone in counted.items()}
-        unit = min(left, key=lambda each: (loss[each], -place[each]))
-        kept -= going[unit]
-        left -= going[unit]
+        removed = {unit: closures[unit] & kept for unit in left}
+        counted = {unit: sorted(units) if additive else (unit,) for unit, units in removed.items()}
+        current = _current_values(values, kept, partners or {})
+        loss = {unit: sum(current.get(other, 0.0) for other in units) for unit, units in counted.items()}
+        unit = min(left, key=lambda candidate: (loss[candidate], -place[candidate]))
+        kept -= removed[unit]
+        left -= removed[unit]
         lost += loss[unit]
         remaining = tokens(kept)
         steps.append(
             PruneStep(
                 unit=unit,
-                removed=tuple(sorted(going[unit], key=place.__getitem__)),
+                removed=tuple(sorted(removed[unit], key=place.__getitem__)),
                 kept=kept,
                 tokens_left=remaining,
-                share_removed=1 - remaining / whole if whole else 0.0,
+                share_removed=1 - remaining / total if total else 0.0,
                 lost_value=lost,
             )
         )
     return tuple(steps)
 
 
-def _given(values: Mapping[str, float], kept: Coalition, partners: Partners) -> Mapping[str, float]:
-    """The values with every unit's partner present or gone, as it is now."""
-    now = dict(values)
-    for unit, (partner, present, gone) in partners.items():
-        now[unit] = now.get(unit, 0.0) * (present if partner in kept else gone)
-    return now
+def _current_values(values: Mapping[str, float], kept: Coalition, partners: Partners) -> Mapping[str, float]:
+    """The values of the units, given which of their partners are still kept."""
+    current = dict(values)
+    for unit, (partner, factor_kept, factor_removed) in partners.items():
+        current[unit] = current.get(unit, 0.0) * (factor_kept if partner in kept else factor_removed)
+    return current
 
 
 def removable(compiled: CompiledSkill, verdicts: Iterable[Verdict], actions: frozenset[Action]) -> frozenset[str]:
-    """The units with one of these verdicts that can go without taking along a unit that should stay."""
-    decided = {verdict.unit: verdict.action for verdict in verdicts}
-    may_go = {unit for unit, action in decided.items() if action in {Action.DELETE, Action.HARMFUL}}
-    chosen = (unit for unit, action in decided.items() if action in actions)
-    return frozenset(unit for unit in chosen if compiled.reverse_closure(frozenset({unit})) <= may_go)
+    """The units with one of these verdicts that can be removed without a unit that should stay."""
+    action_of = {verdict.unit: verdict.action for verdict in verdicts}
+    useless = {unit for unit, action in action_of.items() if action in {Action.DELETE, Action.HARMFUL}}
+    chosen = (unit for unit, action in action_of.items() if action in actions)
+    return frozenset(unit for unit in chosen if compiled.reverse_closure(frozenset({unit})) <= useless)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """How far to prune. Exactly one is given; each is judged along the whole path. `max_drop` is a share of 1."""
+    """How far to prune. Exactly one limit is given; it holds along the whole path. `max_drop` is a share of 1."""
 
     to_tokens: int | None = None
     share: float | None = None
@@ -104,18 +104,18 @@ class Goal:
 
 
 def how_far(path: Sequence[PruneStep], goal: Goal) -> int:
-    """How many steps of the path the goal asks for; 0 leaves the skill alone.
+    """How many steps of the path the goal asks for; 0 leaves the skill as it is.
 
-    A size is reached by the first step that is small enough. A drop allows the longest run of steps whose values, added
-    up, lose no more than that: later steps may give back what earlier ones took.
+    A size is reached by the first step that is small enough. A drop allows the longest beginning of the path whose
+    total loss is no larger: later steps may regain what earlier ones lost.
     """
     if goal.max_drop is not None:
         allowed = [count for count, step in enumerate(path, start=1) if step.lost_value <= goal.max_drop]
         return max(allowed, default=0)
     for count, step in enumerate(path, start=1):
         small_enough = goal.to_tokens is not None and step.tokens_left <= goal.to_tokens
-        share_gone = goal.share is not None and step.share_removed >= goal.share
-        if small_enough or share_gone:
+        share_reached = goal.share is not None and step.share_removed >= goal.share
+        if small_enough or share_reached:
             return count
     raise SettingsError(
         "the skill cannot be made that small: its trigger alone is larger.",

@@ -9,6 +9,10 @@ from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import Action, Estimate, Evidence, Interval, UnitValue, Verdict
 
 _REMOVABLE = frozenset({Action.DELETE, Action.HARMFUL})
+"""Actions that remove a unit."""
+
+_MOST_NAMED = 3
+"""Dependants that a reason names."""
 
 
 def verdicts(compiled: CompiledSkill, estimate: Estimate, tokens: Mapping[str, int]) -> tuple[Verdict, ...]:
@@ -26,7 +30,7 @@ def verdicts(compiled: CompiledSkill, estimate: Estimate, tokens: Mapping[str, i
 
 
 def _alone(unit: UnitValue, resolution: float) -> Action:
-    """The action the unit's own values call for (the paper's decision map)."""
+    """The action by the unit's own values (the paper's decision map)."""
     if unit.evidence is Evidence.IDENTICAL:
         return Action.DELETE
     if _clearly_positive(unit.content, resolution) and _clearly_positive(unit.cost, resolution):
@@ -41,24 +45,24 @@ def _alone(unit: UnitValue, resolution: float) -> Action:
 
 
 def _clearly_positive(interval: Interval | None, resolution: float) -> bool:
-    """Above zero for sure, and large enough to report."""
+    """Whether the interval is above zero and the value large enough to report."""
     return interval is not None and interval.low > 0 and interval.value >= resolution
 
 
 def _with_dependants(compiled: CompiledSkill, unit: str, action: Action, alone: Mapping[str, Action]) -> Action:
-    """Deleting a unit takes along all that need it, so a worthless unit that carries others stays with them."""
+    """The action in view of the dependants, which are deleted with the unit: where one of them stays, it stays, too."""
     if action is not Action.DELETE:
         return action
-    carried = {alone[other] for other in _dependants(compiled, unit) if other in alone} - _REMOVABLE
-    if not carried:
+    remaining = {alone[other] for other in _dependants(compiled, unit) if other in alone} - _REMOVABLE
+    if not remaining:
         return Action.DELETE
-    return Action.UNRESOLVED if carried == {Action.UNRESOLVED} else Action.KEEP
+    return Action.UNRESOLVED if remaining == {Action.UNRESOLVED} else Action.KEEP
 
 
 def _dependants(compiled: CompiledSkill, unit: str) -> tuple[str, ...]:
-    """Everything that would go with the unit, in document order."""
-    gone = compiled.reverse_closure(frozenset({unit})) - {unit}
-    return tuple(other for other in compiled.execution if other in gone)
+    """All units that need the unit, in document order."""
+    needing = compiled.reverse_closure(frozenset({unit})) - {unit}
+    return tuple(other for other in compiled.execution if other in needing)
 
 
 def _reason(
@@ -66,9 +70,9 @@ def _reason(
 ) -> str:
     dependants = _dependants(compiled, unit.id)
     stay = tuple(other for other in dependants if actions.get(other) not in _REMOVABLE)
-    carries = actions[unit.id] is not _alone(unit, resolution)
+    kept_for_others = actions[unit.id] is not _alone(unit, resolution)
     length = f"{tokens} token{'' if tokens == 1 else 's'}"
-    if carries:
+    if kept_for_others:
         return f"{_evidence(unit, resolution)} ({length}), but {_named(stay)} and would go with it."
     tail = f"; {_named(dependants)} and would go with it" if dependants and actions[unit.id] in _REMOVABLE else ""
     if dependants and not tail:
@@ -77,7 +81,7 @@ def _reason(
 
 
 def _evidence(unit: UnitValue, resolution: float) -> str:
-    """What was seen, with figures. With deletion alone it says so: nothing is known of content and cost."""
+    """What was measured, with figures. With deletion alone it says so: content and cost are then unknown."""
     basis = "" if unit.content is not None else ", by deletion alone"
     net = f"net effect {with_bounds(unit.net)} points{basis}"
     content, cost = unit.content, unit.cost
@@ -99,5 +103,6 @@ def _evidence(unit: UnitValue, resolution: float) -> str:
 
 
 def _named(units: tuple[str, ...]) -> str:
-    shown = ", ".join(units[:3]) + (f" and {len(units) - 3} more" if len(units) > 3 else "")
-    return f"{shown} {'needs' if len(units) == 1 else 'need'} it"
+    more = len(units) - _MOST_NAMED
+    named = ", ".join(units[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return f"{named} {'needs' if len(units) == 1 else 'need'} it"

@@ -1,34 +1,37 @@
 """From a skill folder to an answer, in the order of the paper's figure. The only place where stages meet.
 
-prepare    compile the skill, read the tasks, draw orders and windows, forecast the cost     free
-roll_out   render partial skills, run the agent, keep every rollout in the ledger            spends
-appraise   values, intervals, verdicts from the records                                      free
-run        reading a run again from its folder                                               free
-publish    valuation.json and report.html in the run folder                                  free
-edit       a shorter skill, from the values                                                  free
-refine     a rewritten skill: an editor's, checked, or duplicates merged                    free
-confirm    old against new and pruning curves, on tasks not seen before                      spends
-pairs      redundant and complementary units, suspected and tested                           spends
+job              compile the skill, read the tasks, draw orders and windows, forecast the cost   free
+value            render coalitions, run the agent, keep every rollout in the ledger              spends
+build_valuation  values, intervals and verdicts from the records                                 free
+run              a run read from its folder, or reopened for more rollouts                       free
+publish          valuation.json and report.html in the run folder                                free
+edit             a shorter skill, from the values                                                free
+refine           a rewritten skill: by an editor, checked, or with redundant units merged        free
+confirm          old against new and pruning curves, on panel B (rankings: what curves compare)  spends
+interactions     tests of redundant and complementary pairs                                      spends
+
+The others serve these: clients (makes agents), cost, session (opens ledger, engine and runner), smoke_gate, probe.
 """
 
-from skillsv.pipeline.build_valuation import build_valuation
+from skillsv.pipeline.build_valuation import RolloutResult, build_valuation
 from skillsv.pipeline.confirm import (
     ConfirmJob,
     PreparedConfirmation,
     confirm_versions,
     keep_proof,
     prepare_confirmation,
+    proof_dict,
+    recorded_areas,
 )
 from skillsv.pipeline.cost import measured_cost, require_measurable_budget, with_measured_cost
 from skillsv.pipeline.edit import REMOVABLE, Pruned, original_of, prune
 from skillsv.pipeline.interactions import PairsJob, prepare_pairs, try_pairs
 from skillsv.pipeline.job import PreparedRun, ValuationJob, forecast_of, prepare
 from skillsv.pipeline.probe import probe
-from skillsv.pipeline.publish import page_of, proof_dict, publish, recorded_areas, recorded_confirmation
+from skillsv.pipeline.publish import page_of, publish, recorded_confirmation
 from skillsv.pipeline.refine import Revision, refine_mechanically, refine_with
-from skillsv.pipeline.reopen import RunOverrides
-from skillsv.pipeline.run import Run, load_run
-from skillsv.pipeline.value import RolloutResult, roll_out
+from skillsv.pipeline.run import Run, RunOverrides, build_run, load_run, read_manifest
+from skillsv.pipeline.value import roll_out
 
 __all__ = [
     "REMOVABLE",
@@ -42,6 +45,7 @@ __all__ = [
     "Run",
     "RunOverrides",
     "ValuationJob",
+    "build_run",
     "build_valuation",
     "confirm_versions",
     "forecast_of",
@@ -57,6 +61,7 @@ __all__ = [
     "proof_dict",
     "prune",
     "publish",
+    "read_manifest",
     "recorded_areas",
     "recorded_confirmation",
     "refine_mechanically",

@@ -1,78 +1,106 @@
-"""The answer: what the records say, with names, tokens and verdicts beside it. Pure."""
+"""The valuation of a run: values, intervals and verdicts from what the rollouts gave. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from skillsv.decide import verdicts
+from skillsv.errors import SkillSVError
 from skillsv.estimate import EstimateOptions, estimate_chains
 from skillsv.estimate.adaptive import ORDERS, estimate_adaptive
-from skillsv.model.coalition import Order
+from skillsv.model.coalition import ChainRecord, Observation, Order
 from skillsv.model.format import plural
+from skillsv.model.rollout import Usage
 from skillsv.model.skill import CompiledSkill
-from skillsv.model.value import Estimate, UnitReport, Valuation
+from skillsv.model.value import Estimate, Spending, UnitReport, Valuation
 from skillsv.order import Sampler
 from skillsv.pipeline.job import make_renderer
 from skillsv.render import Renderer
 from skillsv.settings import Settings, settings_dict
 
-if TYPE_CHECKING:
-    from skillsv.pipeline.value import RolloutResult
-
 AVERAGING_STREAM = 2
+"""Random stream of the orders that a fitted game is averaged over; the streams 0 and 1 belong to the chains."""
+
+MOST_NAMED_TASKS = 8
+"""Tasks without an answer that the note about them names."""
 
 
-def build_valuation(compiled: CompiledSkill, settings: Settings, agent: str, rolled: RolloutResult) -> Valuation:
-    """Values, intervals and verdicts from what the rollouts gave."""
-    renderer = make_renderer(compiled, settings)
-    estimate = estimated(compiled, settings, rolled)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutResult:
+    """What the rollouts gave: chains or observations, by method. `trouble` is the error that ended them early."""
+
+    records: tuple[ChainRecord, ...] = ()
+    observations: tuple[Observation, ...] = ()
+    spending: Spending
+    usage: Usage
+    notes: tuple[str, ...] = ()
+    trouble: SkillSVError | None = None
+
+    @property
+    def nothing(self) -> bool:
+        """Whether there is nothing to estimate from."""
+        return not (self.records or self.observations)
+
+
+def build_valuation(
+    compiled: CompiledSkill,
+    settings: Settings,
+    agent: str,
+    result: RolloutResult,
+    *,
+    renderer: Renderer | None = None,
+) -> Valuation:
+    """Values, intervals and verdicts from what the rollouts gave. `renderer`: the one of the run, if there is one."""
+    renderer = renderer or make_renderer(compiled, settings)
+    estimate = _estimate(compiled, settings, result)
     tokens = {unit.id: renderer.tokens_of(unit.id) for unit in compiled.units}
     return Valuation(
-        skill=skill_summary(compiled, renderer),
+        skill=_skill_summary(compiled, renderer),
         settings={**settings_dict(settings), "agent": agent},
         estimate=estimate,
-        units=unit_reports(compiled, estimate, tokens),
-        rollouts=rolled.spending,
-        usage=rolled.usage,
-        provisional=rolled.trouble is not None,
-        notes=(*rolled.notes, *missing_note(rolled), *early_end(rolled)),
+        units=_unit_reports(compiled, estimate, tokens),
+        rollouts=result.spending,
+        usage=result.usage,
+        provisional=result.trouble is not None,
+        notes=(*result.notes, *_missing_answers_note(result), *_early_end_note(result)),
     )
 
 
-def estimated(compiled: CompiledSkill, settings: Settings, rolled: RolloutResult) -> Estimate:
+def _estimate(compiled: CompiledSkill, settings: Settings, result: RolloutResult) -> Estimate:
     """The estimate of the method that ran."""
     options = estimate_options(compiled, settings)
     if settings.method == "chain":
-        return estimate_chains(compiled, rolled.records, options)
-    return estimate_adaptive(compiled, rolled.observations, averaging_orders(compiled, settings), options)
+        return estimate_chains(compiled, result.records, options)
+    return estimate_adaptive(compiled, result.observations, averaging_orders(compiled, settings), options)
 
 
 def estimate_options(compiled: CompiledSkill, settings: Settings) -> EstimateOptions:
-    """The estimator's part of the settings."""
+    """The part of the settings that the estimator reads."""
     return EstimateOptions(
         level=settings.level,
         seed=settings.seed,
         resolution=settings.resolution,
-        identical=units_without_bytes(compiled),
+        identical=_units_without_bytes(compiled),
     )
 
 
 def averaging_orders(compiled: CompiledSkill, settings: Settings) -> Sequence[Order]:
-    """Orders to average a fitted game over: many, since they cost no rollouts."""
+    """Orders to average a fitted game over: many, because they cost no rollouts."""
     sampler = Sampler(compiled)
     return [sampler.sample(np.random.default_rng([settings.seed, index, AVERAGING_STREAM])) for index in range(ORDERS)]
 
 
-def units_without_bytes(compiled: CompiledSkill) -> frozenset[str]:
-    """Units that add no byte to any rendering: zero by construction."""
+def _units_without_bytes(compiled: CompiledSkill) -> frozenset[str]:
+    """Units that add no byte to any rendering: their value is zero by construction."""
     return frozenset(unit.id for unit in compiled.units if not any(len(extent.span) for extent in unit.extents))
 
 
-def skill_summary(compiled: CompiledSkill, renderer: Renderer) -> Mapping[str, Any]:
-    """What the skill is, in a few figures."""
+def _skill_summary(compiled: CompiledSkill, renderer: Renderer) -> Mapping[str, Any]:
+    """Name, digest and sizes of the skill."""
     return {
         "name": compiled.skill.name,
         "digest": compiled.digest,
@@ -85,10 +113,10 @@ def skill_summary(compiled: CompiledSkill, renderer: Renderer) -> Mapping[str, A
     }
 
 
-def unit_reports(compiled: CompiledSkill, estimate: Estimate, tokens: Mapping[str, int]) -> tuple[UnitReport, ...]:
+def _unit_reports(compiled: CompiledSkill, estimate: Estimate, tokens: Mapping[str, int]) -> tuple[UnitReport, ...]:
     """One row per execution unit, in document order."""
     values = {value.id: value for value in estimate.units}
-    decided = {verdict.unit: verdict for verdict in verdicts(compiled, estimate, tokens)}
+    verdict_of = {verdict.unit: verdict for verdict in verdicts(compiled, estimate, tokens)}
     return tuple(
         UnitReport(
             id=unit.id,
@@ -102,7 +130,7 @@ def unit_reports(compiled: CompiledSkill, estimate: Estimate, tokens: Mapping[st
             needs=compiled.needs[unit.id],
             text=text_of(compiled, unit.id),
             value=values[unit.id],
-            verdict=decided[unit.id],
+            verdict=verdict_of[unit.id],
         )
         for unit in compiled.units
         if unit.id in values
@@ -110,7 +138,7 @@ def unit_reports(compiled: CompiledSkill, estimate: Estimate, tokens: Mapping[st
 
 
 def text_of(compiled: CompiledSkill, unit_id: str) -> str:
-    """The unit's own words; nothing for what is not text."""
+    """The text of a unit; empty for a unit of a file that is not loaded."""
     parts = []
     for extent in compiled.unit[unit_id].extents:
         data = compiled.skill.file(extent.file).data or b""
@@ -118,10 +146,10 @@ def text_of(compiled: CompiledSkill, unit_id: str) -> str:
     return "\n".join(parts)
 
 
-def missing_note(rolled: RolloutResult) -> tuple[str, ...]:
-    """Which tasks have answers that never came: no value rests on those."""
-    tasks = {item.task for item in rolled.observations if item.score is None}
-    for record in rolled.records:
+def _missing_answers_note(result: RolloutResult) -> tuple[str, ...]:
+    """Which tasks have no answer in some rollouts: these rollouts count for no value."""
+    tasks = {observation.task for observation in result.observations if observation.score is None}
+    for record in result.records:
         columns = (record.empty, record.full, *record.trigger, *(step.scores for step in record.steps))
         tasks |= {
             task
@@ -131,15 +159,16 @@ def missing_note(rolled: RolloutResult) -> tuple[str, ...]:
         }
     if not tasks:
         return ()
-    shown = ", ".join(sorted(tasks)[:8]) + (f" and {len(tasks) - 8} more" if len(tasks) > 8 else "")
-    return (f"Some answers are missing and were left out on both sides, never scored 0. Tasks: {shown}.",)
+    named, more = sorted(tasks)[:MOST_NAMED_TASKS], len(tasks) - MOST_NAMED_TASKS
+    listed = ", ".join(named) + (f" and {more} more" if more > 0 else "")
+    return (f"Some answers are missing and were left out on both sides, never scored 0. Tasks: {listed}.",)
 
 
-def early_end(rolled: RolloutResult) -> tuple[str, ...]:
+def _early_end_note(result: RolloutResult) -> tuple[str, ...]:
     """A sentence about a run that stopped before its end."""
-    if rolled.trouble is None:
+    if result.trouble is None:
         return ()
     done = (
-        plural(len(rolled.records), "finished chain") if rolled.records else plural(len(rolled.observations), "answer")
+        plural(len(result.records), "finished chain") if result.records else plural(len(result.observations), "answer")
     )
-    return (f"This is a partial result of {done}: {rolled.trouble.what}",)
+    return (f"This is a partial result of {done}: {result.trouble.what}",)

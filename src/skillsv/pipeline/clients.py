@@ -1,6 +1,6 @@
-"""Agent, judge and editor of a run, and the agent that `doctor` tries: all are made here, from the run's settings.
+"""Makes agent, judge and editor of a run, and the agent that `doctor` checks, from the settings of the run.
 
-So they reach the server of the run (`base_url`) and read its prices, and none falls back to a provider's own address.
+So all of them use the server (`base_url`) and the prices of the run, and none uses a provider's default address.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ T = TypeVar("T")
 
 
 def make_client(make: Callable[[str, AgentOptions], T], spec: str, settings: Settings, folder: Path) -> T:
-    """What `make` (`make_agent`, `make_editor` or a kit's) makes of a specification; its files lie in `folder`."""
+    """Call `make` (`make_agent`, `make_editor`, or a task source's) with the options of these settings.
+
+    Files that the specification names are looked up in `folder`.
+    """
     options = AgentOptions(
         timeout=settings.timeout,
         skill_dir=settings.skill_dir,

@@ -1,38 +1,48 @@
-"""Old against new, and pruning curves, on the tasks that no value has seen. Spends, through the run's ledger."""
+"""Old skill against new, and pruning curves, on the tasks of panel B. Runs rollouts through the run's ledger."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from skillsv.compile import compile_skill
-from skillsv.confirm import Proof, Track, Versions, prove, score_on_panel, track
-from skillsv.errors import SettingsError
+from skillsv.confirm import Checkpoints, Proof, Versions, choose_checkpoints, prove, score_on_panel
+from skillsv.errors import RecordsError, SettingsError
 from skillsv.model.coalition import Operator, Rendering
+from skillsv.model.edit import Confirmation
 from skillsv.model.protocols import Listener
 from skillsv.model.task import PanelB
 from skillsv.model.value import Ranking
+from skillsv.pipeline.cost import forecast_again
 from skillsv.pipeline.edit import prune
 from skillsv.pipeline.job import make_renderer
-from skillsv.pipeline.publish import FILE, proof_dict, recorded_proof
-from skillsv.pipeline.rankings import METHODS, RANDOM_ORDERS, loo_tasks, paths, ranked
-from skillsv.pipeline.reopen import REVISED, ReopenedRun, RunOverrides, forecast_again, panel_b, reopen, spending
-from skillsv.rollout import Forecast, Runner, Stop, check_noise
+from skillsv.pipeline.publish import CONFIRMATION_FILE, CONFIRMATION_SCHEMA, recorded_proof
+from skillsv.pipeline.rankings import METHODS, RANDOM_ORDERS, loo_tasks, make_rankings, pruning_paths
+from skillsv.pipeline.run import ReopenedRun, RunOverrides, panel_b, reopen
+from skillsv.pipeline.session import REVISED, open_recorded_run
+from skillsv.rollout import Forecast, RunFolder, Runner, Stop, check_noise
 from skillsv.settings import compile_options
 
 PROOF_STREAM = 13
-NOISE_TASKS, NOISY_REPLICATES = 4, 3
+"""Random stream of the intervals and permutations of a proof."""
+
+NOISE_TASKS = 4
+"""Tasks of panel B that are repeated to see whether the agent is deterministic."""
+
+NOISY_REPLICATES = 3
+"""Replicates of each rollout where the agent is noisy and no number was given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfirmJob:
-    """What is to be shown on panel B: this new skill (None: the run's own, pruned by its verdicts), these curves.
+    """What to confirm on panel B: a new skill (None: the run's own, pruned by its verdicts), and pruning curves.
 
-    `replicates` None: one for an agent that repeats itself, else several.
+    `replicates` None: one for a deterministic agent, several for a noisy one.
     """
 
     run: Path
@@ -50,14 +60,14 @@ class ConfirmJob:
                 f"there is no method '{unknown[0]}' to draw a curve of.", hint=f"The methods are {', '.join(METHODS)}."
             )
         if self.checkpoints < 1 or (self.replicates is not None and self.replicates < 1):
-            raise SettingsError("a curve needs a checkpoint, and a score a replicate.", hint="Give at least 1.")
+            raise SettingsError("a curve needs a checkpoint, and a score needs a replicate.", hint="Give at least 1.")
         if not 0.5 <= self.level < 1:
-            raise SettingsError(f"a level of {self.level:g} is no confidence level.", hint="Give 95, say.")
+            raise SettingsError(f"a level of {self.level:g} is no confidence level.", hint="Give a level such as 95.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedConfirmation:
-    """Everything known before a rollout is paid for. `revised` is a skill that is not cut from the valued one."""
+    """Everything known before the first rollout. `revised` is a new skill that is no coalition of the valued one."""
 
     job: ConfirmJob
     reopened: ReopenedRun
@@ -108,13 +118,13 @@ def _versions(reopened: ReopenedRun, skill: Path | None) -> tuple[Versions, Rend
 def _forecast(reopened: ReopenedRun, job: ConfirmJob, tasks: int) -> Forecast:
     left_out_on = len(loo_tasks(reopened)) if "loo" in job.curves else 0
     low, high = rollouts_to_confirm(len(reopened.run.compiled.execution), tasks, left_out_on, job)
-    return forecast_again(reopened, low, high)
+    return forecast_again(reopened.folder, reopened.settings.jobs, low, high)
 
 
 def rollouts_to_confirm(units: int, tasks: int, left_out_on: int, job: ConfirmJob) -> tuple[int, int]:
-    """What a confirmation on so many tasks takes: for an agent that repeats itself, and for one that does not."""
-    tracks = sum(RANDOM_ORDERS if method == "random" else 1 for method in job.curves)
-    versions = 4 + tracks * min(job.checkpoints, max(units - 1, 0))
+    """The rollouts of a confirmation on so many tasks: for a deterministic agent, and for a noisy one."""
+    paths = sum(RANDOM_ORDERS if method == "random" else 1 for method in job.curves)
+    versions = 4 + paths * min(job.checkpoints, max(units - 1, 0))
     baselines = (units + 1) * left_out_on if "loo" in job.curves else 0
     baselines += units if "judge" in job.curves else 0
     few = job.replicates or 1
@@ -124,45 +134,47 @@ def rollouts_to_confirm(units: int, tasks: int, left_out_on: int, job: ConfirmJo
 
 
 async def confirm_versions(prepared: PreparedConfirmation, listener: Listener, stop: Stop) -> Proof:
-    """Score everything on the whole of panel B and say what it shows. An early end keeps what was paid for."""
+    """Score all versions and checkpoints on the whole of panel B, and compare them. An early end keeps the rollouts."""
     reopened, job = prepared.reopened, prepared.job
-    rankings = await ranked(reopened, job.curves, listener, stop)
-    tracks = {method: _tracks(prepared, method, each) for method, each in rankings.items()}
-    wanted = [*prepared.versions.all(), *(kept for each in tracks.values() for one in each for kept in one.kept)]
-    expected = len(set(wanted)) * len(prepared.panel.tasks)
-    async with spending(
+    rankings = await make_rankings(reopened, job.curves, listener, stop)
+    checkpoints = {method: _checkpoints(prepared, method, ranked) for method, ranked in rankings.items()}
+    coalitions = [
+        *prepared.versions.all(),
+        *(coalition for paths in checkpoints.values() for path in paths for coalition in path.kept),
+    ]
+    async with open_recorded_run(
         reopened,
         prepared.panel.tasks,
         listener,
         stop,
-        expected=expected,
+        expected=len(set(coalitions)) * len(prepared.panel.tasks),
         purpose="confirm",
         revised=prepared.revised,
     ) as runner:
-        replicates, notes = await _replicates(prepared, runner)
-        (held,) = await runner.run_policies([score_on_panel(prepared.panel, wanted, replicates=replicates)])
+        replicates, notes = await _choose_replicates(prepared, runner)
+        (scores,) = await runner.run_policies([score_on_panel(prepared.panel, coalitions, replicates=replicates)])
     proof = prove(
-        held,
+        scores,
         prepared.versions,
-        tracks,
-        [each[0] for each in rankings.values()],
+        checkpoints,
+        [ranked[0] for ranked in rankings.values()],
         level=job.level,
         replicates=replicates,
         rng=np.random.default_rng([reopened.settings.seed, PROOF_STREAM]),
     )
-    return replace(proof, notes=(*reopened.notes, *notes, *_left_out(proof), *_looks(prepared)))
+    return replace(proof, notes=(*reopened.notes, *notes, *_left_out_note(proof), *_earlier_versions_note(prepared)))
 
 
-def _tracks(prepared: PreparedConfirmation, method: str, rankings: Sequence[Ranking]) -> list[Track]:
+def _checkpoints(prepared: PreparedConfirmation, method: str, rankings: Sequence[Ranking]) -> list[Checkpoints]:
     run = prepared.reopened.run
     return [
-        track(run.compiled.everything, path, prepared.versions.tokens_old, prepared.job.checkpoints)
-        for path in paths(run, method, rankings)
+        choose_checkpoints(run.compiled.everything, path, prepared.versions.tokens_old, prepared.job.checkpoints)
+        for path in pruning_paths(run, method, rankings)
     ]
 
 
-async def _replicates(prepared: PreparedConfirmation, runner: Runner) -> tuple[int, tuple[str, ...]]:
-    """How often each rollout is repeated: as asked, or several times where the agent does not repeat itself."""
+async def _choose_replicates(prepared: PreparedConfirmation, runner: Runner) -> tuple[int, tuple[str, ...]]:
+    """How many replicates each rollout has: as given, or several where the agent is noisy; and a note about it."""
     if prepared.job.replicates is not None:
         return prepared.job.replicates, ()
     tasks = [task.id for task in prepared.panel.tasks[:NOISE_TASKS]]
@@ -170,28 +182,50 @@ async def _replicates(prepared: PreparedConfirmation, runner: Runner) -> tuple[i
     (noise,) = await runner.run_policies([check])
     if noise.deterministic:
         return 1, ()
-    said = f"{noise.differing} of {noise.compared} repeated rollouts disagreed"
-    return NOISY_REPLICATES, (f"{said}: every score is the mean of {NOISY_REPLICATES} replicates.",)
+    finding = f"{noise.differing} of {noise.compared} repeated rollouts disagreed"
+    return NOISY_REPLICATES, (f"{finding}: every score is the mean of {NOISY_REPLICATES} replicates.",)
 
 
-def _left_out(proof: Proof) -> tuple[str, ...]:
+def _left_out_note(proof: Proof) -> tuple[str, ...]:
     if not proof.left_out:
         return ()
     return (f"{proof.left_out} tasks are left out: some version has no score on them. Run it again to fill them in.",)
 
 
-def _looks(prepared: PreparedConfirmation) -> tuple[str, ...]:
-    """Panel B proves something once; each further version that is tried on it weakens the proof."""
+def _earlier_versions_note(prepared: PreparedConfirmation) -> tuple[str, ...]:
+    """Panel B proves one version; choosing the best of several versions on it is no proof."""
     earlier = set(recorded_proof(prepared.reopened.folder).get("looks", ())) - {prepared.new.digest}
     if not earlier:
         return ()
-    times = "1 other version" if len(earlier) == 1 else f"{len(earlier)} other versions"
-    return (f"Panel B has judged {times} of this skill before: choosing the best of several is no longer a proof.",)
+    versions = "1 other version" if len(earlier) == 1 else f"{len(earlier)} other versions"
+    return (f"Panel B has judged {versions} of this skill before: choosing the best of several is no longer a proof.",)
+
+
+def proof_dict(proof: Proof) -> dict[str, Any]:
+    """The proof as `skillsv.confirmation/1`."""
+    table: dict[str, Any] = {"schema": CONFIRMATION_SCHEMA, **msgspec.to_builtins(proof.confirmation)}
+    rest: dict[str, Any] = msgspec.to_builtins(proof)
+    del rest["confirmation"]
+    return {**table, **rest, "token_share": _token_share(proof.confirmation)}
+
+
+def _token_share(confirmation: Confirmation) -> float:
+    return confirmation.tokens_new / confirmation.tokens_old if confirmation.tokens_old else 1.0
 
 
 def keep_proof(prepared: PreparedConfirmation, proof: Proof) -> Path:
-    """Write the proof into the run folder, where the report finds it."""
+    """Write the proof into the run folder, where the report reads it. `looks` are all versions judged on panel B."""
     folder = prepared.reopened.folder
     looks = dict.fromkeys([*recorded_proof(folder).get("looks", ()), prepared.new.digest])
     table = {**proof_dict(proof), "run": folder.run_id, "looks": list(looks)}
-    return folder.write(FILE, msgspec.json.format(msgspec.json.encode(table), indent=2))
+    return folder.write(CONFIRMATION_FILE, msgspec.json.format(msgspec.json.encode(table), indent=2))
+
+
+def recorded_areas(run: Path) -> Mapping[str, Sequence[float]]:
+    """The areas under the pruning curves of a confirmed run, task by task."""
+    areas: Mapping[str, Sequence[float]] = recorded_proof(RunFolder(run)).get("areas", {})
+    if not areas:
+        raise RecordsError(
+            "no pruning curves were confirmed for this run.", where=str(run), hint="Run 'skillsv confirm' on it first."
+        )
+    return areas

@@ -1,4 +1,4 @@
-"""What rollouts cost: whether a limit of money can be measured, and what the first rollouts took."""
+"""What rollouts cost: so far and in a forecast; and whether a limit of money can be measured."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from skillsv.model.format import money, plural
 from skillsv.model.protocols import Listener
 from skillsv.pipeline.clients import make_client
 from skillsv.pipeline.job import PreparedRun, ValuationJob, forecast_of
-from skillsv.rollout import Ledger, PerRollout, RunFolder
+from skillsv.rollout import Forecast, Ledger, PerRollout, RunFolder
+from skillsv.rollout.forecast import cost_of
 from skillsv.settings import Settings
 
 
@@ -28,7 +29,7 @@ def needs_cost(settings: Settings) -> bool:
 
 
 def measured_cost(folder: RunFolder, fingerprint: str) -> PerRollout:
-    """What a rollout of this agent took, by all that the folder's ledger holds of it, a probe included."""
+    """What a rollout of this agent took on average, by all that the folder's ledger holds of it, a probe included."""
     if not folder.ledger.is_file():
         return PerRollout()
     with Ledger.open(folder.ledger, read_only=True) as ledger:
@@ -37,9 +38,17 @@ def measured_cost(folder: RunFolder, fingerprint: str) -> PerRollout:
 
 
 def with_measured_cost(prepared: PreparedRun, measured: PerRollout) -> PreparedRun:
-    """The same with a forecast of tokens, money and time, as far as they were measured."""
+    """The same run with a forecast of tokens, money and time, as far as they were measured."""
     tasks = len(prepared.panel_a.tasks)
     return replace(prepared, forecast=forecast_of(prepared.compiled, prepared.job.settings, tasks, measured))
+
+
+def forecast_again(folder: RunFolder, jobs: int, low: int, high: int) -> Forecast:
+    """The cost of `low` to `high` more rollouts, at what the rollouts of the run in this folder took."""
+    status = folder.status()
+    measured = PerRollout.measured(status.rollouts, status.usage, status.seconds)
+    few, many = (cost_of(number, measured, jobs=jobs) for number in (low, high))
+    return Forecast(low=few, expected=few, high=many, method="confirm")
 
 
 def require_measurable_budget(job: ValuationJob, measured: PerRollout) -> None:
@@ -48,18 +57,18 @@ def require_measurable_budget(job: ValuationJob, measured: PerRollout) -> None:
         return
     if make_client(price_known, job.agent, job.settings, job.folder):
         return
-    known = "If the agent reports its cost, `skillsv plan --probe` measures it."
+    advice = "If the agent reports its cost, `skillsv plan --probe` measures it."
     if job.agent.startswith("model:"):
-        known = "`skillsv value --prices FILE.toml` sets the price of a model."
+        advice = "`skillsv value --prices FILE.toml` sets the price of a model."
     raise SettingsError(
         f"--budget-usd {job.settings.budget_usd:g} cannot be measured: the cost of a rollout of `{job.agent}` is "
         "unknown.",
-        hint=f"Add a limit such as --max-rollouts 500. {known}",
+        hint=f"Add a limit such as --max-rollouts 500. {advice}",
     )
 
 
 class CostListener:
-    """Passes events on, and says once what a rollout costs, or that a limit of money cannot be measured."""
+    """Passes events on. Adds one note on the cost of a rollout, or that a limit of money cannot be measured."""
 
     def __init__(self, listener: Listener, settings: Settings, expected: int) -> None:
         self._listener = listener
@@ -70,19 +79,19 @@ class CostListener:
         self._unmeasured = False
 
     def __call__(self, event: Event) -> None:
-        """Pass one event on, and add what it says about the cost."""
+        """Pass one event on, and count its cost."""
         self._listener(event)
         if not isinstance(event, RolloutFinished) or event.reused or event.score is None:
             return
         if event.usage.usd is None:
-            self._say_unmeasured()
+            self._note_unmeasured()
             return
         self._rollouts += 1
         self._usd += event.usage.usd
         if self._rollouts == self._settings.jobs and self._usd:
-            self._say_cost()
+            self._note_cost()
 
-    def _say_unmeasured(self) -> None:
+    def _note_unmeasured(self) -> None:
         limits = measured_limits(self._settings)
         if self._unmeasured or self._settings.budget_usd is None or not limits:
             return
@@ -90,8 +99,8 @@ class CostListener:
         message = f"The agent does not report its cost: --budget-usd cannot be measured, only {' and '.join(limits)}"
         self._listener(Note(message=f"{message} {'hold' if len(limits) > 1 else 'holds'}."))
 
-    def _say_cost(self) -> None:
-        """The cost of the first batch: as many rollouts as run at once."""
+    def _note_cost(self) -> None:
+        """The average over the first batch: as many rollouts as run at once."""
         usd = self._usd / self._rollouts
         total = f"about {money(usd * self._expected)} for {plural(self._expected, 'rollout')}"
         self._listener(Note(message=f"A rollout costs about {money(usd, digits=4)}: {total}."))

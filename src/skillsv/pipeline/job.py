@@ -1,14 +1,17 @@
-"""What is known before anything is spent: the compiled skill, the panels, the chains, the forecast."""
+"""What is known before anything is spent: the job, the compiled skill, the panels, the chains, the forecast."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from skillsv import __version__
 from skillsv.agents import AgentOptions, make_agent
 from skillsv.compile import compile_skill
 from skillsv.errors import RecordsError, SettingsError
@@ -22,16 +25,34 @@ from skillsv.render import Renderer, token_counter
 from skillsv.rollout import Forecast, PerRollout, forecast
 from skillsv.rollout.adaptive import forecast_adaptive
 from skillsv.rollout.forecast import GAMMA_EXPECTED, GAMMA_HIGH, GAMMA_LOW, cost_of
-from skillsv.settings import Settings, compile_options
+from skillsv.settings import Settings, compile_options, identity_settings, settings_dict
 from skillsv.tasks import draw_window, load_tasks, make_verifier, split_panels, tasks_folder
 
-# Where the tasks, the agent and the verifier of a run come from: the user's own files, or a published benchmark.
-# A run records the name of its kit, so that a later command on it finds the same tasks and makes the same agent.
+TASK_SOURCES = "skillsv.task_sources"
+"""Entry points of packages that provide task sources: functions of a name and a variant, or None where unknown."""
+
+MANIFEST_SCHEMA = "skillsv.run/1"
+"""The schema of a run's manifest."""
+
+NO_TRUNCATION = (1.0, 1.0, 1.0)
+"""Shares of a chain that run without a tolerance: all of it (low, expected and high forecast)."""
+
+USUAL_GAMMAS = (GAMMA_LOW, GAMMA_EXPECTED, GAMMA_HIGH)
+"""Shares of a chain that run with a tolerance (low, expected and high forecast)."""
+
+ORDER_STREAM = 0
+"""Random stream of the orders; each chain has one of its own."""
+
+WINDOW_STREAM = 1
+"""Random stream of the windows; each chain has one of its own."""
+
+MOST_COUNTED_UNITS = 40
+"""Units above which the number of coalitions is not counted exactly: no forecast is that large."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grading:
-    """How tasks that do not say it themselves are graded: by this verifier, or by this judge."""
+    """How tasks are graded that name no verifier: by this verifier, or by this judge."""
 
     verifier: str | None = None
     judge: str | None = None
@@ -40,9 +61,11 @@ class Grading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSource:
-    """Three functions that every run needs. `name` is empty for the user's own tasks; `variant` is the kit's own.
+    """Where the tasks, the agent and the verifier of a run come from: the user's files, or a published benchmark.
 
-    All three can be sent to another machine: they are functions of modules, or partial applications of such.
+    A run records `name` (empty for the user's own files) and `variant` (used by the source), so that a later command
+    finds the same tasks and makes the same agent. The three functions can be sent to another machine: they are
+    functions of modules, or partial applications of such.
     """
 
     name: str = ""
@@ -52,16 +75,16 @@ class TaskSource:
     make_verifier: Callable[[Path, Sequence[Task], Grading], Verifier]
 
 
-def _own_tasks(path: Path, grading: Grading) -> Sequence[Task]:
+def _load_own_tasks(path: Path, grading: Grading) -> Sequence[Task]:
     return load_tasks(path, verifier=grading.verifier, judge=grading.judge)
 
 
-def _own_verifier(path: Path, tasks: Sequence[Task], grading: Grading) -> Verifier:
+def _make_own_verifier(path: Path, tasks: Sequence[Task], grading: Grading) -> Verifier:
     return make_verifier(tasks, folder=tasks_folder(path), default=grading.verifier, judge=grading.make_judge)
 
 
-OWN_FILES = TaskSource(load_tasks=_own_tasks, make_agent=make_agent, make_verifier=_own_verifier)
-"""Tasks from files, agents by their specification, the verifiers that the tasks name."""
+OWN_FILES = TaskSource(load_tasks=_load_own_tasks, make_agent=make_agent, make_verifier=_make_own_verifier)
+"""Tasks from the user's files, agents by their specification, the verifiers that the tasks name."""
 
 
 def find_task_source(name: str, variant: str) -> TaskSource:
@@ -75,17 +98,9 @@ def find_task_source(name: str, variant: str) -> TaskSource:
     raise RecordsError(f"the tasks of this run come from `{name}`, which is not installed here.")
 
 
-TASK_SOURCES = "skillsv.task_sources"
-"""Entry points of packages that provide task sources: functions of a name and a variant, or None where unknown."""
-
-NO_TRUNCATION = (1.0, 1.0, 1.0)
-USUAL_GAMMAS = (GAMMA_LOW, GAMMA_EXPECTED, GAMMA_HIGH)
-ORDER_STREAM, WINDOW_STREAM = 0, 1
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValuationJob:
-    """What the user asked for: this skill, these tasks, this agent. `folder` is where relative names start."""
+    """What the user asked for: this skill, these tasks, this agent. Relative names start at `folder`."""
 
     skill: Path
     tasks: Path
@@ -95,9 +110,9 @@ class ValuationJob:
     task_source: TaskSource = OWN_FILES
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PreparedRun:
-    """Everything that is known before a single rollout is paid for. The adaptive method has no `plans`: it looks."""
+    """Everything that is known before the first rollout. The adaptive method has no `plans`: it plans as it runs."""
 
     job: ValuationJob
     compiled: CompiledSkill
@@ -109,9 +124,14 @@ class PreparedRun:
     plans: tuple[ChainPlan, ...]
     forecast: Forecast
 
+    @cached_property
+    def renderer(self) -> Renderer:
+        """The renderer of this run. It is built on first use: a forecast needs none."""
+        return make_renderer(self.compiled, self.job.settings)
+
 
 def prepare(job: ValuationJob) -> PreparedRun:
-    """Compile, read the tasks, draw the chains, forecast. Nothing is run and nothing is written."""
+    """Compile the skill, read the tasks, draw the chains, forecast the cost. Runs nothing and writes nothing."""
     settings = job.settings
     compiled = compile_skill(job.skill, compile_options(settings))
     tasks = job.task_source.load_tasks(job.tasks, grading_of(job))
@@ -130,13 +150,13 @@ def prepare(job: ValuationJob) -> PreparedRun:
 
 
 def first_window(panel: PanelA, settings: Settings) -> tuple[str, ...]:
-    """The tasks of the first chain: what the checks before a run look at, so that the run reuses them."""
+    """The tasks of the first chain. The checks before a run use them, so that the run reuses their rollouts."""
     size = settings.window if settings.method == "chain" else min(settings.window, len(panel.tasks))
     return draw_window(panel, size, np.random.default_rng([settings.seed, 0, WINDOW_STREAM])).tasks
 
 
 def plan_chains(compiled: CompiledSkill, panel: PanelA, settings: Settings) -> tuple[ChainPlan, ...]:
-    """K orders with a window each. Each chain has its own streams, so more orders leave the first ones as they are."""
+    """K orders with a window each. Each chain has own random streams, so more orders leave the first ones unchanged."""
     sampler = Sampler(compiled)
     return tuple(
         ChainPlan(
@@ -155,9 +175,9 @@ def forecast_of(
 ) -> Forecast:
     """The cost of these settings on a panel of so many tasks, as far as it is known."""
     if settings.method == "auto":
-        operators, most = len(settings.operators), settings.max_rollouts
-        usual = forecast_adaptive(tasks, budget=most, operators=operators, per_rollout=per_rollout, jobs=settings.jobs)
-        return at_most(usual, all_there_is(compiled, tasks, operators), per_rollout, settings.jobs)
+        operators, limit = len(settings.operators), settings.max_rollouts
+        usual = forecast_adaptive(tasks, budget=limit, operators=operators, per_rollout=per_rollout, jobs=settings.jobs)
+        return _lower_to(usual, _count_all_rollouts(compiled, tasks, operators), per_rollout, settings.jobs)
     return forecast(
         len(compiled.units),
         settings.window,
@@ -169,27 +189,27 @@ def forecast_of(
     )
 
 
-def all_there_is(compiled: CompiledSkill, tasks: int, operators: int) -> int:
-    """Rollouts that would answer everything about a small skill and an agent that repeats itself, checks included."""
-    coalitions: int = 2 ** min(len(compiled.execution), 40)
+def _count_all_rollouts(compiled: CompiledSkill, tasks: int, operators: int) -> int:
+    """The rollouts of all coalitions of a deterministic agent, with the checks."""
+    coalitions: int = 2 ** min(len(compiled.execution), MOST_COUNTED_UNITS)
     return tasks * (2 + operators * coalitions)
 
 
-def at_most(usual: Forecast, everything: int, per_rollout: PerRollout | None, jobs: int) -> Forecast:
-    """A small skill costs no more than all there is to ask; a noisy agent may still take the high figure."""
-    if everything >= usual.expected.rollouts:
+def _lower_to(usual: Forecast, rollouts: int, per_rollout: PerRollout | None, jobs: int) -> Forecast:
+    """The forecast of a small skill: at most so many rollouts. A noisy agent may still need the high forecast."""
+    if rollouts >= usual.expected.rollouts:
         return usual
-    whole = cost_of(everything, per_rollout or PerRollout(), jobs=jobs)
-    return replace(usual, low=whole, expected=whole)
+    cost = cost_of(rollouts, per_rollout or PerRollout(), jobs=jobs)
+    return replace(usual, low=cost, expected=cost)
 
 
 def grading_of(job: ValuationJob) -> Grading:
     """How tasks that name no verifier or judge of their own are graded."""
-    return Grading(verifier=job.settings.verifier, judge=job.settings.judge, make_judge=judge_maker(job))
+    return Grading(verifier=job.settings.verifier, judge=job.settings.judge, make_judge=_judge_maker(job))
 
 
-def judge_maker(job: ValuationJob) -> Callable[[str], Agent]:
-    """What makes the agent that grades prose: the one a task names, or the one of the settings."""
+def _judge_maker(job: ValuationJob) -> Callable[[str], Agent]:
+    """The function that makes the agent that grades prose: the one a task names, or the one of the settings."""
 
     def make_judge(named: str) -> Agent:
         spec = named or job.settings.judge
@@ -201,5 +221,31 @@ def judge_maker(job: ValuationJob) -> Callable[[str], Agent]:
 
 
 def make_renderer(compiled: CompiledSkill, settings: Settings) -> Renderer:
-    """The renderer for these settings."""
+    """The renderer for these settings. `PreparedRun` and `Run` hold the one of a run."""
     return Renderer(compiled, counter=token_counter(settings.tokenizer), filler=settings.filler)
+
+
+def make_manifest(prepared: PreparedRun) -> Mapping[str, Any]:
+    """What identifies this run: the same one resumes; another starts anew and still reuses the ledger."""
+    skill = prepared.compiled.skill
+    table = settings_dict(prepared.job.settings)
+    identity = identity_settings(table)
+    return {
+        "schema": MANIFEST_SCHEMA,
+        "skill": {"name": skill.name, "main": skill.main, "single_file": skill.single_file},
+        "digest": prepared.compiled.digest,
+        "agent": {"spec": prepared.job.agent, "fingerprint": prepared.agent.fingerprint},
+        "settings": identity,
+        "panel_a": {task.id: task.digest for task in prepared.panel_a.tasks},
+        "panel_b": {task.id: task.digest for task in prepared.panel_b.tasks},
+        "version": __version__,
+        "about": {
+            "skill": str(prepared.job.skill.absolute()),
+            "tasks": str(prepared.job.tasks.absolute()),
+            "folder": str(prepared.job.folder.absolute()),
+            "kit": prepared.job.task_source.name,
+            "variant": prepared.job.task_source.variant,
+            "forecast": prepared.forecast.expected.rollouts,
+            "settings": {name: value for name, value in table.items() if name not in identity},
+        },
+    }

@@ -1,96 +1,253 @@
-"""A run on disk, read again at any moment, also while it runs."""
+"""A run in its folder: reading it at any moment, also while it runs, and reopening it to run more rollouts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from skillsv.compile import compile_skill
-from skillsv.errors import RecordsError
+from skillsv.errors import RecordsError, TaskError
 from skillsv.model.coalition import ChainRecord, Observation
 from skillsv.model.format import count
+from skillsv.model.protocols import Agent, Verifier
 from skillsv.model.skill import CompiledSkill
+from skillsv.model.task import PanelA, PanelB, Task
 from skillsv.model.value import Spending, Valuation
-from skillsv.pipeline.build_valuation import build_valuation
-from skillsv.pipeline.value import RolloutResult
+from skillsv.pipeline.build_valuation import RolloutResult, build_valuation
+from skillsv.pipeline.clients import make_client
+from skillsv.pipeline.cost import measured_cost, require_measurable_budget
+from skillsv.pipeline.job import TaskSource, ValuationJob, find_task_source, grading_of, make_renderer
+from skillsv.render import Renderer
 from skillsv.rollout import RunFolder
 from skillsv.settings import BEFORE_ADDED, Settings, compile_options, settings_from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A run, finished or not: everything that estimating, drawing and editing need."""
+    """A run, finished or not: everything that estimates, reports and edits need. `build_run` makes it."""
 
-    compiled: CompiledSkill
+    renderer: Renderer
     settings: Settings
     records: tuple[ChainRecord, ...]
     observations: tuple[Observation, ...]
     valuation: Valuation
     manifest: Mapping[str, Any]
 
+    @property
+    def compiled(self) -> CompiledSkill:
+        """The skill as it was valued."""
+        return self.renderer.compiled
+
+
+def build_run(renderer: Renderer, settings: Settings, manifest: Mapping[str, Any], result: RolloutResult) -> Run:
+    """The run with its valuation, from what its rollouts gave."""
+    agent = manifest["agent"]["spec"]
+    return Run(
+        renderer=renderer,
+        settings=settings,
+        records=result.records,
+        observations=result.observations,
+        valuation=build_valuation(renderer.compiled, settings, agent, result, renderer=renderer),
+        manifest=manifest,
+    )
+
 
 def load_run(path: Path, changes: Mapping[str, Any] | None = None) -> Run:
     """Read a run folder and estimate from its records. `changes` are settings of the estimate, such as the level."""
     folder = RunFolder(path)
-    found = manifest_of(folder)
-    recorded = {**found["settings"], **found["about"]["settings"]}
+    manifest = read_manifest(folder)
+    recorded = {**manifest["settings"], **manifest["about"]["settings"]}
     settings = settings_from({**BEFORE_ADDED, **recorded, **(changes or {})})
-    compiled = snapshot(folder, found["skill"], settings)
-    rolled = RolloutResult(
+    result = RolloutResult(
         records=tuple(folder.chains().values()),
         observations=tuple(folder.observations()),
-        spending=spending_of(folder, found),
+        spending=_total_spending(folder, manifest),
         usage=folder.status().usage,
         notes=folder.notes(),
     )
-    if rolled.nothing:
+    compiled = _compile_stored_skill(folder, manifest["skill"], settings)
+    if result.nothing:
         raise RecordsError(
-            f"no chain or round of this run is complete yet; {count(rolled.spending.spent)} rollouts are kept.",
+            f"no chain or round of this run is complete yet; {count(result.spending.spent)} rollouts are kept.",
             where=str(path),
-            hint="Run the same 'skillsv value' again: it goes on from there.",
+            hint="Run the same 'skillsv value' again: it continues from there.",
         )
-    valuation = build_valuation(compiled, settings, found["agent"]["spec"], rolled)
-    unfinished = settings.method == "chain" and len(rolled.records) < settings.orders
-    return Run(
-        compiled=compiled,
-        settings=settings,
-        records=rolled.records,
-        observations=rolled.observations,
-        valuation=replace(valuation, provisional=unfinished),
-        manifest=found,
+    run = build_run(make_renderer(compiled, settings), settings, manifest, result)
+    unfinished = settings.method == "chain" and len(result.records) < settings.orders
+    return replace(run, valuation=replace(run.valuation, provisional=unfinished))
+
+
+def read_manifest(folder: RunFolder) -> Mapping[str, Any]:
+    """The manifest of the run in this folder. Raises RecordsError where there is none."""
+    manifest = folder.manifest()
+    if manifest is None:
+        raise RecordsError(
+            "there is no run in this folder.", where=str(folder.path), hint="Begin one with 'skillsv value'."
+        )
+    return manifest
+
+
+def _compile_stored_skill(folder: RunFolder, skill: Mapping[str, Any], settings: Settings) -> CompiledSkill:
+    """The skill as it was valued, compiled from the copy in the run folder."""
+    path = folder.skill / skill["main"] if skill["single_file"] else folder.skill
+    compiled = compile_skill(path, compile_options(settings))
+    return replace(compiled, skill=replace(compiled.skill, name=skill["name"]))
+
+
+def _total_spending(folder: RunFolder, manifest: Mapping[str, Any]) -> Spending:
+    """What all sessions of the run have spent so far."""
+    status = folder.status()
+    return Spending(
+        spent=status.rollouts,
+        reused=status.reused,
+        failed=status.missing,
+        forecast=manifest["about"]["forecast"],
+        cut=status.cut,
     )
 
 
 def recorded_settings(run: Run) -> Settings:
-    """The settings of a run, for a command in any folder: the files that they name are found from where it was made."""
+    """The settings of a run for a command in any folder: paths in them start at the folder where the run was made."""
     settings, folder = run.settings, Path(run.manifest["about"]["folder"])
     prices, logs = (None if path is None else str(folder / path) for path in (settings.prices, settings.inspect_logs))
     return replace(settings, prices=prices, inspect_logs=logs)
 
 
-def manifest_of(folder: RunFolder) -> Mapping[str, Any]:
-    """What the run in this folder is."""
-    found = folder.manifest()
-    if found is None:
-        raise RecordsError(
-            "there is no run in this folder.", where=str(folder.path), hint="Begin one with 'skillsv value'."
-        )
-    return found
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOverrides:
+    """What a later command may change: where the tasks are now, another agent, limits. None: as recorded."""
+
+    tasks: Path | None = None
+    agent: str | None = None
+    judge: str | None = None
+    jobs: int | None = None
+    engine: str | None = None
+    max_rollouts: int | None = None
+    budget_usd: float | None = None
+    task_source: TaskSource | None = None
 
 
-def snapshot(folder: RunFolder, described: Mapping[str, Any], settings: Settings) -> CompiledSkill:
-    """The skill as it was valued, compiled from the copy in the run folder."""
-    place = folder.skill / described["main"] if described["single_file"] else folder.skill
-    compiled = compile_skill(place, compile_options(settings))
-    return replace(compiled, skill=replace(compiled.skill, name=described["name"]))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReopenedRun:
+    """A run with everything that rollouts need. `settings` hold the limits of this command, not of the valuation."""
+
+    run: Run
+    folder: RunFolder
+    job: ValuationJob
+    agent: Agent
+    verifier: Verifier
+    tasks: Mapping[str, Task]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of this command."""
+        return self.job.settings
 
 
-def spending_of(folder: RunFolder, found: Mapping[str, Any]) -> Spending:
-    """What the run has spent so far, all sessions together."""
-    status = folder.status()
-    announced = found["about"]["forecast"]
-    return Spending(
-        spent=status.rollouts, reused=status.reused, failed=status.missing, forecast=announced, cut=status.cut
+def reopen(path: Path, overrides: RunOverrides) -> ReopenedRun:
+    """Read the run and make its agent and verifier again. Nothing is run and nothing is written.
+
+    Raises SettingsError where the limit of money of this command cannot be measured.
+    """
+    run = load_run(path)
+    about = run.manifest["about"]
+    job = ValuationJob(
+        skill=Path(about["skill"]),
+        tasks=overrides.tasks or Path(about["tasks"]),
+        agent=overrides.agent or run.manifest["agent"]["spec"],
+        settings=_apply_overrides(recorded_settings(run), overrides),
+        folder=Path.cwd() if overrides.agent else Path(about["folder"]),
+        task_source=overrides.task_source or find_task_source(about.get("kit", ""), about.get("variant", "")),
     )
+    tasks = job.task_source.load_tasks(job.tasks, grading_of(job))
+    verifier = job.task_source.make_verifier(job.tasks, tasks, grading_of(job))
+    agent = make_client(job.task_source.make_agent, job.agent, job.settings, job.folder)
+    folder = RunFolder(path)
+    require_measurable_budget(job, measured_cost(folder, agent.fingerprint))
+    changed = agent.fingerprint != run.manifest["agent"]["fingerprint"]
+    return ReopenedRun(
+        run=run,
+        folder=folder,
+        job=job,
+        agent=agent,
+        verifier=verifier,
+        tasks={task.id: task for task in tasks},
+        notes=("This is not the agent that the values were estimated with.",) if changed else (),
+    )
+
+
+def _apply_overrides(settings: Settings, overrides: RunOverrides) -> Settings:
+    return replace(
+        settings,
+        jobs=overrides.jobs or settings.jobs,
+        engine=overrides.engine or settings.engine,
+        judge=overrides.judge or settings.judge,
+        max_rollouts=overrides.max_rollouts,
+        budget_usd=overrides.budget_usd,
+        max_tokens=None,
+        max_seconds=None,
+    )
+
+
+def panel_a(reopened: ReopenedRun) -> PanelA:
+    """The tasks that values were estimated on. Raises TaskError where one has changed since."""
+    return PanelA(tasks=_unchanged_tasks(reopened, reopened.run.manifest["panel_a"], "A"))
+
+
+def panel_b(reopened: ReopenedRun) -> PanelB:
+    """The tasks reserved for confirmation, unchanged since; or new tasks, none of which is in panel A.
+
+    Tasks of another path are the same tasks in another place if all of panel B is among them, else a new panel B.
+    """
+    manifest, given = reopened.run.manifest, reopened.tasks
+    reserved: Mapping[str, str] = manifest["panel_b"]
+    where = str(reopened.job.tasks)
+    same_path = where == str(Path(manifest["about"]["tasks"]))
+    if not same_path and not (reserved and reserved.keys() <= given.keys()):
+        panel = PanelB(tasks=tuple(given.values()))
+    elif reserved:
+        panel = PanelB(tasks=_unchanged_tasks(reopened, reserved, "B"))
+    else:
+        raise TaskError(
+            "the run kept no tasks for confirmation.",
+            where=str(reopened.folder.path),
+            hint="Name new tasks with --tasks, or value the skill again with --panel-b.",
+        )
+    _refuse_tasks_of_panel_a(panel.tasks, manifest["panel_a"], where)
+    return panel
+
+
+def _unchanged_tasks(reopened: ReopenedRun, digests: Mapping[str, str], panel: str) -> tuple[Task, ...]:
+    where = str(reopened.job.tasks)
+    tasks = []
+    for name, digest in digests.items():
+        task = reopened.tasks.get(name)
+        if task is None:
+            raise TaskError(
+                f"task {name} of panel {panel} is not here any more.",
+                where=where,
+                hint="Name the place of the tasks with --tasks.",
+            )
+        if task.digest != digest:
+            raise TaskError(
+                f"task {name} of panel {panel} has changed since the run (or its files or verifier have).",
+                where=where,
+                hint="Restore the old tasks, or value the skill again.",
+            )
+        tasks.append(task)
+    return tuple(tasks)
+
+
+def _refuse_tasks_of_panel_a(tasks: Iterable[Task], panel_a: Mapping[str, str], where: str) -> None:
+    digests = set(panel_a.values())
+    shared = [task.id for task in tasks if task.id in panel_a or task.digest in digests]
+    if shared:
+        raise TaskError(
+            f"{len(shared)} tasks are in panel A, too, first {shared[0]}: values were estimated on them, so they prove "
+            "nothing.",
+            where=where,
+            hint="Confirm on tasks that the run has not seen.",
+        )

@@ -1,29 +1,172 @@
-"""Where rollouts run: in this process, or on the nodes of a Ray cluster."""
+"""Where rollouts run, here or on a Ray cluster: the only place that opens ledger, engine, signals and runner."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from skillsv.errors import SettingsError
-from skillsv.model.events import Note
+import anyio
+
+from skillsv.errors import SettingsError, SkillSVError
+from skillsv.model.coalition import Coalition, Operator, Rendering
+from skillsv.model.events import Note, RunFinished, RunStarted
 from skillsv.model.protocols import Agent, Listener, Verifier
 from skillsv.model.task import Task
 from skillsv.pipeline.clients import make_client
-from skillsv.pipeline.job import Grading, ValuationJob, grading_of
-from skillsv.rollout import Engine, LocalEngine
+from skillsv.pipeline.cost import CostListener, needs_cost
+from skillsv.pipeline.job import Grading, PreparedRun, ValuationJob, grading_of, make_manifest
+from skillsv.pipeline.run import ReopenedRun
+from skillsv.rollout import (
+    Engine,
+    Ledger,
+    LocalEngine,
+    RunFolder,
+    Runner,
+    RunnerOptions,
+    Stop,
+    budget,
+    run_id,
+    stop_on_signals,
+)
 from skillsv.rollout.ray.cluster_options import LOCAL, ClusterOptions
 from skillsv.sandbox.user_function import load_code
 from skillsv.settings import Settings
 
+REVISED: Coalition = frozenset({"the revised skill"})
+"""Stands for a skill that is no coalition of the valued one: `open_recorded_run` renders it as a whole."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """What the rollouts of one command need: agent, verifier, tasks and renderings, and the folder with the ledger."""
+
+    job: ValuationJob
+    agent: Agent
+    verifier: Verifier
+    tasks: Iterable[Task]
+    render: Callable[[Coalition, Operator], Rendering]
+    folder: RunFolder
+    options: RunnerOptions
+
+
+def session_of(prepared: PreparedRun, folder: RunFolder) -> Session:
+    """The session of a valuation on panel A."""
+    return Session(
+        job=prepared.job,
+        agent=prepared.agent,
+        verifier=prepared.verifier,
+        tasks=prepared.panel_a.tasks,
+        render=prepared.renderer.render,
+        folder=folder,
+        options=runner_options(prepared.job.settings, run_id(make_manifest(prepared))),
+    )
+
+
+@asynccontextmanager
+async def open_runner(
+    session: Session,
+    listener: Listener,
+    stop: Stop | None = None,
+    *,
+    on_locked: Callable[[], object] = lambda: None,
+) -> AsyncIterator[Runner]:
+    """Open everything that rollouts need, and close it at the end. Paid rollouts are reused, new ones are kept.
+
+    `on_locked` is called when the ledger is locked, before the engine starts. A signal such as Ctrl-C sets `stop`;
+    without a `stop` signals are not handled.
+    """
+    error: SkillSVError | None = None
+    async with AsyncExitStack() as stack:
+        ledger = stack.enter_context(Ledger.open(session.folder.ledger))
+        on_locked()
+        engine = make_engine(session.job, session.agent, session.verifier, listener)
+        engine = await stack.enter_async_context(engine)
+        if stop is not None:
+            signals = await stack.enter_async_context(anyio.create_task_group())
+            signals.start_soon(stop_on_signals, stop)
+            stack.callback(signals.cancel_scope.cancel)
+        tasks = {task.id: task for task in session.tasks}
+        fingerprint, options = session.agent.fingerprint, session.options
+        try:
+            yield Runner(engine, ledger, session.render, tasks, fingerprint, options, listener, stop=stop)
+        except SkillSVError as raised:
+            error = raised  # raised again below, where no task group wraps it
+    if error is not None:
+        raise error
+
+
+@asynccontextmanager
+async def open_recorded_run(
+    reopened: ReopenedRun,
+    tasks: Iterable[Task],
+    listener: Listener,
+    stop: Stop,
+    *,
+    expected: int,
+    purpose: str,
+    revised: Rendering | None = None,
+) -> AsyncIterator[Runner]:
+    """A runner over the ledger of a recorded run, which announces its start and end.
+
+    `purpose` names the rollouts in the ledger, so that what the valuation has spent does not change. `revised` is the
+    rendering of the coalition `REVISED`.
+    """
+    load_code(reopened.agent, reopened.verifier)
+    renderer = reopened.run.renderer
+
+    def render(coalition: Coalition, operator: Operator) -> Rendering:
+        return revised if revised is not None and coalition == REVISED else renderer.render(coalition, operator)
+
+    session = Session(
+        job=reopened.job,
+        agent=reopened.agent,
+        verifier=reopened.verifier,
+        tasks=tasks,
+        render=render,
+        folder=reopened.folder,
+        options=runner_options(reopened.settings, f"{reopened.folder.run_id}-{purpose}"),
+    )
+    listener = CostListener(listener, reopened.settings, expected)
+    listener(RunStarted(run=reopened.folder.path.name, chains=0, expected_rollouts=expected))
+    try:
+        async with open_runner(session, listener, stop) as runner:
+            yield runner
+    except SkillSVError as error:
+        listener(RunFinished(reason=error.what))
+        raise
+    listener(RunFinished(reason="done"))
+
+
+def runner_options(settings: Settings, run: str) -> RunnerOptions:
+    """The part of the settings that the runner reads. `run` names the rollouts in the ledger."""
+    limits = budget(
+        rollouts=settings.max_rollouts,
+        tokens=settings.max_tokens,
+        usd=settings.budget_usd,
+        seconds=settings.max_seconds,
+    )
+    return RunnerOptions(
+        jobs=settings.jobs,
+        attempts=settings.attempts,
+        timeout=settings.timeout,
+        per_minute=settings.max_per_minute,
+        max_missing=settings.max_missing,
+        seed=settings.seed,
+        run=run,
+        budget=limits,
+        needs_cost=needs_cost(settings),
+        score_cut=settings.cut_answers == "score",
+    )
+
 
 def make_engine(job: ValuationJob, agent: Agent, verifier: Verifier, listener: Listener) -> Engine:
-    """The engine that the settings name. On a cluster agent and verifier are made anew, by the job, on each node."""
+    """The engine that the settings name. On a cluster each node makes agent and verifier from the job."""
     if job.settings.engine == "local":
         return LocalEngine(agent, verifier)
     if find_spec("ray") is None:
@@ -32,13 +175,13 @@ def make_engine(job: ValuationJob, agent: Agent, verifier: Verifier, listener: L
         )
     from skillsv.rollout.ray.engine import RayEngine
 
-    recipe = partial(make_on_node, portable(job), Path.cwd())
+    recipe = partial(make_on_node, portable_job(job), Path.cwd())
     options = cluster_options(job.settings)
     return RayEngine(recipe, agent.fingerprint, options, note=lambda message: listener(Note(message=message)))
 
 
 def cluster_options(settings: Settings) -> ClusterOptions:
-    """The cluster's part of the settings. A cluster that is started here has one node, for all jobs."""
+    """The part of the settings that the cluster reads. A cluster that is started here has one node, for all jobs."""
     _, _, address = settings.engine.partition(":")
     slots = settings.slots_per_node
     return ClusterOptions(
@@ -50,8 +193,8 @@ def cluster_options(settings: Settings) -> ClusterOptions:
     )
 
 
-def portable(job: ValuationJob) -> ValuationJob:
-    """The job as it is sent to nodes: places that mean the same everywhere, and no tasks (they travel one by one)."""
+def portable_job(job: ValuationJob) -> ValuationJob:
+    """The job as it is sent to nodes: with absolute paths, and without tasks (each is sent with its rollout)."""
     settings = job.settings
     return replace(
         job,
@@ -68,13 +211,13 @@ def _absolute(path: str | None) -> str | None:
 
 
 def no_tasks(path: Path, grading: Grading) -> Sequence[Task]:
-    """Stands for the tasks of a job that is sent to a node."""
+    """The tasks of a job that is sent to a node: none."""
     del path, grading
     return ()
 
 
 def make_on_node(job: ValuationJob, folder: Path) -> tuple[Agent, Verifier]:
-    """Agent and verifier, made on a node. It works from the same folder as the driver, where the node has that."""
+    """Make agent and verifier on a node. The node works in the same folder as the driver, if it has that folder."""
     with contextlib.suppress(OSError):
         os.chdir(folder)
     grading = grading_of(job)
@@ -83,5 +226,5 @@ def make_on_node(job: ValuationJob, folder: Path) -> tuple[Agent, Verifier]:
         load_code(agent)
         return agent, job.task_source.make_verifier(job.tasks, (), grading)
     except SettingsError as error:
-        hint = "On a node: only names in --forward-env are set there, and files must lie where they lie here."
+        hint = "On a node only the variables in --forward-env are set, and files must have the same paths as here."
         raise SettingsError(error.what, where=error.where, hint=hint) from error

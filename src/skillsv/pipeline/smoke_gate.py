@@ -1,4 +1,4 @@
-"""A run ends early where its first tasks show that the skill makes no difference: the values would all be zero."""
+"""The check that ends a run early where the skill changes no score of its first tasks: all values would be zero."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from skillsv.pipeline.job import PreparedRun
 from skillsv.rollout import Activation, Runner, anchor
 
 LEAST_TASKS = 8
-"""Tasks that must agree before a run is ended, or the whole panel if it is smaller: a few may agree by chance."""
+"""Tasks without a difference that end a run, or the whole panel if it is smaller: a few may agree by chance."""
 
 MOST_TASKS = 24
 """Tasks that are checked at most while no score differs."""
 
 EXAMPLES = 2
-"""Tasks whose answers are shown."""
+"""Tasks whose answers the error message shows."""
 
 
 def further_tasks(prepared: PreparedRun) -> tuple[str, ...]:
     """The tasks of panel A to check after the first window, if no score of the window differs.
 
-    Two rollouts a task: the least number must fit into the forecast, more than that may take a quarter of it. There are
-    none where not even the least number fits: they could not end the run.
+    A task takes two rollouts. The least number of tasks must fit into the forecast; more tasks may take a quarter of
+    it. Where not even the least number fits there are none: they could not end the run.
     """
     expected, least = prepared.forecast.expected.rollouts, _least_tasks(prepared)
     affordable = 0 if 2 * least > expected else max(least, min(MOST_TASKS, expected // 8))
@@ -35,13 +35,13 @@ def further_tasks(prepared: PreparedRun) -> tuple[str, ...]:
 def require_difference(activation: Activation, tasks: Sequence[str], prepared: PreparedRun, runner: Runner) -> None:
     """Raise NoDifference where enough tasks were checked and none scored differently with the skill.
 
-    `tasks` name those of the activation, in its order.
+    `tasks` are the ids of the checked tasks, in the order of the activation.
     """
     if not activation.silent or len(activation.pairs) < _least_tasks(prepared):
         return
     raise NoDifference(
         activation.finding(),
-        hint=f"{activation.advice()} The rollouts are kept; --keep-going goes on nevertheless.",
+        hint=f"{activation.advice()} The rollouts are kept; --keep-going values the skill nevertheless.",
         examples=_examples(activation, tasks, prepared, runner),
     )
 

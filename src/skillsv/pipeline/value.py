@@ -1,41 +1,23 @@
-"""The only stage that spends. Every rollout goes to the ledger and every finished piece to the records, as it comes."""
+"""The rollouts of a valuation. The ledger keeps each at once, the records each finished chain or round."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-import anyio
-
-from skillsv import __version__
 from skillsv.errors import BudgetReached, Interrupted, SkillSVError, Unavailable
 from skillsv.estimate.adaptive import assemble, value_all
 from skillsv.model.coalition import ChainPlan, ChainRecord, Observation, Operator
 from skillsv.model.events import Note, RunFinished, RunStarted
 from skillsv.model.protocols import Listener
-from skillsv.model.rollout import Usage
-from skillsv.model.value import Evidence, Spending
+from skillsv.model.value import Evidence
 from skillsv.order import Sampler
-from skillsv.pipeline.build_valuation import averaging_orders, estimate_options
-from skillsv.pipeline.cost import CostListener, needs_cost
-from skillsv.pipeline.job import PreparedRun, make_renderer
-from skillsv.pipeline.session import make_engine
+from skillsv.pipeline.build_valuation import RolloutResult, averaging_orders, estimate_options
+from skillsv.pipeline.cost import CostListener
+from skillsv.pipeline.job import PreparedRun, make_manifest
+from skillsv.pipeline.session import open_runner, session_of
 from skillsv.pipeline.smoke_gate import further_tasks, require_difference
-from skillsv.rollout import (
-    Ledger,
-    RunFolder,
-    Runner,
-    RunnerOptions,
-    Stop,
-    budget,
-    chain_policy,
-    check_activation,
-    check_noise,
-    stop_on_signals,
-    with_replicates,
-)
+from skillsv.rollout import RunFolder, Runner, Stop, chain_policy, check_activation, check_noise, with_replicates
 from skillsv.rollout.adaptive import (
     FINISHED,
     AdaptiveOptions,
@@ -50,26 +32,9 @@ from skillsv.rollout.adaptive import (
     least_budget,
 )
 from skillsv.sandbox.user_function import load_code
-from skillsv.settings import Settings, identity_settings, settings_dict
 
 NOISE_TASKS = 5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RolloutResult:
-    """What the rollouts gave: chains or observations, by method. `trouble` is why they ended early, if they did."""
-
-    records: tuple[ChainRecord, ...] = ()
-    observations: tuple[Observation, ...] = ()
-    spending: Spending
-    usage: Usage
-    notes: tuple[str, ...] = ()
-    trouble: SkillSVError | None = None
-
-    @property
-    def nothing(self) -> bool:
-        """Whether there is nothing to estimate from."""
-        return not (self.records or self.observations)
+"""Tasks of the first window that are repeated to see whether the agent is deterministic."""
 
 
 async def roll_out(
@@ -81,7 +46,7 @@ async def roll_out(
     fresh: bool = False,
     keep_going: bool = False,
 ) -> RolloutResult:
-    """Run everything, or as much as the budget allows. What finished is kept, whatever happens.
+    """Run all rollouts of a valuation, or as many as the budget allows. Finished rollouts are kept in any case.
 
     A skill that changes no score ends the run after the first checks, unless `keep_going`.
     """
@@ -92,48 +57,20 @@ async def roll_out(
     listener(RunStarted(run=folder.path.name, chains=len(prepared.plans), expected_rollouts=expected))
     if fresh:
         folder.start_fresh()
-    async with AsyncExitStack() as stack:
-        ledger = stack.enter_context(Ledger.open(folder.ledger))
-        folder.begin(manifest(prepared), prepared.compiled.skill)
-        engine = await stack.enter_async_context(make_engine(prepared.job, prepared.agent, prepared.verifier, listener))
-        signals = await stack.enter_async_context(anyio.create_task_group())
-        signals.start_soon(stop_on_signals, stop)
-        options = runner_options(prepared.job.settings, folder.run_id)
-        render = make_renderer(prepared.compiled, prepared.job.settings).render
-        tasks = {task.id: task for task in prepared.panel_a.tasks}
-        runner = Runner(engine, ledger, render, tasks, prepared.agent.fingerprint, options, listener, stop=stop)
-        rolled = await _Spending(prepared, runner, folder, listener, keep_going=keep_going).all()
-        folder.keep_notes(rolled.notes)
-        signals.cancel_scope.cancel()
-    listener(RunFinished(reason="done" if rolled.trouble is None else rolled.trouble.what))
-    return rolled
 
+    def begin() -> None:
+        folder.begin(make_manifest(prepared), prepared.compiled.skill)
 
-def runner_options(settings: Settings, run: str) -> RunnerOptions:
-    """The runner's part of the settings."""
-    limits = budget(
-        rollouts=settings.max_rollouts,
-        tokens=settings.max_tokens,
-        usd=settings.budget_usd,
-        seconds=settings.max_seconds,
-    )
-    return RunnerOptions(
-        jobs=settings.jobs,
-        attempts=settings.attempts,
-        timeout=settings.timeout,
-        per_minute=settings.max_per_minute,
-        max_missing=settings.max_missing,
-        seed=settings.seed,
-        run=run,
-        budget=limits,
-        needs_cost=needs_cost(settings),
-        score_cut=settings.cut_answers == "score",
-    )
+    async with open_runner(session_of(prepared, folder), listener, stop, on_locked=begin) as runner:
+        result = await _Rollouts(prepared, runner, folder, listener, keep_going=keep_going).run()
+        folder.keep_notes(result.notes)
+    listener(RunFinished(reason="done" if result.trouble is None else result.trouble.what))
+    return result
 
 
 @dataclass(slots=True)
-class _Spending:
-    """One session of rollouts: gathers what comes back, so that an end before the end loses nothing."""
+class _Rollouts:
+    """Runs the rollouts of one session and collects their results, so that an early end loses nothing."""
 
     prepared: PreparedRun
     runner: Runner
@@ -145,34 +82,34 @@ class _Spending:
     records: dict[int, ChainRecord] = field(default_factory=dict)
     observations: tuple[Observation, ...] = ()
 
-    async def all(self) -> RolloutResult:
-        """Checks first, then the method's rollouts."""
-        trouble: SkillSVError | None = None
+    async def run(self) -> RolloutResult:
+        """Run the checks, then the rollouts of the method."""
+        error: SkillSVError | None = None
         try:
             await self.check_activation()
             if self.prepared.job.settings.method == "chain":
                 await self.run_chains()
             else:
                 await self.run_adaptive()
-        except (BudgetReached, Interrupted, Unavailable) as early:
-            trouble = early
+        except (BudgetReached, Interrupted, Unavailable) as raised:
+            error = raised
         return RolloutResult(
             records=tuple(self.records[index] for index in sorted(self.records)),
             observations=self.observations,
             spending=replace(self.runner.spending, forecast=self.prepared.forecast.expected.rollouts),
             usage=self.runner.usage,
             notes=tuple(self.notes),
-            trouble=trouble,
+            trouble=error,
         )
 
     def note(self, sentence: str | None) -> None:
-        """Say it now, and again beside the answer."""
+        """Show a sentence now, and keep it for the valuation."""
         if sentence:
             self.notes.append(sentence)
             self.listener(Note(message=sentence))
 
     async def check_activation(self) -> None:
-        """Does the skill change anything? If not, ends the run before the budget is spent, or says so."""
+        """Check whether the skill changes any score. If not, end the run before the budget is spent, or add a note."""
         everything = self.prepared.compiled.everything
         same = self.runner.tree(frozenset(), Operator.DELETE) == self.runner.tree(everything, Operator.DELETE)
         window, further = self.prepared.first_window, further_tasks(self.prepared)
@@ -185,39 +122,55 @@ class _Spending:
 
     async def run_chains(self) -> None:
         """The paper's Algorithm 1 along every planned order."""
-        plans = await self.plans_for_this_agent()
+        plans = await self.plans_with_replicates()
         trigger, speculate = self.prepared.compiled.trigger, self.prepared.job.settings.speculate
-        walks = (chain_policy(plan, trigger, speculate=speculate, tree_of=self.runner.tree) for plan in plans)
-        await self.runner.run_policies(walks, on_result=self.keep_chain)
+        policies = (chain_policy(plan, trigger, speculate=speculate, tree_of=self.runner.tree) for plan in plans)
+        await self.runner.run_policies(policies, on_result=self.keep_chain)
 
-    async def plans_for_this_agent(self) -> Sequence[ChainPlan]:
-        """An agent that does not repeat itself gets fresh replicates in every chain."""
+    async def plans_with_replicates(self) -> Sequence[ChainPlan]:
+        """The planned chains; for a noisy agent each with a replicate number of its own."""
         check = check_noise(self.prepared.first_window[:NOISE_TASKS], self.prepared.compiled.everything)
         (noise,) = await self.runner.run_policies([check])
         self.note(noise.sentence())
         return with_replicates(self.prepared.plans, noise)
 
     def keep_chain(self, _: int, record: ChainRecord) -> None:
-        """A finished chain."""
+        """Store a finished chain."""
         self.records[record.plan.index] = record
         self.folder.append(record)
 
     async def run_adaptive(self) -> None:
-        """The adaptive policy; where no limit was given, a noisy agent gets a larger budget once it is known as one."""
-        # The check of the activation was paid for, too: with it the run stays within what was agreed. Of further tasks
-        # only the bare agent counts: the full skill on every task is what the policy asks for first.
+        """Run the adaptive policy. Where no limit was given, an agent that proves noisy gets a larger budget."""
+        # The check of the activation was paid for, too: with it the run stays within the agreed budget. Of the further
+        # tasks only the bare agent counts: the policy asks for the full skill on every task anyway.
         checked = 2 * len(self.prepared.first_window) + self.further_checked
-        usual, most = (
+        expected, high = (
             cost.rollouts - checked for cost in (self.prepared.forecast.expected, self.prepared.forecast.high)
         )
-        record = await self.walk_adaptively(max(usual, 1))
-        if record.noisy and most > usual:
-            # The path does not depend on the budget: what was run is answered by the ledger.
-            record = await self.walk_adaptively(most)
-        self.say_how_it_ended(record)
+        record = await self.run_adaptive_policy(max(expected, 1))
+        if record.noisy and high > expected:
+            # The policy asks for the same rollouts whatever the budget, so the ledger answers those that were run.
+            record = await self.run_adaptive_policy(high)
+        self.note_adaptive_end(record)
 
-    def say_how_it_ended(self, record: AdaptiveRecord) -> None:
-        """What kind of agent it was, and whether the limit cut it short."""
+    async def run_adaptive_policy(self, rollouts: int) -> AdaptiveRecord:
+        """Run the adaptive policy once, with a budget of so many rollouts, and store every answer."""
+        problem = AdaptiveProblem(
+            units=self.prepared.compiled.execution,
+            trigger=self.prepared.compiled.trigger,
+            needs=self.prepared.compiled.needs,
+            tasks=tuple(task.id for task in self.prepared.panel_a.tasks),
+            sample_order=Sampler(self.prepared.compiled).sample,
+            operators=self.prepared.job.settings.operators,
+        )
+        self.observations = ()
+        options = AdaptiveOptions(stop=self.stop_rule(rollouts), judge=self.status_function())
+        policy = adaptive_policy(problem, options, self.prepared.job.settings.seed, on_observed=self.keep_observations)
+        (record,) = await self.runner.run_policies([policy])
+        return record
+
+    def note_adaptive_end(self, record: AdaptiveRecord) -> None:
+        """Note whether the agent is noisy and what ended the run. Raises BudgetReached if the limit was too small."""
         kind = "noisy: values come from a model of its answers" if record.noisy else "deterministic"
         self.note(
             f"The agent is {kind} ({record.reverts} of {record.checks} checks reverted). Ended by: {record.ended}."
@@ -231,75 +184,33 @@ class _Spending:
                 hint="The partial result is kept; raise the limit to go on from here.",
             )
 
-    async def walk_adaptively(self, most: int) -> AdaptiveRecord:
-        """One walk to its end, keeping every answer."""
-        problem = AdaptiveProblem(
-            units=self.prepared.compiled.execution,
-            trigger=self.prepared.compiled.trigger,
-            needs=self.prepared.compiled.needs,
-            tasks=tuple(task.id for task in self.prepared.panel_a.tasks),
-            sample_order=Sampler(self.prepared.compiled).sample,
-            operators=self.prepared.job.settings.operators,
-        )
-        self.observations = ()
-        options = AdaptiveOptions(stop=self.stop_rule(most), judge=self.judge())
-        policy = adaptive_policy(problem, options, self.prepared.job.settings.seed, on_observed=self.keep_observations)
-        (record,) = await self.runner.run_policies([policy])
-        return record
-
-    def stop_rule(self, most: int) -> StopRule:
-        """The budget, or whatever was asked for if that comes first."""
+    def stop_rule(self, rollouts: int) -> StopRule:
+        """The budget, or the precision that the user asked for, whichever comes first."""
         settings = self.prepared.job.settings
-        rule: StopRule = Budget(most)
+        rule: StopRule = Budget(rollouts)
         if settings.until_width is not None:
-            rule = Budget(most) | UntilWidth(settings.until_width)
+            rule = Budget(rollouts) | UntilWidth(settings.until_width)
         if settings.until_resolved is not None:
             rule = UntilResolved(settings.until_resolved) | rule
         return rule
 
-    def judge(self) -> Any:
-        """How the values stand, from what is known: sends rollouts to units whose verdict is open."""
+    def status_function(self) -> Callable[[Sequence[Observation]], EstimateStatus]:
+        """The function that estimates from the answers so far; the policy sends rollouts to units not yet resolved."""
         compiled, settings = self.prepared.compiled, self.prepared.job.settings
         orders, options = averaging_orders(compiled, settings), estimate_options(compiled, settings)
 
-        def standing(observations: Sequence[Observation]) -> EstimateStatus:
-            valued = value_all(compiled, observations, orders, options)
-            units = assemble(compiled, valued, options).units
+        def estimate_status(observations: Sequence[Observation]) -> EstimateStatus:
+            values = value_all(compiled, observations, orders, options)
+            units = assemble(compiled, values, options).units
             return EstimateStatus(
                 width=max(unit.net.high - unit.net.low for unit in units),
                 resolved=sum(unit.evidence is not Evidence.UNRESOLVED for unit in units) / len(units),
-                tasks=valued.open_tasks,
+                tasks=values.open_tasks,
             )
 
-        return standing
+        return estimate_status
 
     def keep_observations(self, observations: Sequence[Observation]) -> None:
-        """The answers of one round."""
+        """Store the answers of one round."""
         self.observations += tuple(observations)
         self.folder.append(*observations)
-
-
-def manifest(prepared: PreparedRun) -> Mapping[str, Any]:
-    """What makes this run this run: the same one resumes, another starts anew and still reuses the ledger."""
-    skill = prepared.compiled.skill
-    table = settings_dict(prepared.job.settings)
-    identity = identity_settings(table)
-    return {
-        "schema": "skillsv.run/1",
-        "skill": {"name": skill.name, "main": skill.main, "single_file": skill.single_file},
-        "digest": prepared.compiled.digest,
-        "agent": {"spec": prepared.job.agent, "fingerprint": prepared.agent.fingerprint},
-        "settings": identity,
-        "panel_a": {task.id: task.digest for task in prepared.panel_a.tasks},
-        "panel_b": {task.id: task.digest for task in prepared.panel_b.tasks},
-        "version": __version__,
-        "about": {
-            "skill": str(prepared.job.skill.absolute()),
-            "tasks": str(prepared.job.tasks.absolute()),
-            "folder": str(prepared.job.folder.absolute()),
-            "kit": prepared.job.task_source.name,
-            "variant": prepared.job.task_source.variant,
-            "forecast": prepared.forecast.expected.rollouts,
-            "settings": {name: value for name, value in table.items() if name not in identity},
-        },
-    }

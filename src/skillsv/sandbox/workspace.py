@@ -135,6 +135,7 @@ def remove_pool() -> None:
             with contextlib.suppress(OSError):
                 folders.pop().rmdir()
 
+
 LONGEST_NAME = 64
 """Characters of a skill's folder name in a workspace: the longest name that the skill format allows."""
 

@@ -14,7 +14,7 @@ from fake_provider import FAULTS, say
 
 from skillsv.cli import run as command
 from skillsv.model.rollout import FailureKind
-from skillsv.pipeline import Run, ValuationJob, build_valuation, prepare, publish, roll_out
+from skillsv.pipeline import ValuationJob, build_run, prepare, publish, read_manifest, roll_out
 from skillsv.pipeline.run import load_run
 from skillsv.report.valuation_json import valuation_dict
 from skillsv.rollout import RunFolder, Stop, ledger_file, runner
@@ -64,18 +64,9 @@ def run_rollouts(place, provider, name, **change):
 def value(place, provider, name, **change):
     prepared, folder, result, events = run_rollouts(place, provider, name, **change)
     assert result.trouble is None
-    settings = prepared.job.settings
-    valuation = build_valuation(prepared.compiled, settings, prepared.job.agent, result)
-    run = Run(
-        compiled=prepared.compiled,
-        settings=settings,
-        records=result.records,
-        observations=result.observations,
-        valuation=valuation,
-        manifest=folder.manifest() or {},
-    )
+    run = build_run(prepared.renderer, prepared.job.settings, read_manifest(folder), result)
     publish(folder, run)
-    return valuation_dict(valuation), events
+    return valuation_dict(run.valuation), events
 
 
 def test_errors_of_the_provider_change_no_value(place, provider, key):

@@ -1,4 +1,4 @@
-"""Which engine the settings name, and how a job is sent to nodes."""
+"""Sessions: the engine of the settings, what is opened and closed, and how a job is sent to nodes."""
 
 import importlib.util
 import pickle
@@ -12,8 +12,8 @@ from skillsv.errors import SettingsError
 from skillsv.pipeline import session as module
 from skillsv.pipeline.clients import make_client
 from skillsv.pipeline.job import ValuationJob
-from skillsv.pipeline.reopen import RunOverrides, _limits
-from skillsv.pipeline.session import cluster_options, make_engine, make_on_node, portable
+from skillsv.pipeline.run import RunOverrides, _apply_overrides
+from skillsv.pipeline.session import cluster_options, make_engine, make_on_node, portable_job
 from skillsv.rollout import LocalEngine
 from skillsv.settings import Settings, load_settings
 
@@ -30,24 +30,24 @@ def job(tmp_path):
     )
 
 
-def engine_of(job):
+def make_engine_of(job):
     return make_engine(job, None, None, lambda event: None)
 
 
-def test_local_is_the_engine_of_this_process(job):
-    assert isinstance(engine_of(job), LocalEngine)
+def test_local_runs_in_this_process(job):
+    assert isinstance(make_engine_of(job), LocalEngine)
 
 
-def test_without_ray_the_extra_is_named(job, monkeypatch):
-    found = importlib.util.find_spec
-    monkeypatch.setattr(module, "find_spec", lambda name: None if name == "ray" else found(name))
-    with pytest.raises(SettingsError, match=r"skillsv\[ray\]") as told:
-        engine_of(replace(job, settings=Settings(engine="ray")))
-    assert told.value.exit_code == 2
+def test_without_ray_the_error_names_the_extra(job, monkeypatch):
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(module, "find_spec", lambda name: None if name == "ray" else find_spec(name))
+    with pytest.raises(SettingsError, match=r"skillsv\[ray\]") as raised:
+        make_engine_of(replace(job, settings=Settings(engine="ray")))
+    assert raised.value.exit_code == 2
 
 
-def test_what_is_sent_to_a_node_can_be_pickled_and_makes_the_same_agent_there(job, monkeypatch):
-    sent = pickle.loads(pickle.dumps(portable(job)))
+def test_a_pickled_job_makes_the_same_agent_on_a_node(job, monkeypatch):
+    sent = pickle.loads(pickle.dumps(portable_job(job)))
     monkeypatch.chdir("/")
     agent, verifier = make_on_node(sent, job.folder)
     assert Path.cwd() == job.folder
@@ -57,11 +57,11 @@ def test_what_is_sent_to_a_node_can_be_pickled_and_makes_the_same_agent_there(jo
     assert sent.task_source.load_tasks(sent.tasks, None) == ()
 
 
-def test_what_a_node_lacks_is_told_with_the_reason(job, tmp_path, monkeypatch):
+def test_an_agent_that_a_node_cannot_make_is_explained(job, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "agent.py").unlink()
     with pytest.raises(SettingsError, match="--forward-env"):
-        make_on_node(portable(job), job.folder)
+        make_on_node(portable_job(job), job.folder)
 
 
 @pytest.mark.parametrize(
@@ -74,31 +74,31 @@ def test_what_a_node_lacks_is_told_with_the_reason(job, tmp_path, monkeypatch):
         (Settings(engine="ray:auto"), "auto", None),
     ],
 )
-def test_address_and_slots(settings, address, slots):
+def test_cluster_address_and_slots_follow_the_settings(settings, address, slots):
     options = cluster_options(settings)
     assert (options.address, options.slots_per_node) == (address, slots)
 
 
 @pytest.mark.parametrize("name", ["dask", "ray:", "ray: ", "local:x", "", "rayon"])
-def test_other_engines_are_refused(tmp_path, name):
+def test_unknown_engines_are_refused(tmp_path, name):
     with pytest.raises(SettingsError, match="no engine"):
         load_settings(tmp_path / "skill", {"engine": name})
 
 
-def test_resources_are_read_as_people_write_them(tmp_path):
+def test_node_resources_are_read_from_text(tmp_path):
     assert load_settings(tmp_path / "s", {"node_resources": "GPU=1, box=0.5"}).node_resources == {"GPU": 1, "box": 0.5}
     for words in ("GPU", "GPU=", "GPU=many", "GPU=0", "GPU=-1"):
         with pytest.raises(SettingsError):
             load_settings(tmp_path / "s", {"node_resources": words})
 
 
-def test_a_file_beside_the_skill_cannot_send_rollouts_elsewhere(tmp_path):
+def test_a_file_beside_the_skill_cannot_choose_the_engine(tmp_path):
     (tmp_path / "skillsv.toml").write_text('engine = "ray:evil:6379"\n')
     with pytest.raises(SettingsError, match="--engine"):
         load_settings(tmp_path / "skill", {})
 
 
-def test_a_later_command_runs_where_the_run_did_unless_told_otherwise():
+def test_a_later_command_uses_the_recorded_engine_unless_overridden():
     recorded = Settings(engine="ray:h:1", slots_per_node=3)
-    assert _limits(recorded, RunOverrides()).engine == "ray:h:1"
-    assert _limits(recorded, RunOverrides(engine="local")).engine == "local"
+    assert _apply_overrides(recorded, RunOverrides()).engine == "ray:h:1"
+    assert _apply_overrides(recorded, RunOverrides(engine="local")).engine == "local"

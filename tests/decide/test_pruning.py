@@ -1,3 +1,5 @@
+"""The pruning path: which units are removed in which order, and where a goal ends it."""
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,7 +39,7 @@ def tokens(coalition):
     return 10 * len(coalition)
 
 
-def test_a_worthless_lead_in_stands_while_its_list_is_worth_something(compiled):
+def test_a_lead_in_of_no_value_stays_while_its_list_has_value(compiled):
     lead, one, two, three, four = (by_words(compiled, words) for words in ("Say these", "one", "two", "three", "four"))
     values = {lead: 0.0, one: 0.3, two: 0.1, three: -0.2, four: 0.05}
     path = pruning_path(compiled, values, tokens)
@@ -60,7 +62,7 @@ def test_every_step_leaves_a_closed_coalition(compiled, data):
     assert shares == sorted(shares)
 
 
-def test_what_needs_a_removed_unit_goes_with_it(compiled):
+def test_a_unit_is_removed_with_all_that_needs_it(compiled):
     lead, one, two = (by_words(compiled, words) for words in ("Say these", "one", "two"))
     values = dict.fromkeys(compiled.execution, 0.1) | {lead: -0.5}
     first = pruning_path(compiled, values, tokens)[0]
@@ -69,7 +71,7 @@ def test_what_needs_a_removed_unit_goes_with_it(compiled):
     assert first.lost_value == pytest.approx(-0.3)
 
 
-def test_goals_are_judged_along_the_path(compiled):
+def test_a_goal_ends_the_path_at_the_right_step(compiled):
     values = dict.fromkeys(compiled.execution, 0.1)
     path = pruning_path(compiled, values, tokens)
     assert path[how_far(path, Goal(to_tokens=40)) - 1].tokens_left <= 40
@@ -82,18 +84,18 @@ def test_goals_are_judged_along_the_path(compiled):
     "given",
     [{}, {"share": 0.2, "max_drop": 0.1}, {"share": 1.5}, {"max_drop": 2}, {"max_drop": -0.1}, {"to_tokens": -1}],
 )
-def test_a_goal_that_says_nothing_clear_is_refused(given):
+def test_a_goal_without_exactly_one_valid_limit_is_refused(given):
     with pytest.raises(SettingsError):
         Goal(**given)
 
 
-def test_a_size_that_cannot_be_reached_is_said(compiled):
+def test_a_size_below_the_trigger_is_an_error(compiled):
     path = pruning_path(compiled, dict.fromkeys(compiled.execution, 0.1), tokens)
     with pytest.raises(SettingsError, match="cannot be made that small"):
         how_far(path, Goal(to_tokens=3))
 
 
-def test_nothing_that_should_stay_goes_along(compiled):
+def test_a_unit_whose_dependant_should_stay_is_not_removable(compiled):
     lead, one, four = (by_words(compiled, words) for words in ("Say these", "one", "four"))
     actions = dict.fromkeys(compiled.execution, Action.KEEP) | {lead: Action.HARMFUL, four: Action.DELETE}
     verdicts = [Verdict(unit=unit, action=action, reason="") for unit, action in actions.items()]
@@ -103,7 +105,7 @@ def test_nothing_that_should_stay_goes_along(compiled):
     assert one not in removable(compiled, verdicts, both)
 
 
-def test_of_two_that_say_the_same_one_goes_for_nothing_and_the_other_is_worth_both(compiled):
+def test_of_redundant_units_the_second_has_the_value_of_both(compiled):
     one, other, three, four = (by_words(compiled, word) for word in ("one.", "two.", "three.", "four."))
     values = dict.fromkeys(compiled.execution, 1.0) | {one: 0.3, other: 0.3, three: 0.4, four: 0.5}
     plain = [step.unit for step in pruning_path(compiled, values, tokens)]
@@ -114,14 +116,14 @@ def test_of_two_that_say_the_same_one_goes_for_nothing_and_the_other_is_worth_bo
     assert [step.lost_value for step in aware][:4] == pytest.approx([0.0, 0.4, 0.9, 1.5])
 
 
-def test_of_two_that_need_each_other_the_second_follows_the_first(compiled):
+def test_of_complementary_units_the_second_follows_the_first(compiled):
     one, other, three, four = (by_words(compiled, word) for word in ("one.", "two.", "three.", "four."))
     values = dict.fromkeys(compiled.execution, 1.0) | {one: 0.3, four: 0.35, three: 0.4, other: 0.45}
     partners = {one: (other, 1.0, 0.0), other: (one, 1.0, 0.0)}
     assert [step.unit for step in pruning_path(compiled, values, tokens, partners=partners)][:2] == [one, other]
 
 
-def test_a_value_that_counts_its_dependants_is_taken_as_it_is(compiled):
+def test_a_value_that_is_not_additive_counts_alone(compiled):
     lead, one, two = (by_words(compiled, word) for word in ("Say these:", "one.", "two."))
     values = dict.fromkeys(compiled.execution, 1.0) | {lead: 0.1, one: 0.2, two: 0.2}
     first = pruning_path(compiled, values, tokens, additive=False)[0]

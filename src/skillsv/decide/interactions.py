@@ -1,0 +1,162 @@
+"""Pairs of units that seem redundant or complementary, found in the records of a run. Costs no rollouts.
+
+A unit that changes scores only while another unit is absent is redundant with it; one that changes scores only while
+another is present complements it. `skillsv.confirm.interaction_tests` tests such pairs directly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from skillsv.decide.pruning import Partners
+from skillsv.model.coalition import ChainRecord, Coalition, Observation, Operator
+from skillsv.model.skill import CompiledSkill
+
+Floats = npt.NDArray[np.float64]
+
+SUSPICIOUS = 3.0
+"""Standard errors beyond which a pair is worth a direct test."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspicion:
+    """A pair of units that seem redundant (`score` below zero) or complementary (above), in standard errors."""
+
+    first: str
+    second: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """The score of one task changed by `amount` when `unit` entered the coalition `before`."""
+
+    unit: str
+    before: Coalition
+    amount: float
+
+
+@dataclass(frozen=True, slots=True)
+class _ChangeSums:
+    """Sums of the changes by each unit (rows) while each other unit (columns) was present or absent, and of squares."""
+
+    units: tuple[str, ...]
+    present: Floats
+    absent: Floats
+    squares: Floats
+
+    def scores(self) -> Floats:
+        """How much the changes by two units depend on the presence of the other, in standard errors."""
+        excess = self.present - self.absent
+        total = np.sqrt(self.squares[:, None] + self.squares[None, :])
+        scores: Floats = np.divide(excess + excess.T, total, out=np.zeros_like(excess), where=total > 0)
+        return scores
+
+
+def suspected(
+    compiled: CompiledSkill, records: Sequence[ChainRecord], observations: Sequence[Observation]
+) -> list[Suspicion]:
+    """Find the pairs of units whose effects depend on each other, the most suspicious first.
+
+    If two units were independent, the other would be present at half of the changes by one, whatever their size.
+    """
+    return _suspected_pairs(compiled, _sum_changes(compiled, records, observations))
+
+
+def partners_of(
+    compiled: CompiledSkill, records: Sequence[ChainRecord], observations: Sequence[Observation]
+) -> Partners:
+    """For a unit its partner, and the factors of the unit's value while the partner is kept and after it is removed.
+
+    Orders put each unit of a pair first equally often. So a redundant unit is worth nothing beside its partner and
+    twice its value without it. Of a complementary pair the unit removed first takes away what both were worth, of which
+    half was counted for each; the second is then worth nothing.
+
+    Sections enter together, so the neighbours of a redundant unit look redundant, too. Therefore each unit has at most
+    one partner: the one with the highest score, and only if this holds for both.
+    """
+    sums = _sum_changes(compiled, records, observations)
+    row = {unit: number for number, unit in enumerate(sums.units)}
+    best: dict[str, str] = {}
+    for pair in _suspected_pairs(compiled, sums):
+        best.setdefault(pair.first, pair.second)
+        best.setdefault(pair.second, pair.first)
+    partners = {}
+    for unit, partner in best.items():
+        present = sums.present[row[unit], row[partner]]
+        total = present + sums.absent[row[unit], row[partner]]
+        if best[partner] == unit and total > 0:
+            share = float(np.clip(present / total, 0, 1))
+            partners[unit] = (partner, min(1.0, 2 * share), 2 - 2 * share)
+    return partners
+
+
+def _suspected_pairs(compiled: CompiledSkill, sums: _ChangeSums) -> list[Suspicion]:
+    scores, units = sums.scores(), sums.units
+    rows, columns = np.nonzero(np.triu(np.abs(scores) >= SUSPICIOUS, k=1))
+    pairs = [
+        Suspicion(first=units[row], second=units[column], score=float(scores[row, column]))
+        for row, column in zip(rows.tolist(), columns.tolist(), strict=True)
+        if not _order_is_fixed(compiled, units[row], units[column])
+    ]
+    return sorted(pairs, key=lambda pair: -abs(pair.score))
+
+
+def _order_is_fixed(compiled: CompiledSkill, one: str, other: str) -> bool:
+    """Whether one unit needs the other: then one is never present without the other, and the records say nothing."""
+    return other in compiled.closure(frozenset({one})) or one in compiled.closure(frozenset({other}))
+
+
+def _sum_changes(
+    compiled: CompiledSkill, records: Sequence[ChainRecord], observations: Sequence[Observation]
+) -> _ChangeSums:
+    units = compiled.execution
+    row_of = {unit: number for number, unit in enumerate(units)}
+    present, absent = np.zeros((len(units), len(units))), np.zeros((len(units), len(units)))
+    squares = np.zeros(len(units))
+    for change in (*_changes_in_chains(records), *_changes_in_observations(observations)):
+        row = row_of.get(change.unit)
+        if row is not None:
+            is_present = np.array([unit in change.before for unit in units])
+            present[row] += change.amount * is_present
+            absent[row] += change.amount * ~is_present
+            squares[row] += change.amount**2
+    return _ChangeSums(units, present, absent, squares)
+
+
+def _changes_in_chains(records: Iterable[ChainRecord]) -> Iterator[_Change]:
+    for record in records:
+        last: Mapping[Operator, Sequence[float | None]] = dict(zip(record.plan.operators, record.trigger, strict=True))
+        for step in record.steps:
+            if step.operator is not Operator.DELETE:
+                continue
+            before = frozenset(record.plan.order[: step.position])
+            for old, new in zip(last[step.operator], step.scores, strict=True):
+                if old is not None and new is not None and old != new:
+                    yield _Change(step.unit, before, new - old)
+            last = {**last, step.operator: step.scores}
+
+
+def _changes_in_observations(observations: Iterable[Observation]) -> Iterator[_Change]:
+    """Pairs of coalitions of one task that differ by one unit and scored differently."""
+    known: dict[tuple[str, int], dict[Coalition, float]] = {}
+    for observation in observations:
+        if observation.operator is Operator.DELETE and observation.score is not None:
+            scores = known.setdefault((observation.task, observation.replicate), {})
+            scores[observation.coalition] = observation.score
+    for scores in known.values():
+        sizes = sorted({len(coalition) for coalition in scores})
+        for small, large in pairwise(sizes):
+            if large != small + 1:
+                continue
+            smaller = [coalition for coalition in scores if len(coalition) == small]
+            for after in (coalition for coalition in scores if len(coalition) == large):
+                for before in smaller:
+                    if before < after and scores[before] != scores[after]:
+                        (unit,) = after - before
+                        yield _Change(unit, before, scores[after] - scores[before])
