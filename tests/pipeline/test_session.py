@@ -5,16 +5,25 @@ import pickle
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
 
 from skillsv.agents import make_agent
-from skillsv.errors import SettingsError
+from skillsv.errors import BudgetReached, SettingsError
 from skillsv.pipeline import session as module
 from skillsv.pipeline.clients import make_client
 from skillsv.pipeline.job import ValuationJob
 from skillsv.pipeline.run import RunOverrides, _apply_overrides
-from skillsv.pipeline.session import cluster_options, make_engine, make_on_node, portable_job
-from skillsv.rollout import LocalEngine
+from skillsv.pipeline.session import (
+    Session,
+    cluster_options,
+    make_engine,
+    make_on_node,
+    open_runner,
+    portable_job,
+    runner_options,
+)
+from skillsv.rollout import Ledger, LocalEngine, RunFolder, Stop
 from skillsv.settings import Settings, load_settings
 
 
@@ -102,3 +111,28 @@ def test_a_later_command_uses_the_recorded_engine_unless_overridden():
     recorded = Settings(engine="ray:h:1", slots_per_node=3)
     assert _apply_overrides(recorded, RunOverrides()).engine == "ray:h:1"
     assert _apply_overrides(recorded, RunOverrides(engine="local")).engine == "local"
+
+
+@pytest.mark.parametrize("stop", [None, Stop()])
+def test_an_error_in_a_session_is_not_wrapped_and_unlocks_the_ledger(job, stop):
+    folder, calls = RunFolder(job.folder / "run"), []
+    session = Session(
+        job=job,
+        agent=make_client(make_agent, job.agent, job.settings, job.folder),
+        verifier=None,
+        tasks=(),
+        render=lambda coalition, operator: None,
+        folder=folder,
+        options=runner_options(job.settings, "name"),
+    )
+
+    async def run():
+        async with open_runner(session, lambda event: None, stop, on_locked=lambda: calls.append("locked")):
+            calls.append("opened")
+            raise BudgetReached("enough")
+
+    with pytest.raises(BudgetReached, match="enough"):
+        anyio.run(run)
+    assert calls == ["locked", "opened"]
+    with Ledger.open(folder.ledger):
+        pass
