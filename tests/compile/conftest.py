@@ -1,4 +1,4 @@
-"""Skills made in memory, and the shared corpus where it is there."""
+"""Skills made in memory, and the shared corpus where it is present."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ CORPUS = Path(__file__).resolve().parents[2] / "../shared/corpus"
 
 
 def _make_skill(files: dict[str, str | bytes], *, name: str = "demo", main: str = "SKILL.md") -> Skill:
-    """A skill from texts, without a disk."""
-    made = []
+    """A skill from texts, without files on disk."""
+    skill_files = []
     for path, content in files.items():
         data = content.encode() if isinstance(content, str) else content
         role = FileRole.MAIN if path == main else FileRole.RESOURCE
         digest = hashlib.sha256(data).hexdigest()
-        made.append(SkillFile(path=path, role=role, data=data, size=len(data), digest=digest))
-    return Skill(name=name, root=Path("demo"), main=main, files=tuple(made))
+        skill_files.append(SkillFile(path=path, role=role, data=data, size=len(data), digest=digest))
+    return Skill(name=name, root=Path("demo"), main=main, files=tuple(skill_files))
 
 
 def _compiled(files: dict[str, str | bytes] | str | bytes, **options: object) -> CompiledSkill:
@@ -48,14 +48,3 @@ def corpus() -> list[Path]:
         pytest.skip("the shared corpus is not beside the repository")
     places = [*CORPUS.iterdir(), *(CORPUS / "optimized").iterdir()]
     return sorted(place for place in places if (place / "SKILL.md").is_file())
-
-
-@pytest.fixture(scope="session")
-def edge_lines():
-    """Edges of one rule as pairs of `file:line`, in the order they were found."""
-
-    def lines(skill: CompiledSkill, rule: str) -> list[tuple[str, str]]:
-        ends = [(skill.unit[edge.source], skill.unit[edge.target]) for edge in skill.edges if edge.rule == rule]
-        return [(f"{one.file}:{one.lines.first}", f"{other.file}:{other.lines.first}") for one, other in ends]
-
-    return lines

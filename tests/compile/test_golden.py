@@ -1,4 +1,4 @@
-"""Golden fixtures in Markdown: a title, a skill, and what the compiler makes of it.
+"""Golden files in Markdown: a title, a skill, and the expected output of the compiler.
 
 The input may hold several files (`=== path`), an options line (`--- granularity=item`), and characters that an editor
 would hide: ⟦CR⟧ ⟦TAB⟧ ⟦NUL⟧ ⟦BOM⟧ ⟦LS⟧ ⟦FF⟧ (a byte that is not UTF-8) and ⟦NOEOL⟧ at the very end.
@@ -45,13 +45,13 @@ def _files(given: str) -> tuple[dict[str, bytes], dict[str, object]]:
             name = line[4:].strip()
         else:
             texts[name] = texts.get(name, "") + line
-    found = {}
+    files = {}
     for path, text in texts.items():
         data = text.encode()
         for shown, hidden in _HIDDEN.items():
             data = data.replace(shown.encode(), hidden)
-        found[path] = data
-    return found, options
+        files[path] = data
+    return files, options
 
 
 def _place(skill: CompiledSkill, name: str) -> str:
@@ -86,15 +86,20 @@ def _described(skill: CompiledSkill) -> str:
         for edge in skill.edges
         if edge.rule != "R6"
     ]
-    lines += [f"contracted by {','.join(one.rules)}: {len(one.members)} members" for one in skill.contractions]
-    lines += [f"repaired {one.node}: {one.expanded} by {','.join(one.rules)}" for one in skill.repairs]
     lines += [
-        f"{one.severity} {one.file}:{one.line} {one.code}" for one in skill.findings if one.code != "no-frontmatter"
+        f"contracted by {','.join(contraction.rules)}: {len(contraction.members)} members"
+        for contraction in skill.contractions
+    ]
+    lines += [f"repaired {repair.node}: {repair.expanded} by {','.join(repair.rules)}" for repair in skill.repairs]
+    lines += [
+        f"{finding.severity} {finding.file}:{finding.line} {finding.code}"
+        for finding in skill.findings
+        if finding.code != "no-frontmatter"
     ]
     return "\n".join(lines)
 
 
 @pytest.mark.parametrize(("given", "expected"), list(_cases()))
-def test_the_compiler_makes_of_it_what_the_fixture_says(given, expected, compiled):
+def test_the_compiler_gives_the_expected_output(given, expected, compiled):
     files, options = _files(given)
     assert _described(compiled(files, **options)) == expected

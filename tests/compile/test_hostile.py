@@ -1,10 +1,12 @@
-"""Texts that make patterns and parsers stumble: each compiles, and loses nothing."""
+"""Texts that make patterns and parsers slow or deep: each one compiles, and no byte is lost."""
 
 from __future__ import annotations
 
 import pytest
 
 _MANY = 50_000
+"""Repetitions: enough to make a quadratic pattern take minutes."""
+
 HOSTILE = {
     "one word": "a" * _MANY,
     "closing hashes": f"# {'#' * _MANY}x",
@@ -12,7 +14,7 @@ HOSTILE = {
     "open links": "[a](" * _MANY,
     "backticks": f"{'`' * _MANY}a`",
     "backticks of all lengths": "".join(f"{'`' * (n % 200 + 1)}a " for n in range(1000)),
-    "fence that is none": f"```{'a' * _MANY}`",
+    "backtick after a fence": f"```{'a' * _MANY}`",
     "dashes": f"{'- ' * _MANY}x",
     "quotes": ">" * _MANY,
     "list in one line": f"{'- ' * 3000}a",
@@ -31,20 +33,20 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_text_is_compiled_as_main_file_and_as_resource(compiled, name):
+def test_hostile_text_compiles_as_main_file_and_as_resource(compiled, name):
     text = HOSTILE[name]
     skill = compiled({"SKILL.md": text, "a/x.md": "x"})
     assert sum(len(piece.span) for piece in skill.layouts[0].pieces) == len(text)
     assert len(compiled({"SKILL.md": "x", "a/b.md": text, "a/x.md": "y"}).execution) == 3
 
 
-def test_a_yaml_bomb_is_not_expanded(compiled):
+def test_nested_yaml_aliases_are_not_expanded(compiled):
     levels = "\n".join(f"k{n}: &k{n} [{', '.join([f'*k{n - 1}'] * 9)}]" for n in range(1, 30))
     skill = compiled(f"---\nname: x\nk0: &k0 [a]\n{levels}\n---\ntext\n")
     assert [unit.kind for unit in skill.units] == ["trigger", "block"]
 
 
-def test_frontmatter_too_long_to_parse_is_kept(compiled):
+def test_frontmatter_that_is_too_long_to_parse_is_kept(compiled):
     skill = compiled(f"---\nname: {'x' * 70_000}\n---\ntext\n")
     assert len(skill.units[0].span) > 70_000
     assert [finding.code for finding in skill.findings] == ["frontmatter-yaml"]

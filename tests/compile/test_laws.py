@@ -1,10 +1,11 @@
-"""What must hold for every skill: no byte lost, a DAG, contiguous blocks, the same bytes again."""
+"""Properties of every compiled skill: no byte is lost, D is a DAG, blocks are contiguous, output is reproducible."""
 
 from __future__ import annotations
 
 import hashlib
 import subprocess
 import sys
+from dataclasses import replace
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -54,7 +55,7 @@ _OPTIONS = st.builds(
 
 @given(_FILES, _OPTIONS)
 @settings(max_examples=300, deadline=None)
-def test_the_laws_hold_for_whatever_is_written(make_skill, files, options):
+def test_the_laws_hold_for_any_input(make_skill, files, options):
     check_laws(compile_files(make_skill(files), options))
 
 
@@ -129,7 +130,7 @@ def sections_are_a_tree(skill):
 
 
 def repaired_quotients_are_acyclic(skill):
-    """At every node of the hierarchy the children can be put in an order that respects all needs."""
+    """At every node of the hierarchy, the children can be ordered so that each comes after what it needs."""
     for block in _blocks(skill.hierarchy):
         owner = {unit: index for index, child in enumerate(block.children) for unit in _leaves(child)}
         arcs = {index: set() for index in range(len(block.children))}
@@ -174,7 +175,7 @@ def _under_seed(seed: str, folders: list[Path]) -> str:
     return subprocess.run(program, env={"PYTHONHASHSEED": seed}, check=True, capture_output=True, text=True).stdout
 
 
-def test_two_runs_under_different_hash_seeds_print_the_same_bytes(tmp_path):
+def test_different_hash_seeds_give_the_same_output(tmp_path):
     folder = tmp_path / "demo"
     (folder / "references").mkdir(parents=True)
     (folder / "SKILL.md").write_text(
@@ -185,17 +186,19 @@ def test_two_runs_under_different_hash_seeds_print_the_same_bytes(tmp_path):
     assert _under_seed("1", [folder]) == _under_seed("2", [folder])
 
 
-def test_the_corpus_prints_the_same_bytes_under_different_hash_seeds(corpus):
+def test_different_hash_seeds_give_the_same_output_on_the_corpus(corpus):
     assert _under_seed("3", corpus) == _under_seed("4", corpus)
 
 
-def test_the_digest_names_bytes_paths_run_bits_and_options(make_skill):
+def test_the_digest_depends_on_bytes_paths_run_bits_and_options(make_skill):
     skill = make_skill({"SKILL.md": "a", "x.md": "b"})
+    files = [replace(file, executable=True) for file in skill.files]
     digests = {
         compile_files(skill).digest,
+        compile_files(replace(skill, files=tuple(files))).digest,
         compile_files(skill, CompileOptions(regions="split")).digest,
         compile_files(make_skill({"SKILL.md": "a", "x.md": "c"})).digest,
         compile_files(make_skill({"SKILL.md": "a", "y.md": "b"})).digest,
     }
-    assert len(digests) == 4
+    assert len(digests) == 5
     assert all(len(digest) == hashlib.sha256().digest_size * 2 for digest in digests)

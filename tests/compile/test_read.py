@@ -1,4 +1,4 @@
-"""Reading a skill from disk: what belongs to it, what does not, and when there is none."""
+"""Reading a skill from disk: which files belong to it, and which inputs are not a skill."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _codes(root: Path) -> list[tuple[str, str]]:
         (lambda path: (path.mkdir(), (path / "SKILL.md").symlink_to("AGENTS.md")), "symbolic link"),
     ],
 )
-def test_where_there_is_no_skill_one_sentence_says_so(tmp_path, make, words):
+def test_an_input_that_is_not_a_skill_is_refused_with_a_hint(tmp_path, make, words):
     path = tmp_path / "thing"
     make(path)
     with pytest.raises(SkillError, match=words) as raised:
@@ -59,7 +59,7 @@ def test_where_there_is_no_skill_one_sentence_says_so(tmp_path, make, words):
 
 
 @pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4, "# Tea\n\n- a\n".encode("utf-16")])
-def test_a_binary_file_is_not_markdown_whatever_its_name(tmp_path, data):
+def test_a_binary_file_with_a_markdown_name_is_refused(tmp_path, data):
     path = tmp_path / "picture.md"
     path.write_bytes(data)
     with pytest.raises(SkillError, match="not Markdown") as raised:
@@ -67,14 +67,14 @@ def test_a_binary_file_is_not_markdown_whatever_its_name(tmp_path, data):
     assert (raised.value.exit_code, raised.value.where) == (2, str(path))
 
 
-def test_a_text_with_nul_or_broken_bytes_is_still_a_skill(tmp_path):
+def test_a_text_with_a_few_nul_or_invalid_bytes_is_accepted(tmp_path):
     path = tmp_path / "skill.md"
     for data in (b"# Tea\n\n- a\0b\n- c\0d\n", b"# T\xff\xfe\xfd\n\n- \xe9\xe8\n", "# Tee\n\n- \u8336\0\n".encode()):
         path.write_bytes(data)
         assert read_skill(path)[0].files[0].data == data
 
 
-def test_an_unreadable_main_file_is_no_skill(folder, monkeypatch):
+def test_an_unreadable_main_file_is_refused(folder, monkeypatch):
     def refuse(self):
         raise PermissionError(13, "Permission denied")
 
@@ -95,7 +95,7 @@ def test_a_single_markdown_file_is_a_skill_of_one_file(tmp_path):
     assert len(skill.execution) == 2
 
 
-def test_roles_of_files(folder):
+def test_legal_files_and_nested_skills_are_carried_along(folder):
     _write(folder, scripts__run_py="x", LICENSE="x", assets__NOTICE="x", inner__SKILL="x")
     _write(folder, **{"license-checker.py": "x", "LICENSE-MIT.txt": "x", "inner/SKILL.md": "x", "inner/deep/x.md": "x"})
     roles = _roles(folder)
@@ -137,16 +137,10 @@ def test_symlinks_are_never_followed(folder, tmp_path):
 def test_a_link_that_appears_while_reading_is_not_followed(folder, tmp_path, monkeypatch):
     (tmp_path / "secret.md").write_text("secret")
     (folder / "late.md").symlink_to(tmp_path / "secret.md")
-    monkeypatch.setattr(module, "walk", lambda root, main: iter([module_found("late.md")]))
+    monkeypatch.setattr(module, "walk", lambda root, main: iter([module.FolderFile("late.md", nested=False)]))
     skill, findings = read_skill(folder)
     assert [file.path for file in skill.files] == ["SKILL.md"]
     assert findings[0].code == "unreadable"
-
-
-def module_found(path):
-    from skillsv.compile.read import Found
-
-    return Found(path, nested=False)
 
 
 def test_a_pipe_is_left_out_and_not_opened(folder):
@@ -208,14 +202,14 @@ def test_case_variants_of_the_main_file_are_read_with_a_warning(tmp_path, name):
     assert [finding.code for finding in findings] == ["main-name"]
 
 
-def test_the_right_name_wins_over_its_variants(folder):
+def test_skill_md_is_preferred_to_its_case_variants(folder):
     _write(folder, **{"skill.md": "x"})
     skill, _ = read_skill(folder)
     assert skill.main == "SKILL.md"
     assert skill.file("skill.md").role is FileRole.RESOURCE
 
 
-def test_names_with_spaces_and_other_scripts_get_plain_ids(folder):
+def test_names_with_spaces_or_other_scripts_get_ascii_ids(folder):
     _write(folder, **{"docs/my guide.md": "x", "docs/表.md": "x", "docs/my-guide.md": "x"})
     skill = compile_skill(folder)
     ids = {unit.file: unit.id for unit in skill.units if unit.kind is UnitKind.RESOURCE}
@@ -230,32 +224,32 @@ def test_a_name_that_is_not_utf8_is_left_out_with_a_warning(folder):
     assert list(_roles(folder)) == ["SKILL.md"]
 
 
-def test_the_files_come_in_one_order(folder):
+def test_files_are_sorted_by_path(folder):
     _write(folder, **{"b.md": "x", "a/z.md": "x", "a.md": "x"})
     assert list(_roles(folder)) == ["SKILL.md", "a.md", "a/z.md", "b.md"]
 
 
-def test_a_main_file_among_others_says_that_it_is_read_alone(folder):
+def test_a_main_file_given_alone_is_reported_as_single_file(folder):
     _write(folder, **{"a.md": "x"})
     skill, findings = read_skill(folder / "SKILL.md")
     assert [file.path for file in skill.files] == ["SKILL.md"]
     assert [finding.code for finding in findings] == ["single-file"]
 
 
-def test_links_of_a_single_file_may_lead_to_its_neighbours(tmp_path):
+def test_links_of_a_single_file_to_other_files_are_not_dangling(tmp_path):
     (tmp_path / "AGENTS.md").write_text("See [docs](docs/x.md) and [gone](#gone).\n")
     findings = compile_skill(tmp_path / "AGENTS.md").findings
     assert [finding.message.split()[3] for finding in findings if finding.code == "dangling-link"] == ["#gone"]
 
 
-def test_together_the_files_in_memory_are_bounded(folder, monkeypatch):
-    monkeypatch.setattr(module, "LARGEST_TOGETHER", 10)
+def test_the_total_size_of_files_in_memory_is_bounded(folder, monkeypatch):
+    monkeypatch.setattr(module, "MAX_TOTAL_IN_MEMORY", 10)
     _write(folder, **{"a.md": "x" * 6, "b.md": "x" * 6, "c.md": "x" * 4})
     skill, _ = read_skill(folder)
     assert [file.path for file in skill.files if file.data is None] == ["b.md"]
 
 
-def test_a_main_file_that_nobody_can_read_is_no_skill(folder, monkeypatch):
-    monkeypatch.setattr(module, "LARGEST_MAIN", 3)
+def test_a_main_file_that_is_too_large_is_refused(folder, monkeypatch):
+    monkeypatch.setattr(module, "MAX_MAIN_FILE", 3)
     with pytest.raises(SkillError, match="more than any agent can read"):
         read_skill(folder)

@@ -1,4 +1,4 @@
-"""The table of rules, and what holds for all of them."""
+"""The table of rules, and properties of all rules."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ def test_every_rule_finds_its_edge(compiled):
 
 
 @pytest.mark.parametrize("rule", [rule.id for rule in RULES if rule.id != "R6"])
-def test_a_rule_that_is_left_out_finds_nothing_and_changes_no_other(compiled, rule):
+def test_a_rule_left_out_removes_its_own_edges_only(compiled, rule):
     full = compiled(EVERYTHING)
     less = compiled(EVERYTHING, without=frozenset({rule}))
     assert less.edges == tuple(edge for edge in full.edges if edge.rule != rule)
     assert less.options["without"] == [rule]
 
 
-def test_two_rules_that_miss_the_same_section_say_so_once(compiled):
+def test_an_empty_section_found_by_two_rules_is_reported_once(compiled):
     skill = compiled("# Start\n\nSee [it](#final-words-now), the Final Words now.\n\n# Final *Words* now\n")
-    assert [one.code for one in skill.findings if one.code != "no-frontmatter"] == ["empty-section"]
+    assert [finding.code for finding in skill.findings if finding.code != "no-frontmatter"] == ["empty-section"]
 
 
 def test_a_def_use_edge_names_every_symbol_of_its_two_units(compiled):
     skill = compiled("Read `IN_PATH`, write `OUT_PATH`, read `IN_PATH`.\n\n```python\nIN_PATH = 1\nOUT_PATH = 2\n```\n")
-    (found,) = [edge for edge in skill.edges if edge.rule == "R4"]
-    assert found.evidence == (
+    (edge,) = [edge for edge in skill.edges if edge.rule == "R4"]
+    assert edge.evidence == (
         "uses IN_PATH (line 1), defined in SKILL.md:4; uses OUT_PATH (line 1), defined in SKILL.md:5"
     )
-    assert (found.at.line, found.target_at.line) == (1, 4)
+    assert (edge.at.line, edge.target_at.line) == (1, 4)
 
 
-def test_an_unknown_rule_is_named(compiled):
+def test_an_unknown_rule_is_refused_by_name(compiled):
     with pytest.raises(SettingsError, match="no rule R12"):
         compiled("x", without=frozenset({"R12"}))
 
@@ -68,13 +68,13 @@ def test_every_execution_unit_needs_the_trigger_once(compiled):
     assert {edge.target for edge in skill.edges if edge.rule == "R6"} == {"m"}
 
 
-def test_the_markers_are_an_option(compiled):
+def test_markers_of_regions_are_an_option(compiled):
     text = "<!-- BEGIN -->\n- a\n- b\n<!-- END -->\n"
     assert len(compiled(text).execution) == 4
     assert len(compiled(text, markers=(("<!-- BEGIN -->", "<!-- END -->"),)).execution) == 1
 
 
-def test_options_are_plain_data():
+def test_options_become_plain_sorted_data():
     options = CompileOptions(without=frozenset({"R9", "R3"}), include=("a",))
     assert options.as_mapping()["without"] == ["R3", "R9"]
     assert options.as_mapping()["include"] == ["a"]

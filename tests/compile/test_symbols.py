@@ -1,4 +1,4 @@
-"""What code defines and uses, in each language that we read."""
+"""What code defines and uses, in each language that the compiler reads."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _defined(language, code):
         ),
     ],
 )
-def test_definitions(language, code, names, variables):
+def test_definitions_of_each_language(language, code, names, variables):
     assert _defined(language, code) == (names, variables)
 
 
@@ -76,11 +76,11 @@ def test_definitions(language, code, names, variables):
         ("ts", "const x: Shape = make(1)\nconst g = y => y", {"Shape", "make"}),
     ],
 )
-def test_uses(language, code, uses):
+def test_uses_of_each_language(language, code, uses):
     assert language_of(language).use(code) == uses
 
 
-def test_imports_of_python_and_javascript():
+def test_imports_of_python_and_javascript_are_listed():
     python = language_of("py").define("import a.b\nfrom c import d\nfrom . import e\nfrom ..f import g")
     assert [name for name, _ in python.modules] == ["a.b", "c", "c.d", ".", ".e", "..f", "..f.g"]
     script = language_of("js").define("import x from './lib/a'\nconst y = require('../b.js')\nimport 'react'")
@@ -88,22 +88,22 @@ def test_imports_of_python_and_javascript():
 
 
 @pytest.mark.parametrize("value", ["<key>", "'your-api-key'", "xxxx", "...", "", "changeme", '"YOUR_TOKEN"'])
-def test_placeholders_define_nothing(value):
+def test_values_for_the_reader_to_fill_in_are_placeholders(value):
     assert is_placeholder(value)
 
 
 @pytest.mark.parametrize("value", ["/data/out", "3", "output.xlsx", "us-east-1"])
-def test_values_are_no_placeholders(value):
+def test_real_values_are_not_placeholders(value):
     assert not is_placeholder(value)
 
 
-def test_languages_by_fence_and_by_file():
+def test_a_language_is_found_by_fence_and_by_file_ending():
     assert language_of("text") is None
     assert language_of("tsx").family == language_of_file("a/b.JS").family == "javascript"
     assert language_of_file("Makefile") is None
 
 
-def test_grammars_and_numpy_are_not_loaded_for_a_skill_without_such_code(tmp_path):
+def test_grammars_and_numpy_are_loaded_only_when_needed(tmp_path):
     (tmp_path / "SKILL.md").write_text("# T\n\n```python\nX_Y = 1\n```\n\n`X_Y`\n")
     program = (
         "import sys; from pathlib import Path; from skillsv.compile import compile_skill; "

@@ -1,4 +1,8 @@
-"""From a skill on disk to units, dependencies and hierarchy: what the paper calls the compiler."""
+"""The compiler: from a skill on disk to units, dependencies and hierarchy.
+
+To add a dependency rule, see `rules/`; another kind of Markdown block, `markdown.py`; another language for code,
+`symbols/`; another check for `skillsv lint`, `lint/checks.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The compiler: four deterministic passes from a skill to G = (N, D, H), with no model in the loop."""
+"""The compiler: four deterministic passes from a skill to G = (N, D, H), with no model in the loop.
+
+1. unitization (`units.py`): files become units and scaffold.
+2. extraction (`rules/`): rules find which unit needs which.
+3. normalization (`cycles.py`): dependency cycles become composite units.
+4. reconciliation (`hierarchy.py`): the section tree is repaired where it contradicts the dependencies.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +12,9 @@ import hashlib
 import json
 from pathlib import Path
 
-from skillsv.compile.cycles import normalize, reconcile
+from skillsv.compile.cycles import normalize
 from skillsv.compile.draft import TRIGGER, Draft
-from skillsv.compile.hierarchy import document_tree
+from skillsv.compile.hierarchy import document_tree, reconcile
 from skillsv.compile.options import CompileOptions
 from skillsv.compile.read import read_skill
 from skillsv.compile.rules import RULES, TRIGGER_RULE
@@ -16,11 +22,40 @@ from skillsv.compile.units import unitize
 from skillsv.errors import SettingsError
 from skillsv.model.skill import CompiledSkill, Edge, Finding, Skill
 
-# Pass 2, extraction: the rules look at the cut skill and say which unit needs which.
+DEFAULT = CompileOptions()
 
 
-def extract(draft: Draft, options: CompileOptions) -> tuple[tuple[Edge, ...], tuple[Finding, ...]]:
-    """All edges of the enabled rules, one per rule and pair of units, and what the rules found odd."""
+def compile_skill(path: Path, options: CompileOptions = DEFAULT) -> CompiledSkill:
+    """Read a skill folder or one Markdown file, and compile it."""
+    skill, findings = read_skill(path, options)
+    return compile_files(skill, options, findings)
+
+
+def compile_files(skill: Skill, options: CompileOptions = DEFAULT, findings: tuple[Finding, ...] = ()) -> CompiledSkill:
+    """Compile a skill that is in memory; `findings` are those from reading it."""
+    draft = unitize(skill, options, findings)
+    edges, rule_findings = _extract(draft, options)
+    normalized = normalize(draft, edges)
+    tree = document_tree(draft.sections, [unit.id for unit in normalized.units], normalized.section_of)
+    hierarchy, repairs = reconcile(tree, normalized.edges)
+    return CompiledSkill(
+        skill=skill,
+        options=options.as_mapping(),
+        trigger=TRIGGER,
+        units=normalized.units,
+        edges=normalized.edges,
+        hierarchy=hierarchy,
+        sections=draft.sections,
+        layouts=normalized.layouts,
+        contractions=normalized.contractions,
+        repairs=repairs,
+        findings=(*draft.findings, *rule_findings),
+        digest=_digest(skill, options),
+    )
+
+
+def _extract(draft: Draft, options: CompileOptions) -> tuple[tuple[Edge, ...], tuple[Finding, ...]]:
+    """All edges of the enabled rules, one per rule and pair of units, and the rules' findings."""
     known = {rule.id for rule in RULES}
     unknown = sorted(options.without - known)
     if unknown:
@@ -35,48 +70,16 @@ def extract(draft: Draft, options: CompileOptions) -> tuple[tuple[Edge, ...], tu
     for rule in RULES:
         if rule.id in options.without:
             continue
-        for found in rule.apply(draft):
-            if isinstance(found, Finding):
-                findings.append(found)
+        for result in rule.apply(draft):
+            if isinstance(result, Finding):
+                findings.append(result)
             else:
-                edges.setdefault((found.rule, found.source, found.target), found)
+                edges.setdefault((result.rule, result.source, result.target), result)
     return tuple(edges.values()), tuple(dict.fromkeys(findings))
 
 
-DEFAULT = CompileOptions()
-
-
-def compile_skill(path: Path, options: CompileOptions = DEFAULT) -> CompiledSkill:
-    """Read a skill folder or one Markdown file, and compile it."""
-    skill, findings = read_skill(path, options)
-    return compile_files(skill, options, findings)
-
-
-def compile_files(skill: Skill, options: CompileOptions = DEFAULT, findings: tuple[Finding, ...] = ()) -> CompiledSkill:
-    """Compile a skill that is in memory: cut it, connect it, contract its cycles, repair its hierarchy."""
-    draft = unitize(skill, options, findings)
-    edges, odd = extract(draft, options)
-    normal = normalize(draft, edges)
-    tree = document_tree(draft.sections, [unit.id for unit in normal.units], normal.home)
-    hierarchy, repairs = reconcile(tree, normal.edges)
-    return CompiledSkill(
-        skill=skill,
-        options=options.as_mapping(),
-        trigger=TRIGGER,
-        units=normal.units,
-        edges=normal.edges,
-        hierarchy=hierarchy,
-        sections=draft.sections,
-        layouts=normal.layouts,
-        contractions=normal.contractions,
-        repairs=repairs,
-        findings=(*draft.findings, *odd),
-        digest=_digest(skill, options),
-    )
-
-
 def _digest(skill: Skill, options: CompileOptions) -> str:
-    """Names the input: paths, bytes and run bits of all files, and the options."""
+    """The identity of the input: paths, bytes and run bits of all files, and the options."""
     files = [[file.path, file.role, file.digest, file.executable] for file in skill.files]
     text = json.dumps([skill.main, files, options.as_mapping()], ensure_ascii=True, sort_keys=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()

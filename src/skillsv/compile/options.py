@@ -1,4 +1,4 @@
-"""What the user may decide about compilation, as one value."""
+"""The options of compilation, as one value."""
 
 from __future__ import annotations
 
@@ -6,20 +6,25 @@ from dataclasses import dataclass
 from typing import Literal
 
 Granularity = Literal["block", "item", "section"]
+"""The size of a unit: one block, one list item with what follows it, or one section."""
+
 Regions = Literal["atomic", "split"]
+"""An optimizer's region is one unit, or its blocks are units."""
 
 MARKERS = (
     ("<!-- SLOW_UPDATE_START -->", "<!-- SLOW_UPDATE_END -->"),
     ("<!-- APPENDIX_START -->", "<!-- APPENDIX_END -->"),
 )
+"""Opening and closing marker of the regions that known optimizers write."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompileOptions:
-    """How to cut and connect a skill. The defaults are the paper's words.
+    """How to cut a skill into units and connect them. The defaults follow the words of the paper.
 
     `without` names rules to leave out (`R3`; never R6); `include` and `exclude` are glob patterns that decide which
-    auxiliary files are units (the others are carried along); `markers` are the pairs around an optimizer's regions.
+    auxiliary files are units (the others are only carried along); `markers` are the pairs around an
+    optimizer's regions.
     """
 
     granularity: Granularity = "block"
@@ -30,7 +35,7 @@ class CompileOptions:
     markers: tuple[tuple[str, str], ...] = MARKERS
 
     def as_mapping(self) -> dict[str, object]:
-        """The options as plain data, in one fixed order: for the manifest and the digest."""
+        """The options as plain data in a fixed order, for the manifest and the digest."""
         return {
             "granularity": self.granularity,
             "regions": self.regions,

@@ -1,4 +1,4 @@
-"""A skill folder, or one Markdown file, read byte for byte. Symlinks are never followed."""
+"""Reading a skill folder, or one Markdown file, byte for byte. Symbolic links are never followed."""
 
 from __future__ import annotations
 
@@ -16,37 +16,105 @@ from skillsv.compile.options import CompileOptions
 from skillsv.errors import SkillError
 from skillsv.model.skill import FileRole, Finding, Severity, Skill, SkillFile
 
-# The files below a skill folder, in one fixed order, and what is left out on the way.
-
 MAIN = "SKILL.md"
-_CACHES = {"__pycache__", "node_modules", "__MACOSX"}
-_CACHE_FILES = {".pyc", ".pyo"}
-_ANSWERS = "evals"
+"""The name of the main file of a skill folder."""
+
+MAX_RESOURCE_IN_MEMORY = 4 * 1024 * 1024
+"""Bytes; a larger resource stays on disk: its digest is computed in chunks, rendering copies it, no rule reads it."""
+
+MAX_TOTAL_IN_MEMORY = 256 * 1024 * 1024
+"""Bytes; once the resources in memory reach this size, further ones stay on disk."""
+
+MAX_MAIN_FILE = 64 * 1024 * 1024
+"""Bytes; no agent could read a larger main file."""
+
+_ANSWER_FOLDER = "evals"
+"""The folder of tasks and answers, which must never reach an agent."""
+
+_CACHE_FOLDERS = {"__pycache__", "node_modules", "__MACOSX"}
+_CACHE_ENDINGS = {".pyc", ".pyo"}
+_MARKDOWN_ENDINGS = {".md", ".markdown", ".mdown", ".mkd", ".mdx", ".mdc"}
+_LEGAL = re.compile(r"(LICEN[SC]E|NOTICE|COPYING)([-._][\w.-]*)?", re.IGNORECASE)
+_LEGAL_ENDINGS = {"", ".txt", ".md", ".rst", ".html"}
+
+_CHUNK = 1024 * 1024
+"""Bytes read at once to compute the digest of a large file."""
+
+_SAMPLE_BYTES = 8192
+"""Bytes at the start of the main file that decide whether it is text."""
+
+_NOT_TEXT = "�" + "".join(chr(code) for code in range(32) if chr(code) not in "\t\n\f\r")
+"""Characters that text does not contain: the replacement of invalid bytes, and control characters."""
 
 
-class Found(NamedTuple):
+class FolderFile(NamedTuple):
     """A regular file by its path below the skill; `nested`: it belongs to another skill inside this one."""
 
     path: str
     nested: bool
 
 
-def walk(root: Path, main: str) -> Iterator[Found | Finding]:
-    """Every regular file but the main one; hidden files and caches silently left out, the rest with a finding."""
+def read_skill(path: Path, options: CompileOptions | None = None) -> tuple[Skill, tuple[Finding, ...]]:
+    """Read a skill with everything that belongs to it; the findings name what was left out."""
+    options = options or CompileOptions()
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        raise SkillError(
+            f"There is no skill at {path}: {_reason(error)}.", hint="Give a skill folder or one Markdown file."
+        ) from error
+    if stat.S_ISDIR(mode):
+        return _read_folder(path, options)
+    if not stat.S_ISREG(mode) or path.suffix.lower() not in _MARKDOWN_ENDINGS:
+        raise SkillError(
+            f"{path} is neither a folder nor a Markdown file.",
+            hint="Give a skill folder, or a file that ends in .md.",
+        )
+    main = _read_main(path, path.name, follow=True)
+    visible = [entry for entry in path.parent.iterdir() if not entry.name.startswith(".")]
+    findings = (_single_file(path),) if path.name == MAIN and len(visible) > 1 else ()
+    return Skill(name=path.stem, root=path.parent, main=path.name, files=(main,), single_file=True), findings
+
+
+def _read_folder(root: Path, options: CompileOptions) -> tuple[Skill, tuple[Finding, ...]]:
+    main, findings = _main_name(root)
+    files = [_read_main(root / main, main, follow=False)]
+    memory_left = MAX_TOTAL_IN_MEMORY
+    for entry in walk(root, main):
+        if isinstance(entry, Finding):
+            findings.append(entry)
+            continue
+        role = FileRole.CARRIED if entry.nested else _role(entry.path, options)
+        try:
+            files.append(_read_resource(root, entry.path, role, min(memory_left, MAX_RESOURCE_IN_MEMORY)))
+        except OSError as error:
+            findings.append(_unreadable(entry.path, error))
+        else:
+            memory_left -= 0 if files[-1].data is None else files[-1].size
+    name = root.resolve().name or "skill"
+    ordered = sorted(files, key=lambda file: (file.path != main, file.path))
+    return Skill(name=name, root=root, main=main, files=tuple(ordered)), tuple(findings)
+
+
+def walk(root: Path, main: str) -> Iterator[FolderFile | Finding]:
+    """Every regular file but the main one, in a fixed order.
+
+    Hidden files and caches are left out without a word; everything else that is left out gives a finding.
+    """
     pending = [("", False)]
     while pending:
-        here, nested = pending.pop()
+        folder, nested = pending.pop()
         try:
-            with os.scandir(root / here) as listing:
+            with os.scandir(root / folder) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
         except OSError as error:
-            yield unreadable(here or ".", error)
+            yield _unreadable(folder or ".", error)
             continue
-        if here and not nested and any(entry.name.lower() == MAIN.lower() for entry in entries):
+        if folder and not nested and any(entry.name.lower() == MAIN.lower() for entry in entries):
             nested = True
-            yield _note("nested-skill", "is another skill; it is carried along, not valued", here)
+            yield _note("nested-skill", "is another skill; it is carried along, not valued", folder)
         for entry in entries:
-            path = f"{here}/{entry.name}" if here else entry.name
+            path = f"{folder}/{entry.name}" if folder else entry.name
             if path == main or _is_skipped(entry.name):
                 continue
             problem = _problem(entry, path)
@@ -55,112 +123,7 @@ def walk(root: Path, main: str) -> Iterator[Found | Finding]:
             elif entry.is_dir(follow_symlinks=False):
                 pending.append((path, nested))
             else:
-                yield Found(path, nested)
-
-
-def unreadable(path: str, error: OSError) -> Finding:
-    """A file or folder that the system does not let us read."""
-    return _left_out("unreadable", f"cannot be read ({reason(error)})", path)
-
-
-def reason(error: OSError) -> str:
-    """The system's own words for an error."""
-    return (error.strerror or str(error)).lower()
-
-
-def _problem(entry: os.DirEntry[str], path: str) -> Finding | None:
-    if not _is_utf8(path):
-        return _left_out("file-name", "has a name that is not UTF-8", ascii(path))
-    if entry.is_symlink():
-        return _left_out("symlink", "is a symbolic link, and links are never followed", path)
-    if entry.is_dir(follow_symlinks=False):
-        is_answers = entry.name == _ANSWERS
-        return _note("evals", "holds answers and never reaches the agent", path) if is_answers else None
-    return None if entry.is_file(follow_symlinks=False) else _left_out("special-file", "is not a regular file", path)
-
-
-def _is_skipped(name: str) -> bool:
-    return name.startswith(".") or name in _CACHES or PurePosixPath(name).suffix in _CACHE_FILES
-
-
-def _is_utf8(path: str) -> bool:
-    try:
-        path.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _left_out(code: str, why: str, path: str) -> Finding:
-    return Finding(code=code, severity=Severity.WARNING, message=f"{path} {why}; it is left out.", file=path)
-
-
-def _note(code: str, what: str, path: str) -> Finding:
-    return Finding(code=code, severity=Severity.NOTE, message=f"{path}/ {what}.", file=path)
-
-
-LARGEST_IN_MEMORY = 4 * 1024 * 1024
-"""A resource beyond this size stays on disk: digested in slices, copied when rendered, read by no rule."""
-
-LARGEST_TOGETHER = 256 * 1024 * 1024
-"""Once so much is held, further resources stay on disk, too."""
-
-LARGEST_MAIN = 64 * 1024 * 1024
-"""No agent could read a main file beyond this size."""
-
-_MARKDOWN = {".md", ".markdown", ".mdown", ".mkd", ".mdx", ".mdc"}
-_LEGAL = re.compile(r"(LICEN[SC]E|NOTICE|COPYING)([-._][\w.-]*)?", re.IGNORECASE)
-_LEGAL_SUFFIXES = {"", ".txt", ".md", ".rst", ".html"}
-_SLICE = 1024 * 1024
-_LOOK = 8192
-_NO_LETTERS = "�" + "".join(chr(code) for code in range(32) if chr(code) not in "\t\n\f\r")
-
-
-def read_skill(path: Path, options: CompileOptions | None = None) -> tuple[Skill, tuple[Finding, ...]]:
-    """Read a skill with everything that belongs to it, and say what was left out."""
-    options = options or CompileOptions()
-    try:
-        mode = path.stat().st_mode
-    except OSError as error:
-        raise SkillError(
-            f"There is no skill at {path}: {reason(error)}.", hint="Give a skill folder or one Markdown file."
-        ) from error
-    if stat.S_ISDIR(mode):
-        return _read_folder(path, options)
-    if not stat.S_ISREG(mode) or path.suffix.lower() not in _MARKDOWN:
-        raise SkillError(
-            f"{path} is neither a folder nor a Markdown file.",
-            hint="Give a skill folder, or a file that ends in .md.",
-        )
-    main = _read_main(path, path.name, follow=True)
-    shown = [entry for entry in path.parent.iterdir() if not entry.name.startswith(".")]
-    findings = (_alone(path),) if path.name == MAIN and len(shown) > 1 else ()
-    return Skill(name=path.stem, root=path.parent, main=path.name, files=(main,), single_file=True), findings
-
-
-def _read_folder(root: Path, options: CompileOptions) -> tuple[Skill, tuple[Finding, ...]]:
-    main, findings = _main_name(root)
-    files = [_read_main(root / main, main, follow=False)]
-    room = LARGEST_TOGETHER
-    for found in walk(root, main):
-        if isinstance(found, Finding):
-            findings.append(found)
-            continue
-        role = FileRole.CARRIED if found.nested else _role(found.path, options)
-        try:
-            files.append(_read_file(root, found.path, role, min(room, LARGEST_IN_MEMORY)))
-        except OSError as error:
-            findings.append(unreadable(found.path, error))
-        else:
-            room -= 0 if files[-1].data is None else files[-1].size
-    name = root.resolve().name or "skill"
-    ordered = sorted(files, key=lambda file: (file.path != main, file.path))
-    return Skill(name=name, root=root, main=main, files=tuple(ordered)), tuple(findings)
-
-
-def _alone(path: Path) -> Finding:
-    message = f"Only this file is read. Give the folder {path.parent.resolve().name} to include the files beside it."
-    return Finding(code="single-file", severity=Severity.NOTE, message=message, file=path.name)
+                yield FolderFile(path, nested)
 
 
 def _main_name(root: Path) -> tuple[str, list[Finding]]:
@@ -168,7 +131,7 @@ def _main_name(root: Path) -> tuple[str, list[Finding]]:
         names = sorted(entry.name for entry in root.iterdir() if entry.name.lower() == MAIN.lower())
     except OSError as error:
         raise SkillError(
-            f"The folder {root} cannot be read: {reason(error)}.", hint="Check its permissions."
+            f"The folder {root} cannot be read: {_reason(error)}.", hint="Check its permissions."
         ) from error
     if not names:
         raise SkillError(
@@ -193,7 +156,7 @@ def _read_main(path: Path, name: str, *, follow: bool) -> SkillFile:
             raise SkillError(
                 "The main file is not a regular file.", where=str(path), hint="Give a folder with a real file."
             )
-        if info.st_size > LARGEST_MAIN:
+        if info.st_size > MAX_MAIN_FILE:
             raise SkillError(
                 f"The main file has {info.st_size} bytes, more than any agent can read.",
                 where=str(path),
@@ -202,51 +165,28 @@ def _read_main(path: Path, name: str, *, follow: bool) -> SkillFile:
         data = path.read_bytes()
     except OSError as error:
         raise SkillError(
-            f"The main file cannot be read: {reason(error)}.", where=str(path), hint="Check its permissions."
+            f"The main file cannot be read: {_reason(error)}.", where=str(path), hint="Check its permissions."
         ) from error
     if not data.removeprefix(BOM).strip():
         raise SkillError("The main file is empty.", where=str(path), hint="Write the skill first.")
-    if _is_no_text(data):
+    if not _is_text(data):
         raise SkillError(
             "The main file is not Markdown: most of it cannot be read as text.",
             where=str(path),
             hint="Give a text file, saved as UTF-8.",
         )
-    return _held(name, FileRole.MAIN, data, info, path)
+    return _in_memory(name, FileRole.MAIN, data, info, path)
 
 
-def _is_no_text(data: bytes) -> bool:
-    """Whether a file is clearly no UTF-8 text. A NUL or a broken byte here and there does not make it so."""
-    head = data[:_LOOK]
-    if b"\0" not in head:
-        return False
-    text = head.decode("utf-8", errors="replace")
-    return sum(map(text.count, _NO_LETTERS)) * 10 > len(text) * 3
-
-
-def _role(path: str, options: CompileOptions) -> FileRole:
-    name = path.rpartition("/")[2]
-    if _LEGAL.fullmatch(name) and PurePosixPath(name).suffix.lower() in _LEGAL_SUFFIXES:
-        return FileRole.CARRIED
-    if options.include and not _matches(path, options.include):
-        return FileRole.CARRIED
-    return FileRole.CARRIED if _matches(path, options.exclude) else FileRole.RESOURCE
-
-
-def _matches(path: str, patterns: tuple[str, ...]) -> bool:
-    """Whether a pattern names the path, or a folder above it (`assets`, `assets/`, `*.png`)."""
-    return any(fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern.rstrip('/')}/*") for pattern in patterns)
-
-
-def _read_file(root: Path, path: str, role: FileRole, limit: int) -> SkillFile:
-    """One file, opened without following a link that may have appeared; beyond `limit` bytes it stays on disk."""
+def _read_resource(root: Path, path: str, role: FileRole, limit: int) -> SkillFile:
+    """One file; beyond `limit` bytes it stays on disk. A link created since the folder was listed is refused."""
     origin = root / path
     with os.fdopen(os.open(origin, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
         info = os.fstat(file.fileno())
         if info.st_size <= limit:
-            return _held(path, role, file.read(), info, origin)
+            return _in_memory(path, role, file.read(), info, origin)
         digest = hashlib.sha256()
-        while part := file.read(_SLICE):
+        while part := file.read(_CHUNK):
             digest.update(part)
     return SkillFile(
         path=path,
@@ -259,7 +199,7 @@ def _read_file(root: Path, path: str, role: FileRole, limit: int) -> SkillFile:
     )
 
 
-def _held(path: str, role: FileRole, data: bytes, info: os.stat_result, origin: Path) -> SkillFile:
+def _in_memory(path: str, role: FileRole, data: bytes, info: os.stat_result, origin: Path) -> SkillFile:
     return SkillFile(
         path=path,
         role=role,
@@ -269,3 +209,72 @@ def _held(path: str, role: FileRole, data: bytes, info: os.stat_result, origin: 
         executable=bool(info.st_mode & 0o111),
         origin=origin,
     )
+
+
+def _role(path: str, options: CompileOptions) -> FileRole:
+    name = path.rpartition("/")[2]
+    if _LEGAL.fullmatch(name) and PurePosixPath(name).suffix.lower() in _LEGAL_ENDINGS:
+        return FileRole.CARRIED
+    if options.include and not _matches(path, options.include):
+        return FileRole.CARRIED
+    return FileRole.CARRIED if _matches(path, options.exclude) else FileRole.RESOURCE
+
+
+def _matches(path: str, patterns: tuple[str, ...]) -> bool:
+    """Whether a pattern names the path, or a folder above it (`assets`, `assets/`, `*.png`)."""
+    return any(fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern.rstrip('/')}/*") for pattern in patterns)
+
+
+def _is_text(data: bytes) -> bool:
+    """Whether a file is UTF-8 text. A few NUL characters or invalid bytes are allowed."""
+    sample = data[:_SAMPLE_BYTES]
+    if b"\0" not in sample:
+        return True
+    text = sample.decode("utf-8", errors="replace")
+    return sum(map(text.count, _NOT_TEXT)) * 10 <= len(text) * 3
+
+
+def _is_skipped(name: str) -> bool:
+    return name.startswith(".") or name in _CACHE_FOLDERS or PurePosixPath(name).suffix in _CACHE_ENDINGS
+
+
+def _is_utf8(path: str) -> bool:
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _problem(entry: os.DirEntry[str], path: str) -> Finding | None:
+    """Why an entry of a folder is left out; None where it is not."""
+    if not _is_utf8(path):
+        return _left_out("file-name", "has a name that is not UTF-8", ascii(path))
+    if entry.is_symlink():
+        return _left_out("symlink", "is a symbolic link, and links are never followed", path)
+    if entry.is_dir(follow_symlinks=False):
+        is_answers = entry.name == _ANSWER_FOLDER
+        return _note("evals", "holds answers and never reaches the agent", path) if is_answers else None
+    return None if entry.is_file(follow_symlinks=False) else _left_out("special-file", "is not a regular file", path)
+
+
+def _unreadable(path: str, error: OSError) -> Finding:
+    return _left_out("unreadable", f"cannot be read ({_reason(error)})", path)
+
+
+def _reason(error: OSError) -> str:
+    """The operating system's own words for an error."""
+    return (error.strerror or str(error)).lower()
+
+
+def _left_out(code: str, reason: str, path: str) -> Finding:
+    return Finding(code=code, severity=Severity.WARNING, message=f"{path} {reason}; it is left out.", file=path)
+
+
+def _note(code: str, fact: str, path: str) -> Finding:
+    return Finding(code=code, severity=Severity.NOTE, message=f"{path}/ {fact}.", file=path)
+
+
+def _single_file(path: Path) -> Finding:
+    message = f"Only this file is read. Give the folder {path.parent.resolve().name} to include the files beside it."
+    return Finding(code="single-file", severity=Severity.NOTE, message=message, file=path.name)

@@ -8,9 +8,9 @@ HEAD = "---\nname: tea\ndescription: Makes tea.\n---\n"
 
 @pytest.fixture
 def lint(tmp_path):
-    """Write a skill called tea and lint it: findings as (code, file, line). A text without frontmatter gets some."""
+    """Write a skill called tea and lint it. `head` is put before SKILL.md; a text alone is SKILL.md."""
 
-    def look(files, *, head=HEAD, folder="tea", options=None):
+    def run(files, *, head=HEAD, folder="tea", options=None):
         root = tmp_path / folder
         for path, text in ({"SKILL.md": files} if isinstance(files, str | bytes) else files).items():
             target = root / path
@@ -19,14 +19,14 @@ def lint(tmp_path):
             target.write_bytes(head.encode() + data if path == "SKILL.md" else data)
         return lint_compiled(compile_skill(root, options or CompileOptions()))
 
-    return look
+    return run
 
 
 @pytest.fixture
 def places(lint):
-    """Lint a skill and give the (file, line) of the findings with one code."""
+    """Lint a skill and return the (file, line) of the findings with one code."""
 
-    def look(code, files, **more):
-        return [(one.file, one.line) for one in lint(files, **more) if one.code == code]
+    def run(code, files, **more):
+        return [(finding.file, finding.line) for finding in lint(files, **more) if finding.code == code]
 
-    return look
+    return run

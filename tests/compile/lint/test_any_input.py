@@ -1,4 +1,4 @@
-"""Whatever bytes a skill holds, lint ends, points at lines that exist, and says the same thing again."""
+"""For any bytes, lint ends, points at lines that exist, and gives the same findings again."""
 
 from pathlib import Path
 
@@ -68,22 +68,24 @@ contents = texts | st.binary(max_size=60) | texts.map(lambda data: data + b"\xff
 names = st.sampled_from(["notes.md", "helper.py", "scripts/helper.py", "a b/é.md", "x\udce9.md", "evals.json"])
 
 
-def file(path, role, data):
+def make_file(path, role, data):
     return SkillFile(path=path, role=role, data=data, size=len(data), digest=f"{hash(data):x}")
 
 
 @settings(max_examples=150, deadline=None)
 @given(main=contents, others=st.dictionaries(names, contents, max_size=3), single=st.booleans())
 def test_every_finding_points_at_a_line_that_exists(main, others, single):
-    resources = () if single else tuple(file(path, FileRole.RESOURCE, data) for path, data in sorted(others.items()))
-    files = (file("SKILL.md", FileRole.MAIN, main), *resources)
+    resources = (
+        () if single else tuple(make_file(path, FileRole.RESOURCE, data) for path, data in sorted(others.items()))
+    )
+    files = (make_file("SKILL.md", FileRole.MAIN, main), *resources)
     skill = Skill(name="tea", root=Path("no/such/tea"), main="SKILL.md", files=files, single_file=single)
     compiled = compile_files(skill)
-    found = lint_compiled(compiled)
-    lengths = {one.path: max(len(cut_lines(one.data)), 1) for one in files}
-    for finding in found:
+    findings = lint_compiled(compiled)
+    lengths = {file.path: max(len(cut_lines(file.data)), 1) for file in files}
+    for finding in findings:
         assert 1 <= finding.line <= lengths[finding.file], finding
-    assert found == lint_compiled(compile_files(skill))
+    assert findings == lint_compiled(compile_files(skill))
     for text in (outline_text(compiled), graph_svg(compiled), graph_dot(compiled)):
         text.encode("utf-8")
         assert "\x1b" not in text

@@ -40,13 +40,13 @@ def codes(findings):
         ("host-key", head("name: tea", "description: Tea.", "argument-hint: cup"), 4),
     ],
 )
-def test_each_rule_is_found_at_its_line(places, code, frontmatter, line):
+def test_a_violation_of_the_specification_is_reported_at_its_line(places, code, frontmatter, line):
     assert places(code, BODY, head=frontmatter) == [("SKILL.md", line)]
 
 
-def test_the_limits_themselves_are_allowed(lint):
+def test_values_at_the_limits_are_allowed(lint):
     name = "t" * 64
-    whole = head(
+    frontmatter = head(
         f"name: {name}",
         f"description: {'d' * 1024}",
         f"compatibility: {'c' * 500}",
@@ -55,27 +55,27 @@ def test_the_limits_themselves_are_allowed(lint):
         "metadata:",
         "  version: '1'",
     )
-    assert lint(BODY, head=whole, folder=name) == ()
+    assert lint(BODY, head=frontmatter, folder=name) == ()
 
 
-def test_frontmatter_that_cannot_be_read_is_one_finding(lint):
+def test_unreadable_frontmatter_gives_one_finding(lint):
     assert codes(lint(BODY, head=head("name: tea", "description: 'open"))) == {"frontmatter-yaml"}
 
 
-def test_no_frontmatter_is_said_once_for_a_folder_and_only_noted_for_a_file(lint, tmp_path):
+def test_missing_frontmatter_is_an_error_only_for_a_folder(lint, tmp_path):
     assert codes(lint(BODY, head="")) == {"frontmatter-missing"}
     single = tmp_path / "best_skill.md"
     single.write_text(BODY)
     assert codes(lint_compiled(compile_skill(single))) == {"no-frontmatter"}
 
 
-def test_the_rules_for_folders_do_not_bind_a_single_file(tmp_path):
+def test_the_specification_is_not_applied_to_a_single_file(tmp_path):
     single = tmp_path / "prompt.md"
     single.write_text(head("name: Some Prompt", "tools: all") + BODY)
     assert lint_compiled(compile_skill(single)) == ()
 
 
-def test_a_yaml_bomb_stays_small(lint):
+def test_nested_yaml_aliases_are_not_expanded(lint):
     bomb = ["a: &a [x, x, x, x, x, x, x, x, x]"]
     bomb += [f"{new}: &{new} [{', '.join([f'*{old}'] * 9)}]" for old, new in zip("abcdefgh", "bcdefghi", strict=True)]
     assert "unknown-key" in codes(lint(BODY, head=head("name: tea", "description: Tea.", *bomb)))

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import yaml
-
 from skillsv.agents.options import ChatOptions
 from skillsv.model.coalition import Rendering
+from skillsv.model.frontmatter import read_frontmatter
 from skillsv.model.task import Task
 
 VERSION = 1
@@ -18,8 +15,6 @@ _GREETING = "You are a helpful assistant."
 
 _WORK = "Work in the current folder with your tools. When you are done, reply with the final answer alone."
 """The instruction to a model that has tools."""
-
-_LONGEST_HEAD = 65536
 
 
 def system_prompt(options: ChatOptions, skill: Rendering | None, skill_path: str | None) -> str:
@@ -51,19 +46,10 @@ def metadata_line(skill: Rendering) -> str:
     return f"{title}: {summary}" if summary else title
 
 
-def _frontmatter(text: str) -> dict[str, Any]:
-    """The fields between the first two lines `---`; nothing where they cannot be read."""
-    lines = text[:_LONGEST_HEAD].splitlines()
-    if not lines or lines[0].strip() != "---":
-        return {}
-    end = next((number for number, line in enumerate(lines[1:], 1) if line.strip() in {"---", "..."}), None)
-    if end is None:
-        return {}
-    try:
-        found = yaml.safe_load("\n".join(lines[1:end]))
-    except (yaml.YAMLError, ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
+def _frontmatter(text: str) -> dict[str, str | None]:
+    """Name and description from the frontmatter; None for a value that is missing or not a string."""
+    frontmatter = read_frontmatter(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
+    return {"name": frontmatter.name, "description": frontmatter.description}
 
 
 def task_prompt(task: Task, options: ChatOptions) -> str:

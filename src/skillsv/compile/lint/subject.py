@@ -1,62 +1,31 @@
-"""What the checks look at: a compiled skill, and its Markdown files cut into lines, blocks and fences."""
+"""The input of the checks: a compiled skill, and its Markdown files cut into lines, blocks and fences."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-import yaml
-
 from skillsv.compile.draft import Draft
-from skillsv.compile.frontmatter import Manifest, frontmatter_end, read_manifest
-from skillsv.compile.markdown import LineTable, TopBlock, cut_lines, top_blocks
+from skillsv.compile.markdown import Fence, LineTable, TopBlock, cut_lines, find_fences, top_blocks
 from skillsv.compile.options import CompileOptions
 from skillsv.compile.units import unitize
+from skillsv.model.frontmatter import Frontmatter, FrontmatterEntry, frontmatter_end, read_frontmatter
 from skillsv.model.skill import CompiledSkill, FileRole, SkillFile
 
-_LARGEST = 2_000_000
-"""Bytes of an auxiliary Markdown file beyond which its text is not checked: that is data, not writing."""
+_MAX_RESOURCE = 2_000_000
+"""Bytes; the text of a larger Markdown resource is not checked: it is data that a program wrote."""
 
-_OPENING = re.compile(
-    r"^(?P<lead>[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<fence>`{3,}(?=[^`]*$)|~{3,})(?P<info>.*)$"
-)
+_FORMS_WITHOUT_FENCE = {"code", "html", "heading", "table", "definition"}
+"""Blocks in which a row of backticks opens no fence."""
 
 
 class Remark(NamedTuple):
-    """One thing a check has to say, and where. The table of checks adds code and severity."""
+    """The message of a check, and its place. The table of checks adds code and severity."""
 
     message: str
     file: str
     line: int = 1
-
-
-class Entry(NamedTuple):
-    """One top-level key of the frontmatter: the line it stands on, and its value as YAML nodes."""
-
-    key: str
-    line: int
-    node: yaml.Node
-
-    @property
-    def text(self) -> str | None:
-        """The value if it is a scalar with something in it."""
-        scalar = isinstance(self.node, yaml.ScalarNode) and self.node.tag != "tag:yaml.org,2002:null"
-        return self.node.value.strip() or None if scalar else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fence:
-    """A fenced block by its lines (0-based, `stop` exclusive, fence lines included)."""
-
-    first: int
-    stop: int
-    mark: str
-    info: str
-    indent: int
-    closed: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +34,6 @@ class Document:
 
     path: str
     table: LineTable
-    main: bool
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -74,7 +42,7 @@ class Document:
 
     @cached_property
     def body_start(self) -> int:
-        """The number of lines that frontmatter takes."""
+        """The number of lines that the frontmatter takes."""
         return frontmatter_end(self.lines)
 
     @cached_property
@@ -85,37 +53,12 @@ class Document:
     @cached_property
     def fences(self) -> tuple[Fence, ...]:
         """All fenced blocks, those inside list items and quotes included, in order."""
-        return tuple(fence for block in self.blocks for fence in self._fences_of(block))
-
-    def _fences_of(self, block: TopBlock) -> Iterator[Fence]:
-        if block.form in {"code", "html", "heading", "table", "definition"}:
-            return
-        at = block.first
-        while at < block.stop:
-            line = self.lines[at]
-            opening = _OPENING.match(line) if "```" in line or "~~~" in line else None
-            if opening is None:
-                at += 1
-                continue
-            stop, closed = self._end_of_fence(at, block.stop, opening["fence"], len(opening["lead"]))
-            yield Fence(
-                first=at,
-                stop=stop,
-                mark=opening["fence"],
-                info=opening["info"].strip(),
-                indent=len(opening["lead"]),
-                closed=closed,
-            )
-            at = stop
-
-    def _end_of_fence(self, first: int, limit: int, mark: str, indent: int) -> tuple[int, bool]:
-        for index in range(first + 1, limit):
-            line = self.lines[index].rstrip(" \t")
-            run = line.lstrip(" \t>")
-            # Four columns deeper than its beginning, a row of marks is code like the rest.
-            if len(run) >= len(mark) and run == mark[0] * len(run) and len(line) - len(run) - indent <= 3:
-                return index + 1, True
-        return limit, False
+        return tuple(
+            fence
+            for block in self.blocks
+            if block.form not in _FORMS_WITHOUT_FENCE
+            for fence in find_fences(self.lines, block.first, block.stop)
+        )
 
     @cached_property
     def prose(self) -> tuple[tuple[int, str], ...]:
@@ -131,7 +74,7 @@ class Document:
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """A skill under the checks."""
+    """The skill that the checks examine."""
 
     compiled: CompiledSkill
 
@@ -146,36 +89,30 @@ class Subject:
         return _document(self.compiled.skill.file(self.compiled.skill.main))
 
     @cached_property
-    def manifest(self) -> Manifest:
-        """The frontmatter as the compiler reads it."""
-        end = self.main.body_start
-        return read_manifest(self.main.lines[1 : end - 1]) if end else Manifest()
+    def frontmatter(self) -> Frontmatter:
+        """The frontmatter of the main file."""
+        return read_frontmatter(self.main.lines)
 
     @cached_property
-    def entries(self) -> tuple[Entry, ...] | None:
-        """The keys of the frontmatter; None where it is missing, cannot be read, or binds nobody (a single file).
+    def entries(self) -> tuple[FrontmatterEntry, ...] | None:
+        """The keys of the frontmatter; None where it is missing or unreadable, or need not follow the specification.
 
-        Composed, never constructed: no tag acts, no alias grows.
+        The specification is for skill folders: a single Markdown file may have any frontmatter.
         """
-        skill, end = self.compiled.skill, self.main.body_start
-        if skill.single_file or not end or self.manifest.problem:
+        if self.compiled.skill.single_file or not self.frontmatter.lines or self.frontmatter.problem:
             return None
-        node = yaml.compose(
-            "\n".join(self.main.lines[1 : end - 1]), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        )
-        pairs = node.value if isinstance(node, yaml.MappingNode) else []
-        return tuple(Entry(str(key.value), key.start_mark.line + 2, value) for key, value in pairs)
+        return self.frontmatter.entries
 
     @cached_property
     def draft(self) -> Draft:
-        """The skill between the passes, at block granularity: what the rules' own functions ask for."""
+        """The skill after pass 1, at block granularity: the input of functions that checks share with the rules."""
         return unitize(self.compiled.skill, CompileOptions())
 
 
 def _document(file: SkillFile) -> Document:
-    return Document(path=file.path, table=cut_lines(file.data or b""), main=file.role is FileRole.MAIN)
+    return Document(path=file.path, table=cut_lines(file.data or b""))
 
 
 def _is_markdown_resource(file: SkillFile) -> bool:
-    suits = file.role is FileRole.RESOURCE and file.path.lower().endswith((".md", ".markdown"))
-    return suits and file.data is not None and file.size <= _LARGEST
+    is_markdown = file.role is FileRole.RESOURCE and file.path.lower().endswith((".md", ".markdown"))
+    return is_markdown and file.data is not None and file.size <= _MAX_RESOURCE

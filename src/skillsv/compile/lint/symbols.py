@@ -1,9 +1,8 @@
-"""Names that Python code in the skill uses and that nothing in the skill, and no import, brings."""
+"""Checks of Python names: imports and uses of names that nothing in the skill defines."""
 
 from __future__ import annotations
 
 import ast
-import textwrap
 from collections.abc import Iterator
 
 from skillsv.compile.lint.subject import Document, Remark, Subject
@@ -20,36 +19,38 @@ def missing_import(subject: Subject) -> Iterator[Remark]:
     sources = _python_files(subject.compiled.skill)
     if not sources:
         return
-    offered: dict[str, frozenset[str] | None] = {}
+    names_of: dict[str, frozenset[str] | None] = {}
     for path, line, code in (*_all_blocks(subject), *((path, 1, code) for path, code in sources.items())):
         for node in _imports(code):
             module = "." * node.level + (node.module or "")
             target = module_resource(module, "python", path, subject.draft.resources)
             if target is None or target.file == path:
                 continue
-            if target.file not in offered:
-                offered[target.file] = _module_names(sources.get(target.file, ""))
-            names = offered[target.file]
+            if target.file not in names_of:
+                names_of[target.file] = _module_names(sources.get(target.file, ""))
+            names = names_of[target.file]
             for alias in node.names:
                 if names is not None and alias.name not in names | {"*"}:
-                    words = (
+                    message = (
                         f"'{alias.name}' is imported from {target.file}, which does not define it. Correct the name."
                     )
-                    yield Remark(words, path, line + node.lineno - 1)
+                    yield Remark(message, path, line + node.lineno - 1)
 
 
-def undefined(subject: Subject) -> Iterator[Remark]:
+def undefined_symbol(subject: Subject) -> Iterator[Remark]:
     """A function or constant that the main file's Python uses, and that no code of the skill defines or imports.
 
-    Reference files are full of sketches: only what every user of the skill reads has to be whole.
+    Only the main file is checked: reference files often hold incomplete sketches.
     """
     blocks = list(_all_blocks(subject))
     known = {name for code in _python_files(subject.compiled.skill).values() for name in _bound_names(code)}
     known.update(name for _, _, code in blocks for name in _bound_names(code))
     for path, line, code in _python_blocks(subject.main):
-        for name, offset in _open_uses(code, known):
-            words = f"'{name}' is used here and defined nowhere in the skill. Define it, import it, or say what it is."
-            yield Remark(words, path, line + offset)
+        for name, offset in _undefined_uses(code, known):
+            message = (
+                f"'{name}' is used here and defined nowhere in the skill. Define it, import it, or say what it is."
+            )
+            yield Remark(message, path, line + offset)
 
 
 def _python_files(skill: Skill) -> dict[str, str]:
@@ -61,17 +62,15 @@ def _python_files(skill: Skill) -> dict[str, str]:
 
 
 def _all_blocks(subject: Subject) -> Iterator[tuple[str, int, str]]:
-    """File, line (1-based) and text of each fenced Python block."""
+    """File, first line (1-based) and code of each fenced Python block."""
     for document in subject.documents:
         yield from _python_blocks(document)
 
 
 def _python_blocks(document: Document) -> Iterator[tuple[str, int, str]]:
     for fence in document.fences:
-        if fence.info.split(" ")[0].strip("{}.").lower() in _PYTHON:
-            stop = fence.stop - 1 if fence.closed else fence.stop
-            code = textwrap.dedent("\n".join(document.lines[fence.first + 1 : stop]))
-            yield document.path, fence.first + 2, code
+        if fence.language in _PYTHON:
+            yield document.path, fence.first + 2, fence.code(document.lines)
 
 
 def _imports(code: str) -> list[ast.ImportFrom]:
@@ -79,7 +78,7 @@ def _imports(code: str) -> list[ast.ImportFrom]:
     return [] if tree is None else [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
 
 
-def _open_uses(code: str, known: set[str]) -> Iterator[tuple[str, int]]:
+def _undefined_uses(code: str, known: set[str]) -> Iterator[tuple[str, int]]:
     """Free names that are called or written in CONSTANT_CASE, with the line (0-based) of their first use."""
     free = use_python(code) - known
     tree = parse_python(code) if free else None
@@ -94,22 +93,22 @@ def _open_uses(code: str, known: set[str]) -> Iterator[tuple[str, int]]:
 
 
 def _module_names(code: str) -> frozenset[str] | None:
-    """Names a module offers to importers; None where that cannot be known (stars, `__getattr__`, no Python)."""
+    """The names that a module defines; None where they are unknown (`import *`, `__getattr__`, not Python)."""
     tree = parse_python(code)
     if tree is None:
         return None
     names: set[str] = set()
-    todo: list[ast.AST] = list(tree.body)
-    while todo:
-        node = todo.pop()
+    pending: list[ast.AST] = list(tree.body)
+    while pending:
+        node = pending.pop()
         names.update(_binds(node))
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            todo.extend(ast.iter_child_nodes(node))
+            pending.extend(ast.iter_child_nodes(node))
     return None if names & {"*", "__getattr__"} else frozenset(names)
 
 
 def _bound_names(code: str) -> set[str]:
-    """Every name that the code binds anywhere: a snippet often goes on from another one."""
+    """Every name that the code binds anywhere, since a snippet often continues another one."""
     tree = parse_python(code)
     return set() if tree is None else {name for node in ast.walk(tree) for name in _binds(node)}
 

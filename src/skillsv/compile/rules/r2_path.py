@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skillsv.compile.draft import Draft, edge
+from skillsv.compile.draft import Draft, make_edge
 from skillsv.compile.references import PathIndex
 from skillsv.model.skill import Edge
 
 
-def path(draft: Draft) -> Iterator[Edge]:
+def find_path_edges(draft: Draft) -> Iterator[Edge]:
     """Edges from every readable unit, resources included, to the resources it names."""
     index = PathIndex(draft)
     if not index:
@@ -19,4 +19,4 @@ def path(draft: Draft) -> Iterator[Edge]:
         for written, offset, resource in index.mentions(unit):
             if resource.id not in seen:
                 seen.add(resource.id)
-                yield edge("R2", unit, resource, f"names {written}", (unit.line(offset), 1))
+                yield make_edge("R2", unit, resource, f"names {written}", (unit.line_of(offset), 1))

@@ -7,37 +7,42 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from skillsv.compile.draft import Draft, DraftUnit, edge, empty_section
+from skillsv.compile.draft import Draft, DraftUnit, empty_section, make_edge
 from skillsv.compile.names import plain
 from skillsv.model.skill import Edge, Finding
 
 _WORD = re.compile(r"\w+")
-_LEAST_WORDS = 2
-_LEAST_CHARACTERS = 8
+_MIN_WORDS = 2
+"""Words of a heading below which a match is too likely to be chance."""
+
+_MIN_CHARACTERS = 8
+"""Characters of a heading below which a match is too likely to be chance."""
 
 
 class _Heading(NamedTuple):
+    """The words of a heading, the number of characters before its first word, and the sections with this heading."""
+
     words: str
-    lead: int  # characters before the first word
+    lead: int
     sections: list[int]
 
 
-def heading_ref(draft: Draft) -> Iterator[Edge | Finding]:
+def find_heading_edges(draft: Draft) -> Iterator[Edge | Finding]:
     """Edges to the primary units of quoted headings: outside code, never to the unit's own or an enclosing section."""
     headings = _by_first_words(draft)
     if not headings:
         return
     for unit in draft.body:
-        own = draft.ancestors(unit.heading)
+        enclosing = draft.ancestors(unit.heading)
         seen: set[int] = set()
-        for found in _mentions(" ".join(plain(unit.prose).split()), headings):
-            section = next((one for one in found.sections if one not in own), None)
+        for heading in _mentions(" ".join(plain(unit.prose).split()), headings):
+            section = next((index for index in heading.sections if index not in enclosing), None)
             if section is not None and section not in seen:
                 seen.add(section)
-                yield from _refer(draft, unit, found.words, section)
+                yield from _edge(draft, unit, heading.words, section)
 
 
-def _refer(draft: Draft, unit: DraftUnit, words: str, section: int) -> Iterator[Edge | Finding]:
+def _edge(draft: Draft, unit: DraftUnit, words: str, section: int) -> Iterator[Edge | Finding]:
     line = _line(unit, words)
     target = draft.primary.get(section)
     if target is None:
@@ -45,7 +50,7 @@ def _refer(draft: Draft, unit: DraftUnit, words: str, section: int) -> Iterator[
     elif target.id != unit.id:
         heading = draft.sections[section].lines
         evidence = f"quotes the heading “{words}” (line {heading.first if heading else 1})"
-        yield edge("R3", unit, target, evidence, (line, target.lines.first))
+        yield make_edge("R3", unit, target, evidence, (line, target.lines.first))
 
 
 def _by_first_words(draft: Draft) -> dict[tuple[str, str], list[_Heading]]:
@@ -54,24 +59,24 @@ def _by_first_words(draft: Draft) -> dict[tuple[str, str], list[_Heading]]:
     for index, section in enumerate(draft.sections):
         if section.kind == "heading":
             sections.setdefault(" ".join(plain(section.title).split()), []).append(index)
-    found: dict[tuple[str, str], list[_Heading]] = {}
+    headings: dict[tuple[str, str], list[_Heading]] = {}
     for words in sorted(sections, key=lambda title: (-len(title), title)):
-        if len(words.split()) >= _LEAST_WORDS and len(words) >= _LEAST_CHARACTERS and (first := _WORD.search(words)):
+        if len(words.split()) >= _MIN_WORDS and len(words) >= _MIN_CHARACTERS and (first := _WORD.search(words)):
             second = _WORD.search(words, first.end())
             key = (first[0], second[0] if second else "")
-            found.setdefault(key, []).append(_Heading(words, first.start(), sections[words]))
-    return found
+            headings.setdefault(key, []).append(_Heading(words, first.start(), sections[words]))
+    return headings
 
 
 def _mentions(text: str, headings: dict[tuple[str, str], list[_Heading]]) -> Iterator[_Heading]:
-    """Headings quoted in the text, the longest at each place, none inside another."""
+    """Headings quoted in the text: the longest at each position, and none inside another."""
     done = 0
     words = [(match[0], match.start()) for match in _WORD.finditer(text)]
-    for (word, at), (following, _) in pairwise([*words, ("", 0)]):
-        if at < done:
+    for (word, offset), (following, _) in pairwise([*words, ("", 0)]):
+        if offset < done:
             continue
         for heading in (*headings.get((word, following), ()), *headings.get((word, ""), ())):
-            start = at - heading.lead
+            start = offset - heading.lead
             if start >= 0 and text.startswith(heading.words, start) and _stands_alone(text, start, heading.words):
                 done = start + len(heading.words)
                 yield heading
@@ -79,6 +84,7 @@ def _mentions(text: str, headings: dict[tuple[str, str], list[_Heading]]) -> Ite
 
 
 def _stands_alone(text: str, start: int, words: str) -> bool:
+    """Whether no letter or digit touches the words, and no `#` stands before them."""
     end = start + len(words)
     if text[max(0, start - 8) : start].rstrip(" ").endswith("#"):
         return False
@@ -87,9 +93,10 @@ def _stands_alone(text: str, start: int, words: str) -> bool:
 
 
 def _line(unit: DraftUnit, words: str) -> int:
+    """The line that holds the words, or their first word where they are spread over lines."""
     lines = [plain(line) for line in unit.prose.split("\n")]
-    first = words.split(maxsplit=1)[0]
-    whole = next((index for index, line in enumerate(lines) if words in line), None)
-    return unit.lines.first + (
-        whole if whole is not None else next((index for index, line in enumerate(lines) if first in line), 0)
-    )
+    for wanted in (words, words.split(maxsplit=1)[0]):
+        for index, line in enumerate(lines):
+            if wanted in line:
+                return unit.lines.first + index
+    return unit.lines.first

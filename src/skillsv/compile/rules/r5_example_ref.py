@@ -6,16 +6,16 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from skillsv.compile.draft import Draft, edge
+from skillsv.compile.draft import Draft, make_edge
 from skillsv.compile.references import PathIndex
 from skillsv.model.skill import Edge
 
-_SPAN = re.compile(r"`([^`\n]+)`")
+_CODE_SPAN = re.compile(r"`([^`\n]+)`")
 _FOLDERS = {"example", "examples"}
 
 
-def example_ref(draft: Draft) -> Iterator[Edge]:
-    """Edges from ordered items to example resources they name: by path, or by the example's name in code marks."""
+def find_example_edges(draft: Draft) -> Iterator[Edge]:
+    """Edges from ordered items to example resources they name: by path, or by the example's name in inline code."""
     examples = {path: unit for path, unit in draft.resources.items() if path in _examples(draft)}
     if not examples:
         return
@@ -24,22 +24,19 @@ def example_ref(draft: Draft) -> Iterator[Edge]:
     for unit in draft.body:
         if unit.form != "ordered":
             continue
-        named = [(found.resource.file, found.written, found.offset) for found in index.mentions(unit)]
-        named += [
-            (names[match[1]], match[1], match.start()) for match in _SPAN.finditer(unit.text) if match[1] in names
+        mentions = [(mention.resource.file, mention.written, mention.offset) for mention in index.mentions(unit)]
+        mentions += [
+            (names[match[1]], match[1], match.start()) for match in _CODE_SPAN.finditer(unit.text) if match[1] in names
         ]
         seen: set[str] = set()
-        for path, written, offset in named:
+        for path, written, offset in mentions:
             if path in examples and path not in seen:
                 seen.add(path)
-                yield edge(
-                    "R5", unit, examples[path], f"invokes the example {written} ({path})", (unit.line(offset), 1)
-                )
+                evidence = f"invokes the example {written} ({path})"
+                yield make_edge("R5", unit, examples[path], evidence, (unit.line_of(offset), 1))
 
 
 def _examples(draft: Draft) -> set[str]:
-    """Resources below an `examples` folder, and those the manifest lists under `examples`."""
-    listed = draft.manifest.fields.get("examples")
-    manifest = listed if isinstance(listed, tuple) else (listed,)
+    """Resources below an `examples` folder, and those the frontmatter lists under `examples`."""
     below = {path for path in draft.resources if _FOLDERS & {part.lower() for part in path.split("/")[:-1]}}
-    return below | {posixpath.normpath(path) for path in manifest if isinstance(path, str) and path}
+    return below | {posixpath.normpath(path) for path in draft.frontmatter.values("examples") if path}

@@ -8,16 +8,16 @@ from skillsv.compile.draft import Draft
 from skillsv.model.skill import Edge
 
 
-def trigger(draft: Draft) -> Iterator[Edge]:
+def find_trigger_edges(draft: Draft) -> Iterator[Edge]:
     """One edge to m per execution unit, by convention."""
-    first = draft.units[0]
-    target_at = first.at()
+    trigger = draft.units[0]
+    target_at = trigger.location()
     for unit in draft.units[1:]:
         yield Edge(
             rule="R6",
             source=unit.id,
-            target=first.id,
+            target=trigger.id,
             evidence="structural convention: every execution unit needs the trigger",
-            at=unit.at(),
+            at=unit.location(),
             target_at=target_at,
         )

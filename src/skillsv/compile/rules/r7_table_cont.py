@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from skillsv.compile.draft import Draft, DraftUnit, edge
+from skillsv.compile.draft import Draft, DraftUnit, make_edge
 from skillsv.compile.references import without_code_spans
 from skillsv.model.skill import Edge
 
@@ -22,35 +22,40 @@ class _Row(NamedTuple):
     framed: bool
 
 
-def table_cont(draft: Draft) -> Iterator[Edge]:
-    """Edges to the nearest earlier table of the same file with as many columns, across headings if need be."""
+def find_table_edges(draft: Draft) -> Iterator[Edge]:
+    """Edges to the nearest earlier table of the same file with as many columns, also across headings."""
     latest: dict[int, tuple[DraftUnit, _Row]] = {}
     for unit in draft.body:
         if "|" not in unit.text:
             continue
-        headers, loose = _rows(unit)
-        own = {row.columns: row.line for row in reversed(headers)}
+        headers, loose_rows = _rows(unit)
+        own_headers = {row.columns: row.line for row in reversed(headers)}
         seen: set[str] = set()
-        for row in loose:
-            if own.get(row.columns, row.line) < row.line:
-                continue  # its header stands above it in the same unit
+        for row in loose_rows:
+            if own_headers.get(row.columns, row.line) < row.line:
+                continue  # the unit itself has a header above this row
             table, header = latest.get(row.columns, (None, row))
             if table is not None and table.id not in seen and (row.framed or not header.framed):
                 seen.add(table.id)
                 evidence = (
                     f"row of {row.columns} columns at line {row.line} continues the table headed at line {header.line}"
                 )
-                yield edge("R7", unit, table, evidence, (row.line, header.line))
+                yield make_edge("R7", unit, table, evidence, (row.line, header.line))
         for row in headers:
             latest[row.columns] = (unit, row)
 
 
 def _rows(unit: DraftUnit) -> tuple[list[_Row], list[_Row]]:
-    """Header rows, and rows that belong to no table of this unit: without a frame, only where all lines are such."""
+    """Header rows, and rows that belong to no table of this unit.
+
+    A row without a pipe at both ends counts only in a paragraph whose every line has a pipe.
+    """
     headers: list[_Row] = []
-    loose: list[_Row] = []
+    loose_rows: list[_Row] = []
     lines = [line.strip(" \t>") for line in unit.prose.split("\n")]
-    bare = unit.form == "paragraph" and all(_PIPE.search(line) for line in without_code_spans(unit.prose).splitlines())
+    all_rows = unit.form == "paragraph" and all(
+        _PIPE.search(line) for line in without_code_spans(unit.prose).splitlines()
+    )
     in_table = False
     for index, line in enumerate(lines):
         number = unit.lines.first + index
@@ -59,9 +64,9 @@ def _rows(unit: DraftUnit) -> tuple[list[_Row], list[_Row]]:
         elif _is_header(lines, index):
             headers.append(_row(number, line))
             in_table = True
-        elif not in_table and not _is_delimiter(line) and (bare or _is_framed(line)):
-            loose.append(_row(number, line))
-    return headers, loose
+        elif not in_table and not _is_delimiter(line) and (all_rows or _is_framed(line)):
+            loose_rows.append(_row(number, line))
+    return headers, loose_rows
 
 
 def _row(number: int, line: str) -> _Row:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skillsv.compile.draft import Draft, DraftUnit, edge
+from skillsv.compile.draft import Draft, DraftUnit, make_edge
 from skillsv.model.skill import Edge
 
 
-def list_cont(draft: Draft) -> Iterator[Edge]:
-    """Edges from the whole run of bullets after an ordered item to that item; only blank lines between them."""
+def find_list_edges(draft: Draft) -> Iterator[Edge]:
+    """Edges from every bullet after an ordered item to that item, with only blank lines between them."""
     step: DraftUnit | None = None
     for unit in draft.body:
         if unit.form == "ordered":
             step = unit
-        elif unit.form == "bullet" and step is not None and step.stretch == unit.stretch:
+        elif unit.form == "bullet" and step is not None and step.group == unit.group:
             evidence = f"marker “{_marker(unit)}” follows the numbered step “{_marker(step)}”"
-            yield edge("R8", unit, step, evidence)
+            yield make_edge("R8", unit, step, evidence)
         else:
             step = None
 

@@ -11,11 +11,11 @@ from skillsv.compile.symbols.definitions import CONSTANT, Definitions
 
 _BUILTINS = frozenset(dir(builtins))
 _UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""What the parser raises for text that is not Python, holds NUL, or nests beyond its stack."""
+"""Errors of the parser for text that is not Python, contains NUL, or is nested too deeply."""
 
 
 def define_python(code: str) -> Definitions:
-    """Top-level functions, classes and constants; plain variables apart; imported modules by dotted name."""
+    """Top-level functions, classes and constants; plain variables; imported modules by dotted name."""
     tree = parse_python(code)
     if tree is None:
         return Definitions()
@@ -25,7 +25,7 @@ def define_python(code: str) -> Definitions:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names.setdefault(node.name, node.lineno - 1)
         elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
-            _assigned(node, names, variables)
+            _add_assigned(node, names, variables)
     return Definitions(names=names, variables=variables, modules=tuple(_modules(tree)))
 
 
@@ -39,10 +39,10 @@ def use_python(code: str) -> set[str]:
         return set()
     bound = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
     free: set[str] = set()
-    todo: list[symtable.SymbolTable] = [top]
-    while todo:
-        table = todo.pop()
-        todo.extend(table.get_children())
+    pending: list[symtable.SymbolTable] = [top]
+    while pending:
+        table = pending.pop()
+        pending.extend(table.get_children())
         free.update(
             symbol.get_name()
             for symbol in table.get_symbols()
@@ -52,7 +52,7 @@ def use_python(code: str) -> set[str]:
 
 
 def parse_python(code: str) -> ast.Module | None:
-    """The syntax tree of some code, silently; None where it is not Python."""
+    """The syntax tree of some code, without warnings; None where it is not Python."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -61,23 +61,23 @@ def parse_python(code: str) -> ast.Module | None:
         return None
 
 
-def _assigned(node: ast.Assign | ast.AnnAssign, names: dict[str, int], variables: dict[str, int]) -> None:
+def _add_assigned(node: ast.Assign | ast.AnnAssign, names: dict[str, int], variables: dict[str, int]) -> None:
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     for target in targets:
         for part in target.elts if isinstance(target, ast.Tuple | ast.List) else [target]:
             if isinstance(part, ast.Name):
-                into = names if CONSTANT.fullmatch(part.id) else variables
-                into.setdefault(part.id, node.lineno - 1)
+                (names if CONSTANT.fullmatch(part.id) else variables).setdefault(part.id, node.lineno - 1)
 
 
 def _modules(tree: ast.Module) -> list[tuple[str, int]]:
-    found: list[tuple[str, int]] = []
+    """The imported modules with their lines; `from a import b` may import the module `a.b`."""
+    modules: list[tuple[str, int]] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found.extend((alias.name, node.lineno - 1) for alias in node.names)
+            modules.extend((alias.name, node.lineno - 1) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             module = "." * node.level + (node.module or "")
-            found.append((module, node.lineno - 1))
-            joint = "" if module.endswith(".") or not module else "."
-            found.extend((f"{module}{joint}{alias.name}", node.lineno - 1) for alias in node.names)
-    return found
+            modules.append((module, node.lineno - 1))
+            separator = "" if module.endswith(".") or not module else "."
+            modules.extend((f"{module}{separator}{alias.name}", node.lineno - 1) for alias in node.names)
+    return modules

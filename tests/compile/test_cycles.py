@@ -1,4 +1,4 @@
-"""Contraction: cycles become composites that remember everything."""
+"""Contraction: a cycle becomes one composite unit that records its members."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_edges_from_outside_point_at_the_composite(compiled):
     assert all(edge.source in skill.unit and edge.target in skill.unit for edge in skill.edges)
 
 
-def test_a_composite_hangs_at_the_lowest_section_above_its_members(compiled):
+def test_a_composite_is_placed_in_the_lowest_common_section(compiled):
     inner = "## A\n\n### X\n\n[y](#y)\n\n### Y\n\n[x](#x)\n\n## B\n\ntext\n"
     skill = compiled(inner)
     assert skill.unit[skill.contractions[0].unit].section == ("A",)
@@ -57,9 +57,9 @@ def test_the_trigger_is_in_no_cycle(compiled):
     assert not skill.needs["m"]
 
 
-def test_two_cycles_stay_two(compiled):
+def test_two_cycles_become_two_composites(compiled):
     skill = compiled({"SKILL.md": CYCLE, "a.md": "See b.md", "b.md": "See a.md"})
-    assert [one.rules for one in skill.contractions] == [("R1",), ("R2",)]
+    assert [contraction.rules for contraction in skill.contractions] == [("R1",), ("R2",)]
 
 
 _NAMES = ["a", "b", "c", "d", "e"]
@@ -70,13 +70,16 @@ _NAMES = ["a", "b", "c", "d", "e"]
 def test_contracted_units_are_those_that_reach_each_other(compiled, links):
     files = {
         "SKILL.md": "x",
-        **{f"{name}.md": " ".join(f"see {other}.md" for one, other in sorted(links) if one == name) for name in _NAMES},
+        **{
+            f"{name}.md": " ".join(f"see {target}.md" for source, target in sorted(links) if source == name)
+            for name in _NAMES
+        },
     }
     skill = compiled(files)
     reach = {name: {name} for name in _NAMES}
     for _ in _NAMES:
-        for one, other in links:
-            reach[one] |= reach[other]
+        for source, target in links:
+            reach[source] |= reach[target]
     expected = {frozenset(b for b in _NAMES if b in reach[a] and a in reach[b]) for a in _NAMES}
-    found = {frozenset(extent.file[0] for extent in unit.extents) for unit in skill.units if unit.kind != "trigger"}
-    assert {group for group in found if group != frozenset("S")} == expected
+    groups = {frozenset(extent.file[0] for extent in unit.extents) for unit in skill.units if unit.kind != "trigger"}
+    assert groups - {frozenset("S")} == expected

@@ -1,4 +1,4 @@
-"""Repairing the hierarchy: open no more than the conflict asks for, and say what was opened."""
+"""The hierarchy: its repair expands no more blocks than the conflict needs, and records them."""
 
 from __future__ import annotations
 
@@ -8,41 +8,40 @@ from graphlib import TopologicalSorter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillsv.compile.cycles import reconcile
-from skillsv.compile.hierarchy import document_tree
+from skillsv.compile.hierarchy import document_tree, reconcile
 from skillsv.model.skill import Block, Edge, Leaf, Section
 
 
-def tree(shape, units, sections, home, parent=None):
-    """Sections and homes from nested lists: a list is a section, a string a unit."""
+def tree(shape, units, sections, section_of, parent=None):
+    """Sections, and the section of each unit, from nested lists: a list is a section, a string a unit."""
     index = len(sections)
     sections.append(Section(title=f"s{index}", path=(), file=None, level=0, parent=parent))
     for part in shape:
         if isinstance(part, str):
             units.append(part)
-            home[part] = index
+            section_of[part] = index
         else:
-            tree(part, units, sections, home, index)
+            tree(part, units, sections, section_of, index)
 
 
 def repaired(shape, needs):
-    units, sections, home = [], [], {}
-    tree(shape, units, sections, home)
-    edges = [Edge(rule="R1", source=one, target=other, evidence="e") for one, other in needs]
-    return reconcile(document_tree(sections, units, home), edges)
+    units, sections, section_of = [], [], {}
+    tree(shape, units, sections, section_of)
+    edges = [Edge(rule="R1", source=source, target=target, evidence="e") for source, target in needs]
+    return reconcile(document_tree(sections, units, section_of), edges)
 
 
 def shape_of(node):
     return node.unit if isinstance(node, Leaf) else [shape_of(child) for child in node.children]
 
 
-def test_without_conflict_the_document_tree_stays():
+def test_without_conflict_the_document_tree_is_unchanged():
     block, repairs = repaired([["a", "b"], ["c", "d"]], [("a", "c"), ("b", "d")])
     assert shape_of(block) == [["a", "b"], ["c", "d"]]
     assert repairs == ()
 
 
-def test_blocks_on_the_witnessing_cycle_are_opened_and_recorded():
+def test_blocks_on_the_witness_cycle_are_expanded_and_recorded():
     block, repairs = repaired([["a", "b"], ["c", "d"], ["e", "f"]], [("a", "c"), ("d", "b")])
     assert shape_of(block) == ["a", "b", "c", "d", ["e", "f"]]
     assert [(repair.node, repair.expanded, repair.cycle) for repair in repairs] == [
@@ -52,43 +51,43 @@ def test_blocks_on_the_witnessing_cycle_are_opened_and_recorded():
     assert repairs[0].rules == ("R1",)
 
 
-def test_expansion_keeps_descendant_blocks_intact():
+def test_expansion_keeps_the_blocks_below_intact():
     block, _ = repaired([["a", "b", ["x", "y"]], ["c", "d", ["z", "w"]]], [("a", "c"), ("d", "b")])
     assert shape_of(block) == ["a", "b", ["x", "y"], "c", "d", ["z", "w"]]
 
 
-def test_a_conflict_below_is_repaired_below_and_ancestors_keep_their_blocks():
+def test_a_conflict_is_repaired_at_the_lowest_node_that_has_it():
     shape = [[["a", "b"], ["c", "d"]], ["e", "f"]]
     block, repairs = repaired(shape, [("a", "c"), ("d", "b")])
     assert shape_of(block) == [["a", "b", "c", "d"], ["e", "f"]]
     assert {repair.node for repair in repairs} == {"s1"}
 
 
-def test_the_limiting_case_is_single_units_and_feasible():
-    """Conflicts everywhere: all blocks are opened, the quotient is D itself, and an order remains."""
+def test_conflicts_everywhere_leave_single_units_that_can_be_ordered():
+    """All blocks are expanded, the quotient graph is D itself, and an order exists."""
     shape = [["a1", "a2"], ["b1", "b2"], ["c1", "c2"]]
     needs = [("a1", "b1"), ("b2", "a2"), ("a1", "c1"), ("c2", "a1")]
     block, repairs = repaired(shape, needs)
     assert shape_of(block) == ["a1", "a2", "b1", "b2", "c1", "c2"]
     assert [repair.expanded for repair in repairs] == ["s1", "s2", "s3"]
-    assert list(TopologicalSorter({one: {v for u, v in needs if u == one} for one in leaves(block)}).static_order())
+    assert list(TopologicalSorter({unit: {v for u, v in needs if u == unit} for unit in leaves(block)}).static_order())
 
 
-def test_no_more_is_opened_than_the_conflict_asks_for():
-    """Every section needs every other, yet two opened blocks are enough: the third fits between their units."""
-    needs = [(f"{one}1", f"{other}2") for one in "abc" for other in "abc" if one != other]
+def test_no_more_blocks_are_expanded_than_the_conflict_needs():
+    """Every section needs every other, but two expanded blocks are enough: the third fits between their units."""
+    needs = [(f"{first}1", f"{second}2") for first in "abc" for second in "abc" if first != second]
     block, repairs = repaired([["a1", "a2"], ["b1", "b2"], ["c1", "c2"]], needs)
     assert shape_of(block) == ["a1", "a2", "b1", "b2", ["c1", "c2"]]
     assert len(repairs) == 2
 
 
-def test_the_smallest_block_and_the_shortest_cycle_witness():
+def test_the_witness_is_the_shortest_cycle_through_the_smallest_block():
     # Two cycles: through three large blocks, and through a small and a large one.
     shape = [["a", "b", "c"], ["d", "e", "f"], ["g", "h", "i"], ["x", "y"]]
     needs = [("a", "d"), ("e", "g"), ("h", "b"), ("x", "a"), ("c", "y")]
     block, repairs = repaired(shape, needs)
     assert repairs[0].cycle == ("s4", "s1")
-    # once s1 is open, the long cycle is gone: its other blocks stay together
+    # Once s1 is expanded, the long cycle is gone: its other blocks stay together.
     assert shape_of(block) == ["a", "b", "c", ["d", "e", "f"], ["g", "h", "i"], "x", "y"]
 
 
@@ -124,21 +123,21 @@ def blocks(node):
 
 @given(forests())
 @settings(max_examples=300, deadline=None)
-def test_every_repaired_quotient_is_acyclic_and_every_repair_was_needed(case):
+def test_repaired_quotients_are_acyclic_and_repairs_only_expand_blocks(case):
     shape, needs = case
     before = copy.deepcopy(shape)
     block, repairs = repaired(shape, needs)
     assert shape == before
     original, _ = repaired(shape, [])
     assert leaves(block) == leaves(original)
-    assert {tuple(leaves(one)) for one in blocks(block)} <= {tuple(leaves(one)) for one in blocks(original)}
+    assert {tuple(leaves(node)) for node in blocks(block)} <= {tuple(leaves(node)) for node in blocks(original)}
     assert len(list(blocks(original))) - len(list(blocks(block))) == len(repairs)
     for node in blocks(block):
         owner = {unit: index for index, child in enumerate(node.children) for unit in leaves(child)}
         arcs = {index: set() for index in range(len(node.children))}
-        for one, other in needs:
-            if one in owner and other in owner and owner[one] != owner[other]:
-                arcs[owner[one]].add(owner[other])
+        for source, target in needs:
+            if source in owner and target in owner and owner[source] != owner[target]:
+                arcs[owner[source]].add(owner[target])
         TopologicalSorter(arcs).prepare()
     if not repairs:
         assert shape_of(block) == shape_of(original)

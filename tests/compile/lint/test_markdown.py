@@ -1,8 +1,9 @@
-"""Headings, fences, bytes, placeholders and length: what the Markdown itself gets wrong."""
+"""Checks of the Markdown text: headings, fences, tables, placeholders and length."""
 
 import pytest
 
 HEAD_LINES = 4
+"""Lines of the frontmatter that the fixture puts before the body."""
 
 
 @pytest.mark.parametrize(
@@ -24,12 +25,11 @@ HEAD_LINES = 4
         ("swallowed-fence", "# Tea\n\n<Good>\n```python\nboil()\n\npour()\n```\n</Good>\n", 4),
         ("placeholder-arguments", "# Tea\n\nMake tea for $ARGUMENTS now.\n", 3),
         ("placeholder-command", "# Tea\n\nToday: !`date`\n", 3),
-        ("mixed-line-ends", b"# Tea\n\nBoil.\r\nPour.\nDrink.\n", 3),
         ("long-body", "# Tea\n\n" + "Boil.\n" * 500, 1),
         ("long-body", "# Tea\n\n" + "word " * 4001 + "\n", 1),
     ],
 )
-def test_a_defect_is_found_at_its_line(places, code, body, line):
+def test_a_defect_is_reported_at_its_line(places, code, body, line):
     assert places(code, body)[:1] == [("SKILL.md", HEAD_LINES + line)]
 
 
@@ -54,25 +54,22 @@ def test_a_defect_is_found_at_its_line(places, code, body, line):
         b"# Tea\r\n\r\nBoil.\r\n",
     ],
 )
-def test_what_looks_alike_and_is_right_is_left_alone(lint, body):
+def test_correct_text_that_looks_like_a_defect_is_accepted(lint, body):
     head = b"---\nname: tea\ndescription: Makes tea.\n---\n"
     crlf = isinstance(body, bytes)
     assert lint(body, head=(head.replace(b"\n", b"\r\n") if crlf else head).decode()) == ()
 
 
-def test_a_byte_order_mark_is_found_in_any_markdown_file(places):
-    files = {"SKILL.md": "# Tea\n\nSee notes/heat.md.\n", "notes/heat.md": b"\xef\xbb\xbf# Heat\n"}
-    assert places("byte-order-mark", files) == [("notes/heat.md", 1)]
-
-
-def test_references_are_read_for_broken_fences_but_may_repeat_headings(lint):
+def test_resources_are_checked_for_fences_but_may_repeat_headings(lint):
     files = {
         "SKILL.md": "# Tea\n\nSee notes/heat.md.\n",
         "notes/heat.md": "# Heat\n\n## A\n\nx\n\n## A\n\n```sh\nboil\n",
     }
-    assert [(one.code, one.file, one.line) for one in lint(files)] == [("unclosed-fence", "notes/heat.md", 9)]
+    assert [(finding.code, finding.file, finding.line) for finding in lint(files)] == [
+        ("unclosed-fence", "notes/heat.md", 9)
+    ]
 
 
-def test_the_end_of_a_fence_that_html_took_is_not_a_second_defect(lint):
+def test_a_fence_that_is_read_as_html_is_reported_once(lint):
     body = "# Tea\n\n<Good>\n```python\na()\n\nb()\n```\n</Good>\n\n<Bad>\n```python\nc()\n```\n</Bad>\n"
-    assert [one.code for one in lint(body)].count("swallowed-fence") == 1
+    assert [finding.code for finding in lint(body)].count("swallowed-fence") == 1
