@@ -14,6 +14,7 @@ from skillsv.model.coalition import Rendering
 from skillsv.model.rollout import FailureKind, Outcome
 from skillsv.model.task import Task
 from skillsv.sandbox.process import Completed, Limits, private_environment, run_program
+from skillsv.sandbox.redaction import redact
 from skillsv.sandbox.sources import command_line, command_sources, digest_files
 from skillsv.sandbox.user_views import asked_fields, task_fields
 from skillsv.sandbox.workspace import place_skill
@@ -23,9 +24,6 @@ _FULL_DISK_BYTES = 1024 * 1024
 
 _STDERR_CHARS = 300
 """Longest part of the program's stderr that an error message quotes."""
-
-_SHORTEST_SECRET = 8
-"""Characters. A shorter value of a forwarded variable is a word, not a key, and stays in the text."""
 
 
 class CommandAgent:
@@ -93,11 +91,7 @@ class CommandAgent:
 
     def _redact(self, text: str) -> str:
         """The text without the values of forwarded variables: they may be keys, and the ledger stores the text."""
-        for name in self._options.forward_env:
-            value = os.environ.get(name, "")
-            if len(value) >= _SHORTEST_SECRET:
-                text = text.replace(value, f"[{name}]")
-        return text
+        return redact(text, {name: os.environ.get(name, "") for name in self._options.forward_env})
 
 
 def encode_task(task: Task, options: AgentOptions) -> bytes:
