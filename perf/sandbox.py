@@ -14,8 +14,8 @@ _STARTS = 20
 
 def figures() -> list[tuple[str, float, str]]:
     """Starts of `true`: plainly, in the sandbox, and their ratio."""
-    if trouble := sandbox_trouble():
-        return [(f"sandbox: {trouble}", 0.0, "not measured")]
+    if error := sandbox_trouble():
+        return [(f"sandbox: {error}", 0.0, "not measured")]
     with tempfile.TemporaryDirectory(prefix="skillsv-") as folder:
         Path(folder).chmod(0o755)
         plain = _median(["true"])

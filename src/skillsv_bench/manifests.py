@@ -57,8 +57,8 @@ def _is_manifest(place: Path) -> bool:
 def _read(file: Path) -> Items:
     try:
         items = msgspec.json.decode(file.read_bytes(), type=list[dict[str, Any]])
-    except (OSError, msgspec.MsgspecError) as trouble:
-        raise TaskError(f"the manifest cannot be read: {trouble}.", where=str(file)) from trouble
+    except (OSError, msgspec.MsgspecError) as error:
+        raise TaskError(f"the manifest cannot be read: {error}.", where=str(file)) from error
     return tuple(items)
 
 

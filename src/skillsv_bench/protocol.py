@@ -144,15 +144,17 @@ def _panels(benchmark: Benchmark, tasks: int) -> tuple[Mapping[str, int], tuple[
     return {"panel_a": fewer, "panel_b": tasks - fewer}, (note,)
 
 
-def forecast_benchmark(trial: BenchmarkRun, prepared: PreparedRun) -> Forecast:
+def forecast_benchmark(benchmark_run: BenchmarkRun, prepared: PreparedRun) -> Forecast:
     """The whole protocol: the valuation, the baselines, and everything on panel B."""
     units, panel_b = len(prepared.compiled.execution), len(prepared.panel_b.tasks)
     valued = prepared.forecast
 
     def whole(cost: Cost, place: int) -> Cost:
         left_out_on = loo_panel(len(prepared.panel_a.tasks), units, cost.rollouts)
-        more = rollouts_to_confirm(units, panel_b, left_out_on, trial.confirmation(Path(), RunOverrides()))[place]
-        more += panel_b if trial.editor else 0
+        more = rollouts_to_confirm(units, panel_b, left_out_on, benchmark_run.confirmation(Path(), RunOverrides()))[
+            place
+        ]
+        more += panel_b if benchmark_run.editor else 0
         share = (cost.rollouts + more) / max(cost.rollouts, 1)
         return Cost(
             rollouts=cost.rollouts + more,
@@ -191,7 +193,7 @@ class BenchmarkResult:
 class SharedBudget:
     """What one command has spent, over all steps: its limits hold for the protocol as a whole."""
 
-    trial: BenchmarkRun
+    benchmark_run: BenchmarkRun
     listener: Listener
     rollouts: int = 0
     usd: float = 0.0
@@ -205,7 +207,7 @@ class SharedBudget:
 
     def again(self) -> RunOverrides:
         """The same tasks and agent for the next step, and what is left to spend on it."""
-        limits = self.trial.settings
+        limits = self.benchmark_run.settings
         rollouts = None if limits.max_rollouts is None else limits.max_rollouts - self.rollouts
         usd = None if limits.budget_usd is None else limits.budget_usd - self.usd
         if (rollouts is not None and rollouts < 1) or (usd is not None and usd <= 0):
@@ -217,12 +219,12 @@ class SharedBudget:
             jobs=limits.jobs,
             max_rollouts=rollouts,
             budget_usd=usd,
-            task_source=self.trial.task_source,
+            task_source=self.benchmark_run.task_source,
         )
 
 
 async def value(
-    trial: BenchmarkRun,
+    benchmark_run: BenchmarkRun,
     prepared: PreparedRun,
     folder: RunFolder,
     listener: Listener,
@@ -234,14 +236,14 @@ async def value(
     rolled = await roll_out(prepared, folder, listener, stop, keep_going=keep_going)
     if rolled.trouble is not None:
         if not rolled.nothing:
-            valuation = build_valuation(prepared.compiled, trial.settings, trial.agent, rolled)
+            valuation = build_valuation(prepared.compiled, benchmark_run.settings, benchmark_run.agent, rolled)
             publish(folder, replace(load_run(folder.path), valuation=valuation))
         raise rolled.trouble
     return load_run(folder.path)
 
 
 async def run_benchmark(
-    trial: BenchmarkRun,
+    benchmark_run: BenchmarkRun,
     prepared: PreparedRun,
     folder: RunFolder,
     listener: Listener,
@@ -250,28 +252,30 @@ async def run_benchmark(
     keep_going: bool = False,
 ) -> BenchmarkResult:
     """The whole protocol. Every rollout goes to the run's ledger, so that the same command again resumes."""
-    purse = SharedBudget(trial, listener)
-    run = await value(trial, prepared, folder, purse, stop, keep_going=keep_going)
-    left_out = await leave_out(reopen(folder.path, purse.again()), purse, stop)
-    held_out = prepare_confirmation(trial.confirmation(folder.path, purse.again()))
-    proof = await confirm_versions(held_out, purse, stop)
+    budget = SharedBudget(benchmark_run, listener)
+    run = await value(benchmark_run, prepared, folder, budget, stop, keep_going=keep_going)
+    left_out = await leave_out(reopen(folder.path, budget.again()), budget, stop)
+    held_out = prepare_confirmation(benchmark_run.confirmation(folder.path, budget.again()))
+    proof = await confirm_versions(held_out, budget, stop)
     keep_proof(held_out, proof)
     publish(folder, run)
-    refined = await _refined(trial, run, folder, purse, stop) if trial.editor else None
+    refined = await _refined(benchmark_run, run, folder, budget, stop) if benchmark_run.editor else None
     return BenchmarkResult(run=run, loo_total=left_out.total, loo_tasks=left_out.tasks, proof=proof, refined=refined)
 
 
-async def _refined(trial: BenchmarkRun, run: Run, folder: RunFolder, purse: SharedBudget, stop: Stop) -> Refined:
+async def _refined(
+    benchmark_run: BenchmarkRun, run: Run, folder: RunFolder, budget: SharedBudget, stop: Stop
+) -> Refined:
     """One rewriting. It is kept in the run folder, and an editor is not asked again for what it has answered."""
-    assert trial.editor is not None
-    place = folder.path / REFINED / digest_of(trial.editor, run)
+    assert benchmark_run.editor is not None
+    place = folder.path / REFINED / digest_of(benchmark_run.editor, run)
     if not place.exists():
-        editor = make_client(make_editor, trial.editor, trial.settings, trial.job.folder)
+        editor = make_client(make_editor, benchmark_run.editor, benchmark_run.settings, benchmark_run.job.folder)
         revision = await refine_with(run, editor, folder)
         write_tree(revision.after, place)
     main = place / run.compiled.skill.main if run.compiled.skill.single_file else place
-    prepared = prepare_confirmation(trial.confirmation(folder.path, purse.again(), main))
-    proof = await confirm_versions(prepared, purse, stop)
+    prepared = prepare_confirmation(benchmark_run.confirmation(folder.path, budget.again(), main))
+    proof = await confirm_versions(prepared, budget, stop)
     versions = prepared.versions
     return Refined(tokens_before=versions.tokens_old, tokens_after=versions.tokens_new, proof=proof)
 

@@ -35,30 +35,30 @@ _OF_VALUATION = (
 )
 
 
-def results_of(trial: BenchmarkRun, tried: BenchmarkResult, notes: tuple[str, ...]) -> Results:
+def results_of(benchmark_run: BenchmarkRun, result: BenchmarkResult, notes: tuple[str, ...]) -> Results:
     """Everything that tables, figures and pooling need. Nothing in it depends on the clock or on the machine."""
-    valuation = tried.run.valuation
+    valuation = result.run.valuation
     valued = valuation_dict(valuation)
-    settings = settings_dict(tried.run.settings)
+    settings = settings_dict(result.run.settings)
     anchors = valuation.estimate.anchors
     found: Results = json_value(
         {
             "schema": SCHEMA,
-            "benchmark": trial.benchmark.name,
-            "title": trial.benchmark.title,
-            "split": trial.source.split,
-            "turns": trial.settings.turns,
+            "benchmark": benchmark_run.benchmark.name,
+            "title": benchmark_run.benchmark.title,
+            "split": benchmark_run.source.split,
+            "turns": benchmark_run.settings.turns,
             "skill": valued["skill"],
-            "agent": trial.agent,
+            "agent": benchmark_run.agent,
             "settings": {name: settings[name] for name in RESULT_SETTINGS},
-            "panels": {"a": len(tried.run.manifest["panel_a"]), "b": tried.proof.confirmation.tasks},
+            "panels": {"a": len(result.run.manifest["panel_a"]), "b": result.proof.confirmation.tasks},
             "valuation": {name: valued[name] for name in _OF_VALUATION},
             "total_lift": interval_dict(difference(anchors.empty, anchors.full)),
-            "closure_loo": _loo(tried),
-            "held_out": proof_dict(tried.proof),
+            "closure_loo": _loo(result),
+            "held_out": proof_dict(result.proof),
             "concentration": concentration({unit.id: unit.value.net.value for unit in valuation.units}),
-            "refinement": None if tried.refined is None else _refinement(tried.refined),
-            "notes": [*notes, *valued["notes"], *tried.proof.notes],
+            "refinement": None if result.refined is None else _refinement(result.refined),
+            "notes": [*notes, *valued["notes"], *result.proof.notes],
         }
     )
     return found
@@ -69,13 +69,13 @@ def interval_dict(interval: Interval) -> dict[str, float]:
     return {"value": interval.value, "low": interval.low, "high": interval.high}
 
 
-def _loo(tried: BenchmarkResult) -> dict[str, Any]:
-    lift, total = tried.run.valuation.estimate.content_lift.value, tried.loo_total
+def _loo(result: BenchmarkResult) -> dict[str, Any]:
+    lift, total = result.run.valuation.estimate.content_lift.value, result.loo_total
     return {
         "sum": interval_dict(total),
         "ratio": total.value / lift if lift else None,
         "covered": total.covers(lift),
-        "tasks": tried.loo_tasks,
+        "tasks": result.loo_tasks,
     }
 
 
@@ -95,8 +95,8 @@ def read_results(place: Path) -> Results:
         raise RecordsError("holds no results of a benchmark.", where=str(place), hint="Run 'skillsv bench NAME' first.")
     try:
         found = msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
-    except msgspec.DecodeError as trouble:
-        raise RecordsError(f"cannot be read: {trouble}.", where=str(file)) from trouble
+    except msgspec.DecodeError as error:
+        raise RecordsError(f"cannot be read: {error}.", where=str(file)) from error
     if found.get("schema") != SCHEMA:
         raise RecordsError(f"is not a document of the schema {SCHEMA}.", where=str(file))
     return found

@@ -181,9 +181,9 @@ def _mark(*, covers: bool) -> str:
 _ON_B = "On tasks that no value has seen, with 95 % intervals."
 
 
-def figures(tried: BenchmarkResult) -> tuple[Figure, ...]:
+def figures(result: BenchmarkResult) -> tuple[Figure, ...]:
     """Anchors, values, value tree, decision map (both operators), pruning curves and the areas under them."""
-    valuation, proof = tried.run.valuation, tried.proof
+    valuation, proof = result.run.valuation, result.proof
     split = decision_map(valuation)
     curves = proof.confirmation.curves
     return (

@@ -60,7 +60,7 @@ def test_each_study_gives_its_rows(capsys, study, columns):
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(capsys, words):
     assert run(["bench", "planted", *words]) == 2
-    trouble = capsys.readouterr()
-    assert trouble.out == ""
-    assert trouble.err.strip()
-    assert "Traceback" not in trouble.err
+    error = capsys.readouterr()
+    assert error.out == ""
+    assert error.err.strip()
+    assert "Traceback" not in error.err

@@ -19,7 +19,8 @@ from skillsv.model.task import Task
 from skillsv_bench.alfworld.games import Episode, Games, open_games, scripted_games
 from skillsv_bench.alfworld.process import NOTHING, Scene
 from skillsv_bench.alfworld.tasks import Result, read_game
-from skillsv_bench.chat_clients import ChatClient, Message, Situation, make_chat_client, transcript
+from skillsv_bench.chat_clients import make_chat_client
+from skillsv_bench.conversation import ChatClient, Message, Situation, transcript
 
 # Agents that need no model: the walkthrough, one who only looks, one who does anything.
 

@@ -6,7 +6,7 @@
 
 Starting such a process takes seconds, and so does the first reset of a game in it; the next reset takes milliseconds.
 A game answers the same to the same actions, so what it said is remembered, and an episode needs a process only from the
-first action on that nobody has tried before.
+first action on that nobody has result before.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _version(file: Path) -> tuple[str, int, int]:
 
 
 class _Moment:
-    """A moment of a game, and what came of each action that was tried then."""
+    """A moment of a game, and what came of each action that was result then."""
 
     __slots__ = ("after", "scene")
 

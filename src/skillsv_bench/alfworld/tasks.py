@@ -52,8 +52,8 @@ def read_result(answer: str) -> Result:
     """The result that an answer carries. Raises ValueError where it carries none."""
     try:
         return msgspec.json.decode(answer, type=Result)
-    except msgspec.MsgspecError as trouble:
-        raise ValueError(str(trouble)) from trouble
+    except msgspec.MsgspecError as error:
+        raise ValueError(str(error)) from error
 
 
 def passed(result: Result) -> bool:
@@ -69,8 +69,8 @@ class WonVerifier:
         del workspace
         try:
             return float(passed(read_result(outcome.answer)))
-        except ValueError as trouble:
-            raise VerifierFailure(f"the answer to {task.id} is no result of an episode: {trouble}.") from trouble
+        except ValueError as error:
+            raise VerifierFailure(f"the answer to {task.id} is no result of an episode: {error}.") from error
 
 
 MANIFEST = "alfworld_path_split"
@@ -122,8 +122,8 @@ def read_game(file: Path) -> GameFile:
     """The game file; one sentence where it cannot be read."""
     try:
         return msgspec.json.decode(file.read_bytes(), type=GameFile)
-    except (OSError, msgspec.MsgspecError) as trouble:
-        raise TaskError(f"this is not a game file: {trouble}.", where=str(file), hint=COMES_FROM) from trouble
+    except (OSError, msgspec.MsgspecError) as error:
+        raise TaskError(f"this is not a game file: {error}.", where=str(file), hint=COMES_FROM) from error
 
 
 def _everything(data: Path) -> Iterator[tuple[str, tuple[Path, str]]]:

@@ -41,9 +41,9 @@ def estimators(
     if games < 1:
         raise SettingsError(f"--games {games} compares nothing.", hint="Give at least 1.")
     count = 1 if quick else games
-    trials = study.compare(count, noises=chosen, tell=_tell)
-    rows = summary.table(trials)
-    bar = summary.claims(trials, study.BUDGETS, study.late_noise(count), study.operator_ratio(count))
+    comparisons = study.compare(count, noises=chosen, tell=_tell)
+    rows = summary.table(comparisons)
+    bar = summary.claims(comparisons, study.BUDGETS, study.late_noise(count), study.operator_ratio(count))
     if figure is not None:
         _write(figure, draw(rows))
     if json:

@@ -82,8 +82,8 @@ def published(
         checkpoints=checkpoints,
         editor=editor,
     )
-    trial, notes = _trial(asked, settings)
-    return _run(trial, notes, flags, output, plan=plan, json=json)
+    benchmark_run, notes = _benchmark_run(asked, settings)
+    return _run(benchmark_run, notes, flags, output, plan=plan, json=json)
 
 
 def _check(bench: Benchmark, source: Source, loaded: Loaded, *, jobs: int | None, quiet: bool, json: bool) -> int:
@@ -121,18 +121,18 @@ def _check_text(table: dict[str, Any]) -> str:
     return "\n".join([*lines, *wrong, *odd, *rejected, *(f"Note: {note}" for note in table["notes"])]) + "\n"
 
 
-def _trial(trial: BenchmarkRun, given_settings: dict[str, Any]) -> tuple[BenchmarkRun, tuple[str, ...]]:
-    """The trial with its settings, and what a reader should know about tasks and panels."""
+def _benchmark_run(benchmark_run: BenchmarkRun, given_settings: dict[str, Any]) -> tuple[BenchmarkRun, tuple[str, ...]]:
+    """The benchmark_run with its settings, and what a reader should know about tasks and panels."""
     from skillsv_bench.protocol import paper_settings
 
-    loaded = trial.loaded
-    settings, notes = paper_settings(trial.benchmark, len(loaded.tasks), given_settings)
+    loaded = benchmark_run.loaded
+    settings, notes = paper_settings(benchmark_run.benchmark, len(loaded.tasks), given_settings)
     rejected = [f"{len(loaded.rejected)} tasks cannot be scored and are left out."] if loaded.rejected else []
-    return replace(trial, settings=settings), (*loaded.notes, *rejected, *notes)
+    return replace(benchmark_run, settings=settings), (*loaded.notes, *rejected, *notes)
 
 
 def _run(
-    trial: BenchmarkRun, notes: tuple[str, ...], flags: RunFlags, output: Path | None, *, plan: bool, json: bool
+    benchmark_run: BenchmarkRun, notes: tuple[str, ...], flags: RunFlags, output: Path | None, *, plan: bool, json: bool
 ) -> int:
     from skillsv.cli.consent import agree
     from skillsv.cli.printing import deliver, json_text, refuse_inside
@@ -142,32 +142,32 @@ def _run(
     from skillsv.settings import small_settings
     from skillsv_bench.protocol import forecast_benchmark
 
-    prepared = prepare(trial.job)
-    name = f"{trial.benchmark.name}-{prepared.compiled.skill.name}"
+    prepared = prepare(benchmark_run.job)
+    name = f"{benchmark_run.benchmark.name}-{prepared.compiled.skill.name}"
     folder = RunFolder(flags.run_dir or default_folder(name))
     measured = PerRollout() if flags.fresh else measured_cost(folder, prepared.agent.fingerprint)
     prepared = with_measured_cost(prepared, measured)
-    forecast = forecast_benchmark(trial, prepared)
+    forecast = forecast_benchmark(benchmark_run, prepared)
     panels = f"{len(prepared.panel_a.tasks)} tasks in panel A, {len(prepared.panel_b.tasks)} in panel B"
-    lines = [f"{trial.benchmark.title}: {panels}, {len(prepared.compiled.units)} units.", *notes]
-    lines += [*forecast_lines(forecast), *small_settings(trial.settings)]
+    lines = [f"{benchmark_run.benchmark.title}: {panels}, {len(prepared.compiled.units)} units.", *notes]
+    lines += [*forecast_lines(forecast), *small_settings(benchmark_run.settings)]
     if plan:
         table = {"schema": "skillsv.plan/1", "units": len(prepared.compiled.units), **asdict(forecast)}
         deliver(json_text(table) if json else "\n".join(lines) + "\n", None)
         return 0
-    folder.check_place(trial.skill, prepared.compiled.skill.name)
-    refuse_inside(output, trial.skill)
+    folder.check_place(benchmark_run.skill, prepared.compiled.skill.name)
+    refuse_inside(output, benchmark_run.skill)
     # A limit of time holds for the valuation alone, not for the whole protocol.
-    lasting = replace(trial.job, settings=replace(trial.settings, max_seconds=None))
+    lasting = replace(benchmark_run.job, settings=replace(benchmark_run.settings, max_seconds=None))
     require_measurable_budget(lasting, measured)
-    agree(lines, yes=flags.yes or has_limit(trial.settings))
+    agree(lines, yes=flags.yes or has_limit(benchmark_run.settings))
     if flags.fresh:
         folder.start_fresh()
-    tried = _tried(trial, prepared, folder, flags)
-    return _deliver(trial, tried, notes, output or folder.path / "results", json=json)
+    result = _tried(benchmark_run, prepared, folder, flags)
+    return _deliver(benchmark_run, result, notes, output or folder.path / "results", json=json)
 
 
-def _tried(trial: BenchmarkRun, prepared: PreparedRun, folder: RunFolder, flags: RunFlags) -> BenchmarkResult:
+def _tried(benchmark_run: BenchmarkRun, prepared: PreparedRun, folder: RunFolder, flags: RunFlags) -> BenchmarkResult:
     import anyio
 
     from skillsv.cli.progress import progress
@@ -176,21 +176,23 @@ def _tried(trial: BenchmarkRun, prepared: PreparedRun, folder: RunFolder, flags:
 
     async def session() -> BenchmarkResult:
         with progress(sys.stderr, quiet=flags.quiet) as listener:
-            return await run_benchmark(trial, prepared, folder, listener, Stop(), keep_going=flags.keep_going)
+            return await run_benchmark(benchmark_run, prepared, folder, listener, Stop(), keep_going=flags.keep_going)
 
     return anyio.run(session)
 
 
-def _deliver(trial: BenchmarkRun, tried: BenchmarkResult, notes: tuple[str, ...], output: Path, *, json: bool) -> int:
+def _deliver(
+    benchmark_run: BenchmarkRun, result: BenchmarkResult, notes: tuple[str, ...], output: Path, *, json: bool
+) -> int:
     """Tables and figures into their folder, the tables or the JSON on stdout."""
     from skillsv.cli.printing import deliver, json_text
     from skillsv_bench.results import FILE, results_of
     from skillsv_bench.tables import figures, tables, units
 
-    results = results_of(trial, tried, notes)
+    results = results_of(benchmark_run, result, notes)
     made = (*tables([results]), units(results))
-    write_all(output, FILE, results, made, figures(tried))
-    heading = f"# {trial.benchmark.title}: {results['skill']['name']}\n\n"
+    write_all(output, FILE, results, made, figures(result))
+    heading = f"# {benchmark_run.benchmark.title}: {results['skill']['name']}\n\n"
     said = "".join(f"Note: {note}\n" for note in results["notes"])
     deliver(json_text(results) if json else heading + "\n".join(each.markdown() for each in made[:-1]) + said, None)
     print(f"Results: {output}", file=sys.stderr)
@@ -208,8 +210,8 @@ def write_all(folder: Path, name: str, results: Any, tables: Sequence[Table], fi
     """Write everything; the same results give the same bytes."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as trouble:
-        raise OutputError(f"{trouble.strerror}.", where=str(folder), hint="Choose another folder with -o.") from trouble
+    except OSError as error:
+        raise OutputError(f"{error.strerror}.", where=str(folder), hint="Choose another folder with -o.") from error
     deliver(json_text(results), folder / name)
     deliver("\n".join(table.markdown() for table in tables), folder / "tables.md")
     for table in tables:

@@ -188,13 +188,13 @@ def compare(
     tell: Tell = lambda _: None,
 ) -> list[GameComparison]:
     """Every shape and noise on the first test seeds."""
-    trials = []
+    comparisons = []
     for noise in noises:
         for shape in shapes:
             for seed in TEST_SEEDS[:games]:
-                trials.append(compare_on_game(shape, noise, seed, budgets))
+                comparisons.append(compare_on_game(shape, noise, seed, budgets))
                 tell(f"{noise} {shape} game {seed - TEST_SEEDS[0] + 1} of {games}")
-    return trials
+    return comparisons
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

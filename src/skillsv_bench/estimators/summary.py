@@ -58,17 +58,17 @@ def mean_of(values: Sequence[float]) -> Mean:
     return Mean(value=float(np.mean(values)), error=spread)
 
 
-def table(trials: Sequence[GameComparison]) -> list[Row]:
+def table(comparisons: Sequence[GameComparison]) -> list[Row]:
     """All rows, noise by noise, methods in the order they were played."""
     rows = []
-    for noise in dict.fromkeys(trial.noise for trial in trials):
-        mine = [trial for trial in trials if trial.noise == noise]
+    for noise in dict.fromkeys(comparison.noise for comparison in comparisons):
+        mine = [comparison for comparison in comparisons if comparison.noise == noise]
         rows += [_row(noise, quality.arm, mine) for quality in mine[0].qualities]
     return rows
 
 
-def _row(noise: str, arm: str, trials: Sequence[GameComparison]) -> Row:
-    found = [quality for quality in (trial.of(arm) for trial in trials) if quality is not None]
+def _row(noise: str, arm: str, comparisons: Sequence[GameComparison]) -> Row:
+    found = [quality for quality in (comparison.of(arm) for comparison in comparisons) if quality is not None]
     covered = [quality.covered for quality in found if quality.covered is not None]
     plain = [quality.plain for quality in found if quality.plain is not None]
     decided, units = sum(quality.decided for quality in found), sum(quality.units for quality in found)
@@ -87,28 +87,30 @@ def _row(noise: str, arm: str, trials: Sequence[GameComparison]) -> Row:
 
 
 def claims(
-    trials: Sequence[GameComparison], budgets: Sequence[int], late: LateNoise, ratio: float | None
+    comparisons: Sequence[GameComparison], budgets: Sequence[int], late: LateNoise, ratio: float | None
 ) -> list[Claim]:
     """The bar of the adaptive estimator, line by line."""
-    rows = {(row.noise, row.arm): row for row in table(trials)}
-    found = [*_steady(trials, rows), *_stochastic(trials, rows, budgets), *_honest(rows, budgets)]
-    found += [_pilot(trials), _late(late)]
+    rows = {(row.noise, row.arm): row for row in table(comparisons)}
+    found = [*_steady(comparisons, rows), *_stochastic(comparisons, rows, budgets), *_honest(rows, budgets)]
+    found += [_pilot(comparisons), _late(late)]
     text = "both operators cost at most 2.2 times one, at equal mean error of the net effects"
     measured = "not reached" if ratio is None else f"{ratio:.2f} times"
     return [*found, Claim(text=text, measured=measured, holds=ratio is not None and ratio <= 2.2)]
 
 
-def _steady(trials: Sequence[GameComparison], rows: dict[tuple[str, str], Row]) -> list[Claim]:
-    saved = [trial for trial in trials if trial.saved is not None]
+def _steady(comparisons: Sequence[GameComparison], rows: dict[tuple[str, str], Row]) -> list[Claim]:
+    saved = [comparison for comparison in comparisons if comparison.saved is not None]
     if not saved:
         return []
-    total = mean_of([trial.saved for trial in saved if trial.saved is not None])
+    total = mean_of([comparison.saved for comparison in saved if comparison.saved is not None])
     shapes = {
-        shape: mean_of([trial.saved for trial in saved if trial.shape == shape and trial.saved is not None])
-        for shape in dict.fromkeys(trial.shape for trial in saved)
+        shape: mean_of(
+            [comparison.saved for comparison in saved if comparison.shape == shape and comparison.saved is not None]
+        )
+        for shape in dict.fromkeys(comparison.shape for comparison in saved)
     }
     worst = min(shapes, key=lambda shape: shapes[shape].value)
-    never = sum(trial.noise == "T=0" for trial in trials) - len(saved)
+    never = sum(comparison.noise == "T=0" for comparison in comparisons) - len(saved)
     missed = f" ({never} games never reached it)" if never else ""
     made = [
         Claim(
@@ -130,11 +132,11 @@ def _steady(trials: Sequence[GameComparison], rows: dict[tuple[str, str], Row]) 
 
 
 def _stochastic(
-    trials: Sequence[GameComparison], rows: dict[tuple[str, str], Row], budgets: Sequence[int]
+    comparisons: Sequence[GameComparison], rows: dict[tuple[str, str], Row], budgets: Sequence[int]
 ) -> list[Claim]:
     made = []
-    others = [trial for trial in trials if trial.noise == "T=.5" and trial.shape != "alfworld"]
-    last = [quality for quality in (trial.of(arms.auto_arm(4800)) for trial in others) if quality is not None]
+    others = [comparison for comparison in comparisons if comparison.noise == "T=.5" and comparison.shape != "alfworld"]
+    last = [quality for quality in (comparison.of(arms.auto_arm(4800)) for comparison in others) if quality is not None]
     if last:
         error = mean_of([quality.error for quality in last])
         text = "T=.5: rmse/sd at most .75 at 4,800 rollouts, without the ALFWorld shape"
@@ -176,9 +178,10 @@ def _honest(rows: dict[tuple[str, str], Row], budgets: Sequence[int]) -> list[Cl
     ]
 
 
-def _pilot(trials: Sequence[GameComparison]) -> Claim:
+def _pilot(comparisons: Sequence[GameComparison]) -> Claim:
     right = [
-        (trial.noisy_after is not None and trial.noisy_after <= 1200) is (trial.noise != "T=0") for trial in trials
+        (comparison.noisy_after is not None and comparison.noisy_after <= 1200) is (comparison.noise != "T=0")
+        for comparison in comparisons
     ]
     return Claim(
         text="noise told apart within 1,200 rollouts in at least 98 % of games",

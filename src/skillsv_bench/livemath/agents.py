@@ -12,7 +12,8 @@ from skillsv.model.protocols import Agent
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
 from skillsv_bench.benchmark import Scripted, learned, lessons
-from skillsv_bench.chat_clients import ChatClient, Message, Situation, make_chat_client, transcript
+from skillsv_bench.chat_clients import make_chat_client
+from skillsv_bench.conversation import ChatClient, Message, Situation, transcript
 
 # Agents that need no model: the right label, nothing at all, always the first choice.
 

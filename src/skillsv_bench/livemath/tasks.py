@@ -147,13 +147,13 @@ def _monthly_files(data: Path) -> Sequence[Path]:
 def _read(file: Path) -> Iterator[Task | Rejected]:
     try:
         raw = msgspec.json.decode(file.read_bytes(), type=list[msgspec.Raw])
-    except (OSError, msgspec.MsgspecError) as trouble:
-        raise TaskError(f"the questions cannot be read: {trouble}.", where=str(file), hint=COMES_FROM) from trouble
+    except (OSError, msgspec.MsgspecError) as error:
+        raise TaskError(f"the questions cannot be read: {error}.", where=str(file), hint=COMES_FROM) from error
     for number, item in enumerate(raw, start=1):
         try:
             yield task_of(msgspec.json.decode(item, type=Item))
-        except msgspec.ValidationError as trouble:
-            yield Rejected(id=_name(item, f"{file.name}#{number}"), why=f"the item cannot be used: {trouble}.")
+        except msgspec.ValidationError as error:
+            yield Rejected(id=_name(item, f"{file.name}#{number}"), why=f"the item cannot be used: {error}.")
 
 
 def _name(item: msgspec.Raw, otherwise: str) -> str:

@@ -15,7 +15,8 @@ from skillsv.model.protocols import Agent
 from skillsv.model.rollout import Ending, FailureKind, Outcome, Usage
 from skillsv.model.task import Task
 from skillsv_bench.benchmark import Scripted
-from skillsv_bench.chat_clients import Call, ChatClient, Message, Reply, Situation, make_chat_client, transcript
+from skillsv_bench.chat_clients import make_chat_client
+from skillsv_bench.conversation import Call, ChatClient, Message, Reply, Situation, transcript
 from skillsv_bench.officeqa.prompt import system_message
 from skillsv_bench.officeqa.tasks import PAPER
 from skillsv_bench.officeqa.tools import TOOLS, Library

@@ -14,7 +14,7 @@ from decimal import Decimal
 from skillsv.model.rollout import Usage
 from skillsv.model.task import Task
 from skillsv_bench.benchmark import learned, lessons
-from skillsv_bench.chat_clients import Call, Message, Reply, Situation, Tool
+from skillsv_bench.conversation import Call, Message, Reply, Situation, Tool
 from skillsv_bench.officeqa.agents import Researcher
 from skillsv_bench.officeqa.tasks import PAPER
 from skillsv_bench.officeqa.tools import Figures, Library, figures_above, scale_of

@@ -135,8 +135,8 @@ def _read(table: Path) -> Mapping[str, Row]:
                     f"the table has no column {' and no column '.join(missing)}.", where=str(table), hint=COMES_FROM
                 )
             lines = list(reader)
-    except (OSError, UnicodeDecodeError, csv.Error) as trouble:
-        raise TaskError(f"the questions cannot be read: {trouble}.", where=str(table), hint=COMES_FROM) from trouble
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise TaskError(f"the questions cannot be read: {error}.", where=str(table), hint=COMES_FROM) from error
     rows: dict[str, Row] = {}
     for line in lines:
         row = {name: text.strip() for name, text in line.items() if isinstance(text, str)}

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from skillsv_bench.chat_clients import Call, Tool
+from skillsv_bench.conversation import Call, Tool
 
 MOST_HITS = 50
 MOST_CHARACTERS = 4_000
@@ -54,9 +54,9 @@ class Library:
         self._files = files
 
     def call(self, call: Call) -> str:
-        """Do what is asked and answer in words; trouble is answered, too."""
-        if call.trouble:
-            return f"error: {call.trouble}"
+        """Do what is asked and answer in words; error is answered, too."""
+        if call.error:
+            return f"error: {call.error}"
         if call.tool not in _TABLE:
             return f"error: there is no tool {call.tool}. There are: {', '.join(_TABLE)}."
         arguments, action = _TABLE[call.tool]
@@ -65,8 +65,8 @@ class Library:
             return action(self, wanted)
         except msgspec.ValidationError as error:
             return f"error: the arguments of {call.tool} cannot be used: {error}."
-        except ToolError as trouble:
-            return f"error: {trouble}"
+        except ToolError as error:
+            return f"error: {error}"
 
     def glob(self, wanted: Glob) -> str:
         """The names that fit, at most 50."""

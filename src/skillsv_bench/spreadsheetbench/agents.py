@@ -16,7 +16,8 @@ from skillsv.model.protocols import Agent
 from skillsv.model.rollout import Ending, Outcome, Usage
 from skillsv.model.task import Task
 from skillsv.sandbox.workspace import disk_trouble
-from skillsv_bench.chat_clients import ChatClient, Message, Situation, make_chat_client, transcript
+from skillsv_bench.chat_clients import make_chat_client
+from skillsv_bench.conversation import ChatClient, Message, Situation, transcript
 from skillsv_bench.spreadsheetbench.programs import Runner, is_file
 from skillsv_bench.spreadsheetbench.prompt import INPUT, NO_CODE, code_in, failure_message, system_message
 from skillsv_bench.spreadsheetbench.verify import OUTPUT
@@ -74,12 +75,12 @@ class Programmer:
             talk.messages.append(reply.message)
             code = code_in(reply.text)
             talk.answer = reply.text if code is None else code
-            trouble = await self._trouble(code, situation.task, situation.workspace)
-            if trouble is None:
+            error = await self._trouble(code, situation.task, situation.workspace)
+            if error is None:
                 talk.ending = Ending.ANSWERED
                 return
             talk.ending = Ending.CUT if reply.cut else Ending.TURN_LIMIT
-            talk.messages.append(Message(role="user", text=trouble))
+            talk.messages.append(Message(role="user", text=error))
 
     async def _trouble(self, code: str | None, task: Task, workspace: Path) -> str | None:
         """What the speaker has to be told; None where the workbook is saved, by its program or by itself."""

@@ -51,11 +51,11 @@ class WorkbookTrouble(Exception):
 
 @contextmanager
 def said_plainly() -> Iterator[None]:
-    """Whatever a broken file does to its readers, one kind of trouble comes out."""
+    """Whatever a broken file does to its readers, one kind of error comes out."""
     try:
         yield
-    except _BROKEN as trouble:
-        raise WorkbookTrouble(f"it cannot be read as a workbook ({type(trouble).__name__}: {trouble})") from trouble
+    except _BROKEN as error:
+        raise WorkbookTrouble(f"it cannot be read as a workbook ({type(error).__name__}: {error})") from error
 
 
 class Package:

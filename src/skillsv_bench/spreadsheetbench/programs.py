@@ -92,9 +92,9 @@ class Runner:
     def of(cls, options: AgentOptions) -> Runner:
         """The runner that the user's settings describe. Raises Unavailable where programs cannot be sandboxed."""
         lent = libraries(sandbox=options.chat.sandbox)
-        if options.chat.sandbox and (trouble := sandbox_trouble(lent.folders)):
+        if options.chat.sandbox and (error := sandbox_trouble(lent.folders)):
             raise Unavailable(
-                f"programs of the model cannot be sandboxed: {trouble}", hint="Run them unprotected: --no-sandbox."
+                f"programs of the model cannot be sandboxed: {error}", hint="Run them unprotected: --no-sandbox."
             )
         limits = replace(SANDBOX_LIMITS, seconds=options.chat.run_seconds)
         return cls(sandbox=options.chat.sandbox, limits=limits, libraries=lent)

@@ -21,7 +21,7 @@ from skillsv.model.task import Task
 from skillsv.sandbox.bubblewrap import SANDBOX_LIMITS, sandbox_trouble
 from skillsv.sandbox.workspace import disk_trouble
 from skillsv_bench.benchmark import learned, lessons
-from skillsv_bench.chat_clients import Message, Reply, Situation, Tool
+from skillsv_bench.conversation import Message, Reply, Situation, Tool
 from skillsv_bench.spreadsheetbench.agents import Programmer
 from skillsv_bench.spreadsheetbench.positions import Area
 from skillsv_bench.spreadsheetbench.programs import Runner, libraries

@@ -81,8 +81,8 @@ def _read(data: Path) -> Mapping[str, msgspec.Raw]:
         raise TaskError(f"there is no {DATASET} here.", where=str(data), hint=COMES_FROM)
     try:
         raw = msgspec.json.decode(file.read_bytes(), type=list[msgspec.Raw])
-    except (OSError, msgspec.MsgspecError) as trouble:
-        raise TaskError(f"the tasks cannot be read: {trouble}.", where=str(file), hint=COMES_FROM) from trouble
+    except (OSError, msgspec.MsgspecError) as error:
+        raise TaskError(f"the tasks cannot be read: {error}.", where=str(file), hint=COMES_FROM) from error
     found: dict[str, msgspec.Raw] = {}
     for number, item in enumerate(raw, start=1):
         name = _id(msgspec.json.decode(item), f"{DATASET}#{number}")
@@ -122,10 +122,10 @@ def _task_or_why(raw: msgspec.Raw, before: Path, gold: Path) -> Task | Rejected:
     name = str(msgspec.json.decode(raw)["id"])
     try:
         return _task(msgspec.json.decode(raw, type=Item), before, gold)
-    except Unscoreable as trouble:
-        return Rejected(id=name, why=f"{trouble}.")
-    except msgspec.ValidationError as trouble:
-        return Rejected(id=name, why=f"the item cannot be used: {trouble}.")
+    except Unscoreable as error:
+        return Rejected(id=name, why=f"{error}.")
+    except msgspec.ValidationError as error:
+        return Rejected(id=name, why=f"the item cannot be used: {error}.")
 
 
 def _task(item: Item, before: Path, gold: Path) -> Task:
@@ -156,5 +156,5 @@ def _opened(path: Path) -> Iterator[Workbook]:
     try:
         with path.open("rb") as file:
             yield Workbook(file)
-    except (OSError, WorkbookTrouble) as trouble:
-        raise TaskError(f"the workbook cannot be read: {trouble}.", where=str(path), hint=COMES_FROM) from trouble
+    except (OSError, WorkbookTrouble) as error:
+        raise TaskError(f"the workbook cannot be read: {error}.", where=str(path), hint=COMES_FROM) from error

@@ -83,8 +83,8 @@ def gold_of(task: Task) -> tuple[tuple[Area, ...], Compared]:
     path, about = Path(task.target), task.metadata
     try:
         return _gold(path, path.stat().st_mtime_ns, about["answer_position"], about.get("answer_sheet", ""))
-    except (OSError, WorkbookTrouble, Unscoreable) as trouble:
-        raise VerifierFailure(f"The gold workbook of task {task.id} cannot be used: {trouble}.") from trouble
+    except (OSError, WorkbookTrouble, Unscoreable) as error:
+        raise VerifierFailure(f"The gold workbook of task {task.id} cannot be used: {error}.") from error
 
 
 def open_plain(path: Path) -> BinaryIO:

@@ -22,7 +22,8 @@ pytest.importorskip("pydantic_ai", reason="the extra `models` is not installed")
 from fake_provider import say
 
 from skillsv.tasks import make_verifier
-from skillsv_bench.chat_clients import Message, ModelChatClient, Situation
+from skillsv_bench.conversation import Message, Situation
+from skillsv_bench.model_client import ModelChatClient
 
 TASK = Task(id="t", input="How did it go?", digest="digest")
 REQUEST = Request(coalition=frozenset(), operator=Operator.DELETE, task="t")

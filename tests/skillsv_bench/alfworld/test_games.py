@@ -131,7 +131,7 @@ def test_a_file_that_was_changed_is_another_game(toy_games, files):
     assert process_of(before) != process_of(after)
 
 
-@pytest.mark.parametrize(("action", "words"), [("die", "ended unexpectedly"), ("raise", "ValueError: toy trouble")])
+@pytest.mark.parametrize(("action", "words"), [("die", "ended unexpectedly"), ("raise", "ValueError: toy error")])
 def test_a_process_that_dies_is_a_failure_and_the_next_episode_gets_another(toy_games, files, action, words):
     games = toy_games()
     with pytest.raises(AgentFailure, match=words) as caught:

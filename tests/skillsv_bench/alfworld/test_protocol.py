@@ -16,7 +16,7 @@ from skillsv.model.task import Task
 from skillsv_bench.alfworld.agents import EpisodeAgent, around, read_action, user_message
 from skillsv_bench.alfworld.process import Scene
 from skillsv_bench.alfworld.tasks import STEPS
-from skillsv_bench.chat_clients import Reply
+from skillsv_bench.conversation import Reply
 
 GOLDEN = Path(__file__).parent / "golden"
 GOAL = "Your task is to: put a cup on shelf."

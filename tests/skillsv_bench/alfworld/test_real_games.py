@@ -139,7 +139,7 @@ def test_a_full_valuation_finds_the_units_that_real_games_need(loaded, shared, t
     started = time.monotonic()
     prepared, rolled, valuation = valued(shared / SKILL, shared / "benchmarks" / "alfworld", tmp_path)
     took = time.monotonic() - started
-    assert rolled.trouble is None
+    assert rolled.error is None
     assert rolled.spending.failed == 0
     assert valuation.estimate.anchors.full.value == 1.0
     assert valuation.estimate.anchors.empty.value == 0.0

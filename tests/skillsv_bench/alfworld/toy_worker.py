@@ -20,7 +20,7 @@ class Toy:
         if action == "die":
             os._exit(3)
         if action == "raise":
-            raise ValueError("toy trouble")
+            raise ValueError("toy error")
         if action == "hang":
             threading.Event().wait()
         self.done.append(action)

@@ -12,7 +12,7 @@ from skillsv_bench.planted import Noise, planted_skill
 
 
 @pytest.fixture(scope="module")
-def trials():
+def comparisons():
     return [study.compare_on_game("livemath", noise, study.TUNING_SEEDS[7], (300, 1200)) for noise in ("T=0", "lapse")]
 
 
@@ -20,8 +20,8 @@ def test_games_for_tuning_and_for_reporting_are_kept_apart():
     assert not set(study.TUNING_SEEDS) & set(study.TEST_SEEDS)
 
 
-def test_every_method_is_played_and_judged(trials):
-    names = [quality.arm for quality in trials[0].qualities]
+def test_every_method_is_played_and_judged(comparisons):
+    names = [quality.arm for quality in comparisons[0].qualities]
     assert names == [
         arms.PAPER,
         arms.MORE,
@@ -34,19 +34,19 @@ def test_every_method_is_played_and_judged(trials):
         "auto, as K=12",
         "auto, as K=48",
     ]
-    best = trials[0].of("auto, 1200")
+    best = comparisons[0].of("auto, 1200")
     assert best is not None
     assert best.error < 0.8
-    assert trials[0].saved is not None
-    assert trials[0].noisy_after is None
-    assert trials[1].noisy_after is not None
+    assert comparisons[0].saved is not None
+    assert comparisons[0].noisy_after is None
+    assert comparisons[1].noisy_after is not None
 
 
-def test_the_table_the_bar_and_the_figure_come_out(trials):
-    rows = summary.table(trials)
+def test_the_table_the_bar_and_the_figure_come_out(comparisons):
+    rows = summary.table(comparisons)
     assert {row.noise for row in rows} == {"T=0", "lapse"}
     late = study.LateNoise(noticed=4, runs=4, delay=50.0)
-    bar = summary.claims(trials, (300, 1200), late, 2.1)
+    bar = summary.claims(comparisons, (300, 1200), late, 2.1)
     assert any("noise told apart" in line.text for line in bar)
     root = ET.fromstring(draw(rows))
     assert len(root.findall(".//{http://www.w3.org/2000/svg}path")) == 4

@@ -11,7 +11,7 @@ from skillsv.agents import AgentOptions, ChatOptions
 from skillsv.errors import AgentFailure
 from skillsv.model.rollout import Ending, Outcome, Usage
 from skillsv_bench.benchmark import Source
-from skillsv_bench.chat_clients import Reply
+from skillsv_bench.conversation import Reply
 from skillsv_bench.livemath import BENCHMARK
 from skillsv_bench.livemath.agents import OneTurn, system_message, user_message
 from skillsv_bench.livemath.tasks import load

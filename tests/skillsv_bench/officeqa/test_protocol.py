@@ -13,7 +13,7 @@ from skillsv.errors import AgentFailure
 from skillsv.model.rollout import Ending, FailureKind, Outcome, Usage
 from skillsv.model.task import Task
 from skillsv.sandbox import fresh_workspace
-from skillsv_bench.chat_clients import Call, Reply
+from skillsv_bench.conversation import Call, Reply
 from skillsv_bench.officeqa import BENCHMARK
 from skillsv_bench.officeqa.agents import Researcher
 from skillsv_bench.officeqa.prompt import system_message, user_message

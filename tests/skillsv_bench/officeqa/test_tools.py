@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from skillsv_bench.chat_clients import Call
+from skillsv_bench.conversation import Call
 from skillsv_bench.officeqa.tools import TOOLS, Library
 
 
@@ -140,7 +140,7 @@ def test_arguments_that_cannot_be_used_are_answered(library, tool, arguments):
 
 def test_unknown_tools_and_unreadable_arguments_are_answered(library):
     assert call(library, "rm", path="x") == "error: there is no tool rm. There are: glob, read, grep."
-    broken = Call(id="1", tool="read", trouble="the arguments are not a JSON object.")
+    broken = Call(id="1", tool="read", error="the arguments are not a JSON object.")
     assert library.call(broken) == "error: the arguments are not a JSON object."
 
 

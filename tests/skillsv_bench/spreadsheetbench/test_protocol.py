@@ -16,7 +16,7 @@ from skillsv.model.rollout import Ending, Usage
 from skillsv.sandbox import fresh_workspace
 from skillsv.sandbox.bubblewrap import sandbox_trouble
 from skillsv_bench.benchmark import Source
-from skillsv_bench.chat_clients import Reply
+from skillsv_bench.conversation import Reply
 from skillsv_bench.spreadsheetbench import BENCHMARK
 from skillsv_bench.spreadsheetbench import programs as programs_module
 from skillsv_bench.spreadsheetbench.agents import Programmer
@@ -119,8 +119,8 @@ def task(data):
 
 @pytest.fixture
 def runner():
-    if trouble := sandbox_trouble(libraries(sandbox=True).folders):
-        pytest.skip(trouble)
+    if error := sandbox_trouble(libraries(sandbox=True).folders):
+        pytest.skip(error)
     return Runner.of(AgentOptions())
 
 

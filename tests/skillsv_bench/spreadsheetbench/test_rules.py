@@ -84,8 +84,8 @@ def test_the_verifier_agrees_with_the_known_game(tasks, tmp_path, monkeypatch, s
 
 @pytest.fixture
 def sandbox():
-    if trouble := sandbox_trouble(libraries(sandbox=True).folders):
-        pytest.skip(trouble)
+    if error := sandbox_trouble(libraries(sandbox=True).folders):
+        pytest.skip(error)
 
 
 def test_its_programs_run_in_the_sandbox(tasks, sandbox, rendering):

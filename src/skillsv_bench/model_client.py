@@ -1,0 +1,80 @@
+"""A language model as the client of a benchmark's conversation. Needs the extra `models`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelRequestPart,
+    ModelResponse,
+    ModelResponsePart,
+    SystemPromptPart,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.tools import ToolDefinition
+
+from skillsv.agents import AgentOptions
+from skillsv.agents.model import ModelClient
+from skillsv.agents.model.failures import is_cut
+from skillsv.sandbox.redaction import redact
+from skillsv_bench.conversation import Call, Message, Reply, Situation, Tool
+
+
+class ModelChatClient:
+    """Asks a model for the next message."""
+
+    def __init__(self, name: str, options: AgentOptions) -> None:
+        self._model = ModelClient(name, options)
+
+    @property
+    def fingerprint(self) -> str:
+        """The model, its server and its decoding settings."""
+        return self._model.fingerprint()
+
+    async def reply(self, messages: Sequence[Message], situation: Situation, tools: Sequence[Tool] = ()) -> Reply:
+        """Ask once."""
+        offered = [
+            ToolDefinition(name=tool.name, description=tool.description, parameters_json_schema=dict(tool.parameters))
+            for tool in tools
+        ]
+        response, usage = await self._model.ask(tuple(_translated(messages)), situation.replicate, offered)
+        calls = tuple(_call(part) for part in response.tool_calls)
+        return Reply(text=redact(response.text or ""), calls=calls, usage=usage, cut=is_cut(response))
+
+
+def _call(part: ToolCallPart) -> Call:
+    try:
+        arguments = part.args_as_dict()
+    except (ValueError, AssertionError):
+        return Call(id=part.tool_call_id, tool=part.tool_name, error="the arguments are not a JSON object.")
+    return Call(id=part.tool_call_id, tool=part.tool_name, arguments=arguments)
+
+
+def _translated(messages: Sequence[Message]) -> Iterator[ModelMessage]:
+    """Messages of one side that follow each other are one request."""
+    for spoken, group in groupby(messages, key=lambda message: message.role == "assistant"):
+        if spoken:
+            yield from (ModelResponse(parts=_said(message)) for message in group)
+        else:
+            yield ModelRequest(parts=[_asked(message) for message in group])
+
+
+def _said(message: Message) -> list[ModelResponsePart]:
+    calls = [
+        ToolCallPart(tool_name=call.tool, args=dict(call.arguments), tool_call_id=call.id) for call in message.calls
+    ]
+    return [*([TextPart(content=message.text)] if message.text else []), *calls]
+
+
+def _asked(message: Message) -> ModelRequestPart:
+    if message.role == "system":
+        return SystemPromptPart(content=message.text)
+    if message.call is not None:
+        return ToolReturnPart(tool_name=message.call.tool, content=message.text, tool_call_id=message.call.id)
+    return UserPromptPart(content=message.text)
