@@ -1,4 +1,7 @@
-"""What a published benchmark brings: tasks, a prompt protocol around any agent, a verifier, agents without a model."""
+"""The description of a published benchmark, and the parts that all benchmarks share.
+
+A benchmark has tasks, a verifier, a prompt protocol for any agent, and agents that need no model.
+"""
 
 from __future__ import annotations
 
@@ -16,41 +19,44 @@ from skillsv.model.rollout import Outcome, Usage
 from skillsv.model.task import Task
 from skillsv.sandbox.sources import digest_files
 
-WHOLE = "all"
-"""The name of the split that is everything in the data folder."""
+ALL_TASKS = "all"
+"""The name of the split that contains every task in the data folder."""
+
+CompetencePatterns = Mapping[str, re.Pattern[str]]
+"""The name of each competence, and the pattern of the words in a skill that teach it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """Where tasks are read from: the data in upstream's layout, a split, and the folder of the released manifests.
 
-    `splits` None looks for manifests in the data folder and beside it.
+    With `splits` None, manifests are looked up in the data folder and beside it.
     """
 
     data: Path
-    split: str = WHOLE
+    split: str = ALL_TASKS
     splits: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rejected:
-    """A task that cannot be scored by the benchmark's own rules, and why."""
+class RejectedTask:
+    """A task that cannot be scored by the benchmark's own rules, and the reason."""
 
     id: str
     why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded:
-    """The tasks of a split, those that were left out, and what differs from the paper."""
+class LoadedTasks:
+    """The tasks of a split, the tasks that were rejected, and notes on differences from the paper."""
 
     tasks: tuple[Task, ...]
-    rejected: tuple[Rejected, ...] = ()
+    rejected: tuple[RejectedTask, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Paper:
+class PaperSetting:
     """The paper's setting: tasks by split, sizes of panels A and B, turns of one rollout, operators."""
 
     tasks: Mapping[str, int]
@@ -62,39 +68,37 @@ class Paper:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
-    """One row of the table of benchmarks.
+    """One published benchmark.
 
+    `data_origin` tells a user where to get the data.
     `load` reads tasks, complete with digests, and raises TaskError with one sentence where data are missing.
-    `around` puts the benchmark's protocol around an agent that the user names (`model:...`, `python:...`).
-    `known` are agents that need no model: `reference` passes every task, `noop` should pass none, `rules` is
-    competent by the rules that it finds in the skill. What only the verifier may know, such as the path of a gold file,
-    stands in a task's `target`, which can be hidden from agents, and nowhere else.
+    `wrap_agent` runs an agent that the user names (`model:...`, `python:...`) inside the benchmark's protocol.
+    `builtin_agents` need no model: `reference` passes every task, `noop` should pass none, `rules` has the competences
+    that it finds in the skill. Data for the verifier alone, such as the path of a gold file, belong in a task's
+    `target`, which can be hidden from agents, and nowhere else.
     """
 
     name: str
     title: str
-    comes_from: str
-    paper: Paper
-    load: Callable[[Source], Loaded]
-    around: Callable[[str, AgentOptions], Agent]
+    data_origin: str
+    paper: PaperSetting
+    load: Callable[[Source], LoadedTasks]
+    wrap_agent: Callable[[str, AgentOptions], Agent]
     verifier: Callable[[], Verifier]
-    known: Mapping[str, Callable[[], Agent]]
+    builtin_agents: Mapping[str, Callable[[], Agent]]
 
     def make_agent(self, spec: str, options: AgentOptions) -> Agent:
-        """One of the known agents by its name, or the user's agent inside the protocol."""
-        known = self.known.get(spec)
-        return known() if known is not None else self.around(spec, options)
-
-
-# Agents of a benchmark that are a function of the skill and the task: references, no-ops, followers of rules.
+        """Make one of the built-in agents by its name, or the user's agent inside the protocol."""
+        make_builtin = self.builtin_agents.get(spec)
+        return make_builtin() if make_builtin is not None else self.wrap_agent(spec, options)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scripted:
+class ScriptedAgent:
     """Answers with `answer(text of the skill, task)`; the text is empty for the bare agent.
 
-    `fingerprint` is its name and version: raise the version when the function changes. `reads` says whether it looks
-    at the skill.
+    `fingerprint` is its name and version: raise the version when the function changes. `reads` says whether the
+    function uses the skill.
     """
 
     fingerprint: str
@@ -109,33 +113,24 @@ class Scripted:
         return Outcome(answer=self.answer(text, task), usage=usage, opened=self.reads and bool(text))
 
 
-# What an agent that follows rules can learn, and the words by which it recognises each lesson in a skill.
-
-Lessons = Mapping[str, re.Pattern[str]]
-"""Name of a competence to the words that teach it."""
-
-
-def lessons(words: Mapping[str, str]) -> Lessons:
-    """Lessons from regular expressions; upper and lower case are the same."""
-    return {name: re.compile(pattern, re.IGNORECASE) for name, pattern in words.items()}
+def compile_patterns(expressions: Mapping[str, str]) -> CompetencePatterns:
+    """Compile one regular expression for each competence; upper and lower case are the same."""
+    return {name: re.compile(expression, re.IGNORECASE) for name, expression in expressions.items()}
 
 
-def learned(table: Lessons, text: str) -> frozenset[str]:
-    """The competences that a text teaches."""
-    return frozenset(name for name, words in table.items() if words.search(text))
+def find_competences(patterns: CompetencePatterns, text: str) -> frozenset[str]:
+    """Find the competences that a text teaches."""
+    return frozenset(name for name, pattern in patterns.items() if pattern.search(text))
 
 
-# The last touch to a benchmark's task: its digest.
+def add_digest(task: Task, *, verifier: str, gold: Sequence[Path] = ()) -> Task:
+    """Return the task with its digest, which covers all that agent and verifier see but not where the data lie.
 
-
-def finished(task: Task, *, rules: str, gold: Sequence[Path] = ()) -> Task:
-    """The task with its digest: all that agent and verifier see, wherever the data lie.
-
-    `rules` names the verifier and its version. `gold` are files that only the verifier reads: where a task has some,
-    its target is a path on this machine, and their bytes count instead.
+    `verifier` is the verifier's name and version. `gold` are files that only the verifier reads: a task that has some
+    has a path on this machine as its target, so the digest covers the bytes of the files instead of the path.
     """
     target = None if gold else task.target
-    fields = (task.id, task.input, target, task.stratum, sorted(task.files), rules, dict(task.metadata))
-    words = [msgspec.json.encode(fields, order="sorted").decode()]
+    fields = (task.id, task.input, target, task.stratum, sorted(task.files), verifier, dict(task.metadata))
+    texts = [msgspec.json.encode(fields, order="sorted").decode()]
     files = [task.files[name] for name in sorted(task.files)]
-    return replace(task, verifier=rules, digest=digest_files(words, [*files, *gold]))
+    return replace(task, verifier=verifier, digest=digest_files(texts, [*files, *gold]))

@@ -1,4 +1,4 @@
-"""Who answers in a benchmark's conversation: a model, or any agent of the user's that is run once a turn."""
+"""The clients that answer in a benchmark's conversation: a model, or any agent, which is run once a turn."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from skillsv_bench.conversation import ChatClient, Message, Reply, Situation, To
 
 
 def make_chat_client(spec: str, options: AgentOptions) -> ChatClient:
-    """The speaker that an agent's specification names: a model as such, any other agent as a program."""
+    """Make the client that an agent's specification names: a model client, or a program client for any other agent."""
     scheme, _, rest = spec.partition(":")
     if scheme == "model":
-        make_agent(spec, replace(options, chat=replace(options.chat, tools="none")))  # says what is missing, and how
+        # Making the ordinary agent first checks the specification and raises the ordinary error messages.
+        make_agent(spec, replace(options, chat=replace(options.chat, tools="none")))
         from skillsv_bench.model_client import ModelChatClient
 
         return ModelChatClient(rest, options)
@@ -23,9 +24,9 @@ def make_chat_client(spec: str, options: AgentOptions) -> ChatClient:
 
 
 class ProgramClient:
-    """An ordinary agent that is asked once a turn.
+    """An ordinary agent that is run once a turn.
 
-    Its task's input is what the user said last; `metadata` holds the turn's number, all messages, and what the
+    The input of its task is the last user message; `metadata` holds the turn's number, all messages, and what the
     protocol adds. Tools of the protocol are not offered: a program has the task's files in its working folder.
     """
 
@@ -34,16 +35,16 @@ class ProgramClient:
 
     @property
     def fingerprint(self) -> str:
-        """The program's own."""
+        """The program's own fingerprint."""
         return self._agent.fingerprint
 
-    async def reply(self, messages: Sequence[Message], situation: Situation, tools: Sequence[Tool] = ()) -> Reply:
+    async def reply(self, messages: Sequence[Message], context: Situation, tools: Sequence[Tool] = ()) -> Reply:
         """Run the program once."""
         del tools
-        said = [message.text for message in messages if message.role == "user"]
+        user_texts = [message.text for message in messages if message.role == "user"]
         turn = sum(message.role == "assistant" for message in messages)
-        talk = [{"role": message.role, "text": message.text} for message in messages]
-        metadata = {**situation.task.metadata, **situation.more, "turn": turn, "messages": talk}
-        task = replace(situation.task, input=said[-1] if said else situation.task.input, metadata=metadata)
-        outcome = await self._agent.run(situation.skill, task, situation.replicate, situation.workspace)
+        history = [{"role": message.role, "text": message.text} for message in messages]
+        metadata = {**context.task.metadata, **context.extra, "turn": turn, "messages": history}
+        task = replace(context.task, input=user_texts[-1] if user_texts else context.task.input, metadata=metadata)
+        outcome = await self._agent.run(context.skill, task, context.replicate, context.workspace)
         return Reply(text=outcome.answer, usage=outcome.usage, cut=outcome.ending is Ending.CUT)

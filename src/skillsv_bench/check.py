@@ -1,4 +1,4 @@
-"""Is a benchmark sound on this machine? Its reference agent should pass every task, its no-op agent none. No model."""
+"""Check a benchmark without a model: the reference agent should pass every task, the no-op agent none."""
 
 from __future__ import annotations
 
@@ -16,17 +16,20 @@ from skillsv.model.rollout import Rollout, RolloutKey
 from skillsv.model.task import Task
 from skillsv.rollout import LocalEngine
 from skillsv.rollout.engine import Job
-from skillsv_bench.benchmark import Benchmark, Loaded
+from skillsv_bench.benchmark import Benchmark, LoadedTasks
 
 PASS = 1.0
+"""The lowest score that counts as a pass."""
+
 NO_SKILL = Rendering(
     coalition=frozenset(), operator=Operator.DELETE, skill_name="", main="SKILL.md", files=(), digest="none"
 )
+"""The rendering of the bare agent, which has no skill."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
-    """How one agent did, task by task."""
+    """The ids of the tasks that one agent passed, and of those that it failed."""
 
     passed: tuple[str, ...]
     failed: tuple[str, ...]
@@ -37,42 +40,44 @@ class CheckResult:
         return {"passed": len(self.passed), "of": of, "failed": list(self.failed), "passed_ids": list(self.passed)}
 
 
-async def check(benchmark: Benchmark, loaded: Loaded, *, jobs: int, listener: Listener) -> Mapping[str, CheckResult]:
+async def check(
+    benchmark: Benchmark, loaded: LoadedTasks, *, jobs: int, listener: Listener
+) -> Mapping[str, CheckResult]:
     """Score every task with the reference agent and with the no-op agent."""
     names = ("reference", "noop")
     listener(RunStarted(run=benchmark.name, chains=0, expected_rollouts=len(names) * len(loaded.tasks)))
-    found = {}
+    results = {}
     for name in names:
-        rollouts = await _scored(benchmark, benchmark.known[name](), loaded.tasks, jobs, listener)
-        _refuse_trouble(name, rollouts)
+        rollouts = await _score_tasks(benchmark, benchmark.builtin_agents[name](), loaded.tasks, jobs, listener)
+        _refuse_failures(name, rollouts)
         passed = tuple(rollout.task_id for rollout in rollouts if (rollout.score or 0.0) >= PASS)
         failed = tuple(rollout.task_id for rollout in rollouts if (rollout.score or 0.0) < PASS)
-        found[name] = CheckResult(passed=passed, failed=failed)
+        results[name] = CheckResult(passed=passed, failed=failed)
     listener(RunFinished(reason="done"))
-    return found
+    return results
 
 
-async def _scored(
+async def _score_tasks(
     benchmark: Benchmark, agent: Agent, tasks: Sequence[Task], jobs: int, listener: Listener
 ) -> list[Rollout]:
     """One rollout per task, in the order of the tasks, `jobs` at once."""
-    found: dict[str, Rollout] = {}
-    room = anyio.CapacityLimiter(jobs)
+    rollouts: dict[str, Rollout] = {}
+    limiter = anyio.CapacityLimiter(jobs)
 
-    async def one(engine: LocalEngine, task: Task) -> None:
+    async def score_task(engine: LocalEngine, task: Task) -> None:
         key = RolloutKey(tree=NO_SKILL.digest, task=task.digest, agent=agent.fingerprint)
-        async with room:
+        async with limiter:
             rollout = await engine.run(Job(key=key, skill=NO_SKILL, task=task))
-        found[task.id] = rollout
-        listener(_finished(rollout))
+        rollouts[task.id] = rollout
+        listener(_make_event(rollout))
 
     async with LocalEngine(agent, benchmark.verifier()) as engine, anyio.create_task_group() as group:
         for task in tasks:
-            group.start_soon(one, engine, task)
-    return [found[task.id] for task in tasks]
+            group.start_soon(score_task, engine, task)
+    return [rollouts[task.id] for task in tasks]
 
 
-def _finished(rollout: Rollout) -> RolloutFinished:
+def _make_event(rollout: Rollout) -> RolloutFinished:
     return RolloutFinished(
         task=rollout.task_id,
         tree=rollout.key.tree,
@@ -85,13 +90,13 @@ def _finished(rollout: Rollout) -> RolloutFinished:
     )
 
 
-def _refuse_trouble(name: str, rollouts: Sequence[Rollout]) -> None:
-    """A task that could not be scored is neither passed nor failed."""
-    troubled = [rollout for rollout in rollouts if rollout.failure is not None]
-    if troubled:
-        first = troubled[0]
+def _refuse_failures(name: str, rollouts: Sequence[Rollout]) -> None:
+    """Raise Unavailable if a task could not be scored: it is neither passed nor failed."""
+    failed = [rollout for rollout in rollouts if rollout.failure is not None]
+    if failed:
+        first = failed[0]
         assert first.failure is not None
         raise Unavailable(
-            f"{len(troubled)} of {len(rollouts)} tasks could not be scored with the {name} agent, first "
+            f"{len(failed)} of {len(rollouts)} tasks could not be scored with the {name} agent, first "
             f"{first.task_id}: {first.failure.message}"
         )

@@ -1,4 +1,4 @@
-"""A conversation of a benchmark's protocol: its messages, its tools, and the client that answers turn by turn."""
+"""A conversation of a benchmark's protocol: messages, tools, and the protocol of the client that replies each turn."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from skillsv.model.task import Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """A tool call that a speaker makes. `error` says why its arguments cannot be read."""
+class ToolCall:
+    """A tool call by a client. `error` says why its arguments cannot be read."""
 
     id: str
     tool: str
@@ -30,13 +30,13 @@ class Message:
 
     role: Literal["system", "user", "assistant", "tool"]
     text: str
-    calls: tuple[Call, ...] = ()
-    call: Call | None = None
+    calls: tuple[ToolCall, ...] = ()
+    call: ToolCall | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A tool as a speaker is told of it; `parameters` is a JSON schema."""
+    """A tool as it is described to a client; `parameters` is a JSON schema."""
 
     name: str
     description: str
@@ -45,21 +45,21 @@ class Tool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
-    """The rollout that is going on. `more` is what a program may want to know of this turn, beside the messages."""
+    """The rollout that a conversation belongs to. `extra` has facts about this turn, for programs."""
 
     skill: Rendering | None
     task: Task
     replicate: int
     workspace: Path
-    more: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a speaker said, the tools it wants, what that cost. `cut`: the token limit ended it."""
+    """A client's text, its tool calls and their usage. `cut` is True if the token limit ended the reply."""
 
     text: str
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
     usage: Usage = field(default_factory=Usage)
     cut: bool = False
 
@@ -70,27 +70,27 @@ class Reply:
 
     @property
     def ending(self) -> Ending:
-        """How a rollout ended whose last word this is."""
+        """How a rollout ended if this is its last reply."""
         return Ending.CUT if self.cut else Ending.ANSWERED
 
 
 class ChatClient(Protocol):
-    """Says the next thing in a conversation. Remembers nothing: all it may know is in the messages."""
+    """Gives the next reply of a conversation. It has no memory: the messages hold all that it knows."""
 
     @property
     def fingerprint(self) -> str:
-        """Names everything that may change what it says."""
+        """Identifies everything that can change a reply."""
 
-    async def reply(self, messages: Sequence[Message], situation: Situation, tools: Sequence[Tool] = ()) -> Reply:
-        """The next thing it says."""
+    async def reply(self, messages: Sequence[Message], context: Situation, tools: Sequence[Tool] = ()) -> Reply:
+        """Give the next reply."""
 
 
 def transcript(messages: Sequence[Message], limit: int = 200_000) -> str:
-    """A conversation as people read it."""
-    return "\n\n".join(_shown(message) for message in messages)[:limit]
+    """Write a conversation as text for people, at most `limit` characters."""
+    return "\n\n".join(_format_message(message) for message in messages)[:limit]
 
 
-def _shown(message: Message) -> str:
+def _format_message(message: Message) -> str:
     calls = [f"> {call.tool} {msgspec.json.encode(dict(call.arguments)).decode()}" for call in message.calls]
     name = message.call.tool if message.call is not None else message.role
     return "\n".join([f"[{name}]", *([message.text] if message.text else []), *calls])

@@ -23,7 +23,7 @@ from skillsv.agents import AgentOptions
 from skillsv.agents.model import ModelClient
 from skillsv.agents.model.failures import is_cut
 from skillsv.sandbox.redaction import redact
-from skillsv_bench.conversation import Call, Message, Reply, Situation, Tool
+from skillsv_bench.conversation import Message, Reply, Situation, Tool, ToolCall
 
 
 class ModelChatClient:
@@ -37,42 +37,42 @@ class ModelChatClient:
         """The model, its server and its decoding settings."""
         return self._model.fingerprint()
 
-    async def reply(self, messages: Sequence[Message], situation: Situation, tools: Sequence[Tool] = ()) -> Reply:
-        """Ask once."""
+    async def reply(self, messages: Sequence[Message], context: Situation, tools: Sequence[Tool] = ()) -> Reply:
+        """Send the messages to the model once."""
         offered = [
             ToolDefinition(name=tool.name, description=tool.description, parameters_json_schema=dict(tool.parameters))
             for tool in tools
         ]
-        response, usage = await self._model.ask(tuple(_translated(messages)), situation.replicate, offered)
-        calls = tuple(_call(part) for part in response.tool_calls)
+        response, usage = await self._model.ask(tuple(_convert_messages(messages)), context.replicate, offered)
+        calls = tuple(_convert_call(part) for part in response.tool_calls)
         return Reply(text=redact(response.text or ""), calls=calls, usage=usage, cut=is_cut(response))
 
 
-def _call(part: ToolCallPart) -> Call:
+def _convert_call(part: ToolCallPart) -> ToolCall:
     try:
         arguments = part.args_as_dict()
     except (ValueError, AssertionError):
-        return Call(id=part.tool_call_id, tool=part.tool_name, error="the arguments are not a JSON object.")
-    return Call(id=part.tool_call_id, tool=part.tool_name, arguments=arguments)
+        return ToolCall(id=part.tool_call_id, tool=part.tool_name, error="the arguments are not a JSON object.")
+    return ToolCall(id=part.tool_call_id, tool=part.tool_name, arguments=arguments)
 
 
-def _translated(messages: Sequence[Message]) -> Iterator[ModelMessage]:
-    """Messages of one side that follow each other are one request."""
-    for spoken, group in groupby(messages, key=lambda message: message.role == "assistant"):
-        if spoken:
-            yield from (ModelResponse(parts=_said(message)) for message in group)
+def _convert_messages(messages: Sequence[Message]) -> Iterator[ModelMessage]:
+    """Convert messages; neighbouring messages that are not the assistant's become one request."""
+    for from_assistant, group in groupby(messages, key=lambda message: message.role == "assistant"):
+        if from_assistant:
+            yield from (ModelResponse(parts=_response_parts(message)) for message in group)
         else:
-            yield ModelRequest(parts=[_asked(message) for message in group])
+            yield ModelRequest(parts=[_request_part(message) for message in group])
 
 
-def _said(message: Message) -> list[ModelResponsePart]:
+def _response_parts(message: Message) -> list[ModelResponsePart]:
     calls = [
         ToolCallPart(tool_name=call.tool, args=dict(call.arguments), tool_call_id=call.id) for call in message.calls
     ]
     return [*([TextPart(content=message.text)] if message.text else []), *calls]
 
 
-def _asked(message: Message) -> ModelRequestPart:
+def _request_part(message: Message) -> ModelRequestPart:
     if message.role == "system":
         return SystemPromptPart(content=message.text)
     if message.call is not None:

@@ -1,9 +1,9 @@
-"""The paper's protocol on one benchmark, every step in its order.
+"""The paper's protocol on one benchmark: settings, forecast, and the steps in their order.
 
-value       estimate on panel A
-leave_out   Closure-LOO on panel A; the judge and chance cost little or nothing
-confirm     anchors and pruning curves of all methods on panel B
-refine      one rewriting by an editor, if there is one, and old against new on panel B
+value       estimate the values on panel A
+leave out   run Closure-LOO on panel A; the judge and the random ranking cost little or nothing
+confirm     score anchors and pruning curves of all methods on panel B
+refine      with an editor: rewrite the skill once, and compare old and new on panel B
 """
 
 from __future__ import annotations
@@ -47,22 +47,23 @@ from skillsv.rollout.forecast import Cost
 from skillsv.rollout.run_folder import run_id
 from skillsv.sandbox.workspace import write_tree
 from skillsv.settings import Settings, in_shares, refuse_chain_settings_with_auto, settings_from
-from skillsv_bench.benchmark import Benchmark, Loaded, Source
-from skillsv_bench.registry import find_source, variant_of
-
-# One skill and one agent on one benchmark: the paper's settings, and what the whole protocol will cost.
+from skillsv_bench.benchmark import Benchmark, LoadedTasks, Source
+from skillsv_bench.registry import encode_variant, find_source
 
 OUTPUT_TOKENS = 16_384
-"""Tokens of one answer: what the benchmarks' published runs allowed."""
+"""The limit of tokens for one answer, which the benchmarks' published runs used."""
+
+REFINED = "refined"
+"""The folder of rewritten skills in a run folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchmarkRun:
-    """One skill and one agent on one benchmark."""
+    """What to run: one skill and one agent on one benchmark, with settings."""
 
     benchmark: Benchmark
     source: Source
-    loaded: Loaded
+    loaded: LoadedTasks
     skill: Path
     agent: str
     settings: Settings = field(default_factory=Settings)
@@ -76,10 +77,10 @@ class BenchmarkRun:
 
     @property
     def task_source(self) -> TaskSource:
-        """Where the pipeline gets tasks, agent and verifier; the tasks are read already."""
-        found = find_source(self.benchmark.name, variant_of(self.source))
-        assert found is not None, self.benchmark.name
-        return replace(found, load_tasks=partial(_read_already, self.loaded.tasks))
+        """The task source for the pipeline; it returns the tasks that are loaded already."""
+        task_source = find_source(self.benchmark.name, encode_variant(self.source))
+        assert task_source is not None, self.benchmark.name
+        return replace(task_source, load_tasks=partial(_return_tasks, self.loaded.tasks))
 
     @property
     def job(self) -> ValuationJob:
@@ -93,12 +94,12 @@ class BenchmarkRun:
             task_source=self.task_source,
         )
 
-    def confirmation(self, run: Path, again: RunOverrides, skill: Path | None = None) -> ConfirmJob:
-        """What is scored on panel B."""
+    def confirmation(self, run: Path, overrides: RunOverrides, skill: Path | None = None) -> ConfirmJob:
+        """The job that scores on panel B: the pruning curves, or a rewritten `skill` against the old one."""
         curves = self.curves if skill is None else ()
         return ConfirmJob(
             run=run,
-            again=again,
+            again=overrides,
             skill=skill,
             curves=curves,
             checkpoints=self.checkpoints,
@@ -106,16 +107,16 @@ class BenchmarkRun:
         )
 
 
-def _read_already(tasks: Sequence[Task], data: Path, grading: Grading) -> Sequence[Task]:
+def _return_tasks(tasks: Sequence[Task], data: Path, grading: Grading) -> Sequence[Task]:
     del data, grading
     return tasks
 
 
 def paper_settings(benchmark: Benchmark, tasks: int, given: Mapping[str, Any]) -> tuple[Settings, tuple[str, ...]]:
-    """The paper's settings, overridden by what was given; and what differs where there are too few tasks for them."""
+    """Return the paper's settings with the given ones in place, and a note if there are too few tasks."""
     refuse_chain_settings_with_auto(given)
     paper = benchmark.paper
-    panels, notes = _panels(benchmark, tasks) if not {"panel_a", "panel_b"} & given.keys() else ({}, ())
+    panels, notes = _panel_sizes(benchmark, tasks) if not {"panel_a", "panel_b"} & given.keys() else ({}, ())
     settings = settings_from(
         {
             "method": "chain",
@@ -133,7 +134,7 @@ def paper_settings(benchmark: Benchmark, tasks: int, given: Mapping[str, Any]) -
     return settings, notes
 
 
-def _panels(benchmark: Benchmark, tasks: int) -> tuple[Mapping[str, int], tuple[str, ...]]:
+def _panel_sizes(benchmark: Benchmark, tasks: int) -> tuple[Mapping[str, int], tuple[str, ...]]:
     a, b = benchmark.paper.panel_a, benchmark.paper.panel_b
     if tasks >= a + b:
         return {"panel_a": a, "panel_b": b}, ()
@@ -145,15 +146,14 @@ def _panels(benchmark: Benchmark, tasks: int) -> tuple[Mapping[str, int], tuple[
 
 
 def forecast_benchmark(benchmark_run: BenchmarkRun, prepared: PreparedRun) -> Forecast:
-    """The whole protocol: the valuation, the baselines, and everything on panel B."""
+    """Forecast the whole protocol: the valuation, the baselines, and everything on panel B."""
     units, panel_b = len(prepared.compiled.execution), len(prepared.panel_b.tasks)
-    valued = prepared.forecast
+    valuation = prepared.forecast
+    job = benchmark_run.confirmation(Path(), RunOverrides())
 
-    def whole(cost: Cost, place: int) -> Cost:
+    def add_later_steps(cost: Cost, place: int) -> Cost:
         left_out_on = loo_panel(len(prepared.panel_a.tasks), units, cost.rollouts)
-        more = rollouts_to_confirm(units, panel_b, left_out_on, benchmark_run.confirmation(Path(), RunOverrides()))[
-            place
-        ]
+        more = rollouts_to_confirm(units, panel_b, left_out_on, job)[place]
         more += panel_b if benchmark_run.editor else 0
         share = (cost.rollouts + more) / max(cost.rollouts, 1)
         return Cost(
@@ -163,15 +163,17 @@ def forecast_benchmark(benchmark_run: BenchmarkRun, prepared: PreparedRun) -> Fo
             seconds=None if cost.seconds is None else cost.seconds * share,
         )
 
-    return replace(valued, low=whole(valued.low, 0), expected=whole(valued.expected, 0), high=whole(valued.high, 1))
-
-
-REFINED = "refined"
+    return replace(
+        valuation,
+        low=add_later_steps(valuation.low, 0),
+        expected=add_later_steps(valuation.expected, 0),
+        high=add_later_steps(valuation.high, 1),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refined:
-    """A rewritten skill and how it did on panel B."""
+class RefinementResult:
+    """The sizes of the old and the rewritten skill, and their comparison on panel B."""
 
     tokens_before: int
     tokens_after: int
@@ -180,18 +182,18 @@ class Refined:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchmarkResult:
-    """Everything that the protocol found."""
+    """The results of all steps of the protocol."""
 
     run: Run
     loo_total: Interval
     loo_tasks: int
     proof: Proof
-    refined: Refined | None = None
+    refined: RefinementResult | None = None
 
 
 @dataclass(slots=True)
 class SharedBudget:
-    """What one command has spent, over all steps: its limits hold for the protocol as a whole."""
+    """Counts what one command spends over all steps, so that its limits apply to the protocol as a whole."""
 
     benchmark_run: BenchmarkRun
     listener: Listener
@@ -199,20 +201,21 @@ class SharedBudget:
     usd: float = 0.0
 
     def __call__(self, event: Event) -> None:
-        """Count what was paid for, and pass the event on."""
+        """Count a new rollout, and pass the event on to the listener."""
         if isinstance(event, RolloutFinished) and not event.reused:
             self.rollouts += 1
             self.usd += event.usage.usd or 0.0
         self.listener(event)
 
-    def again(self) -> RunOverrides:
-        """The same tasks and agent for the next step, and what is left to spend on it."""
+    def make_overrides(self) -> RunOverrides:
+        """Make the overrides of the next step: the same tasks, and what is left of the limits. Raises BudgetReached."""
         limits = self.benchmark_run.settings
         rollouts = None if limits.max_rollouts is None else limits.max_rollouts - self.rollouts
         usd = None if limits.budget_usd is None else limits.budget_usd - self.usd
         if (rollouts is not None and rollouts < 1) or (usd is not None and usd <= 0):
             raise BudgetReached(
-                "the limit is used up before the protocol is.", hint="The same command with a higher one goes on."
+                "the limit was reached before the protocol ended.",
+                hint="Run the same command with a higher limit to go on.",
             )
         return RunOverrides(
             judge=limits.judge,
@@ -223,7 +226,7 @@ class SharedBudget:
         )
 
 
-async def value(
+async def value_on_panel_a(
     benchmark_run: BenchmarkRun,
     prepared: PreparedRun,
     folder: RunFolder,
@@ -232,13 +235,16 @@ async def value(
     *,
     keep_going: bool = False,
 ) -> Run:
-    """Estimate on panel A. What ended it early is raised: the protocol goes on from there when it is run again."""
-    rolled = await roll_out(prepared, folder, listener, stop, keep_going=keep_going)
-    if rolled.trouble is not None:
-        if not rolled.nothing:
-            valuation = build_valuation(prepared.compiled, benchmark_run.settings, benchmark_run.agent, rolled)
+    """Estimate the values on panel A. If the rollouts end early, publish what there is and raise the reason.
+
+    The same command resumes from there.
+    """
+    rollout_result = await roll_out(prepared, folder, listener, stop, keep_going=keep_going)
+    if rollout_result.trouble is not None:
+        if not rollout_result.nothing:
+            valuation = build_valuation(prepared.compiled, benchmark_run.settings, benchmark_run.agent, rollout_result)
             publish(folder, replace(load_run(folder.path), valuation=valuation))
-        raise rolled.trouble
+        raise rollout_result.trouble
     return load_run(folder.path)
 
 
@@ -251,35 +257,35 @@ async def run_benchmark(
     *,
     keep_going: bool = False,
 ) -> BenchmarkResult:
-    """The whole protocol. Every rollout goes to the run's ledger, so that the same command again resumes."""
+    """Run the whole protocol. The ledger records every rollout, so that the same command resumes."""
     budget = SharedBudget(benchmark_run, listener)
-    run = await value(benchmark_run, prepared, folder, budget, stop, keep_going=keep_going)
-    left_out = await leave_out(reopen(folder.path, budget.again()), budget, stop)
-    held_out = prepare_confirmation(benchmark_run.confirmation(folder.path, budget.again()))
+    run = await value_on_panel_a(benchmark_run, prepared, folder, budget, stop, keep_going=keep_going)
+    left_out = await leave_out(reopen(folder.path, budget.make_overrides()), budget, stop)
+    held_out = prepare_confirmation(benchmark_run.confirmation(folder.path, budget.make_overrides()))
     proof = await confirm_versions(held_out, budget, stop)
     keep_proof(held_out, proof)
     publish(folder, run)
-    refined = await _refined(benchmark_run, run, folder, budget, stop) if benchmark_run.editor else None
+    refined = await _refine(benchmark_run, run, folder, budget, stop) if benchmark_run.editor else None
     return BenchmarkResult(run=run, loo_total=left_out.total, loo_tasks=left_out.tasks, proof=proof, refined=refined)
 
 
-async def _refined(
+async def _refine(
     benchmark_run: BenchmarkRun, run: Run, folder: RunFolder, budget: SharedBudget, stop: Stop
-) -> Refined:
-    """One rewriting. It is kept in the run folder, and an editor is not asked again for what it has answered."""
+) -> RefinementResult:
+    """Rewrite the skill once and compare it on panel B. The run folder keeps the new skill for a resumed run."""
     assert benchmark_run.editor is not None
-    place = folder.path / REFINED / digest_of(benchmark_run.editor, run)
+    place = folder.path / REFINED / digest_refinement(benchmark_run.editor, run)
     if not place.exists():
         editor = make_client(make_editor, benchmark_run.editor, benchmark_run.settings, benchmark_run.job.folder)
         revision = await refine_with(run, editor, folder)
         write_tree(revision.after, place)
     main = place / run.compiled.skill.main if run.compiled.skill.single_file else place
-    prepared = prepare_confirmation(benchmark_run.confirmation(folder.path, budget.again(), main))
+    prepared = prepare_confirmation(benchmark_run.confirmation(folder.path, budget.make_overrides(), main))
     proof = await confirm_versions(prepared, budget, stop)
     versions = prepared.versions
-    return Refined(tokens_before=versions.tokens_old, tokens_after=versions.tokens_new, proof=proof)
+    return RefinementResult(tokens_before=versions.tokens_old, tokens_after=versions.tokens_new, proof=proof)
 
 
-def digest_of(editor: str, run: Run) -> str:
-    """Names what an editor was asked: by whom, and about which run."""
+def digest_refinement(editor: str, run: Run) -> str:
+    """Identify a rewriting by its editor and its run."""
     return hashlib.sha256(f"{editor}\n{run_id(run.manifest)}".encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""The table of published benchmarks. A new one is a folder beside this file and one row here."""
+"""The table of published benchmarks. To add one, add a folder beside this file and its name to `NAMES`."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from skillsv.pipeline.job import Grading, TaskSource
 from skillsv_bench.benchmark import Benchmark, Source
 
 NAMES = ("livemath", "officeqa", "spreadsheetbench", "alfworld")
+"""The benchmarks, each the name of a package in this folder."""
 
 
-def benchmark(name: str) -> Benchmark:
-    """The benchmark of this name; its room is imported only now."""
+def find_benchmark(name: str) -> Benchmark:
+    """Import and return the benchmark of this name."""
     if name not in NAMES:
         raise SettingsError(f"there is no benchmark '{name}'.", hint=f"The benchmarks are {', '.join(NAMES)}.")
-    found: Benchmark = import_module(f"skillsv_bench.{name}").BENCHMARK
-    return found
+    benchmark: Benchmark = import_module(f"skillsv_bench.{name}").BENCHMARK
+    return benchmark
 
 
 def find_source(name: str, variant: str) -> TaskSource | None:
-    """A benchmark as the pipeline wants it, None for an unknown name.
+    """Return a benchmark as the pipeline's task source, or None for an unknown name.
 
     `variant` is the split and, after a bar, the folder of manifests.
     """
@@ -35,27 +36,27 @@ def find_source(name: str, variant: str) -> TaskSource | None:
     return TaskSource(
         name=name,
         variant=variant,
-        load_tasks=partial(_load, name, variant),
-        make_agent=partial(_agent, name),
-        make_verifier=partial(_verifier, name),
+        load_tasks=partial(_load_tasks, name, variant),
+        make_agent=partial(_make_agent, name),
+        make_verifier=partial(_make_verifier, name),
     )
 
 
-def variant_of(source: Source) -> str:
-    """The part of a source that a run records beside its data folder."""
+def encode_variant(source: Source) -> str:
+    """Write split and manifest folder as the text that a run records beside its data folder."""
     return source.split if source.splits is None else f"{source.split}|{source.splits.absolute()}"
 
 
-def _load(name: str, variant: str, data: Path, grading: Grading) -> Sequence[Task]:
+def _load_tasks(name: str, variant: str, data: Path, grading: Grading) -> Sequence[Task]:
     del grading  # a benchmark grades by its own rules
     split, _, splits = variant.partition("|")
-    return benchmark(name).load(Source(data=data, split=split, splits=Path(splits) if splits else None)).tasks
+    return find_benchmark(name).load(Source(data=data, split=split, splits=Path(splits) if splits else None)).tasks
 
 
-def _agent(name: str, spec: str, options: AgentOptions) -> Agent:
-    return benchmark(name).make_agent(spec, options)
+def _make_agent(name: str, spec: str, options: AgentOptions) -> Agent:
+    return find_benchmark(name).make_agent(spec, options)
 
 
-def _verifier(name: str, data: Path, tasks: Sequence[Task], grading: Grading) -> Verifier:
+def _make_verifier(name: str, data: Path, tasks: Sequence[Task], grading: Grading) -> Verifier:
     del data, tasks, grading
-    return benchmark(name).verifier()
+    return find_benchmark(name).verifier()

@@ -1,4 +1,4 @@
-"""What the protocol found, as one JSON document: `skillsv.bench/1`. The same findings give the same bytes."""
+"""The results of a benchmark run as one JSON document, `skillsv.bench/1`. The same results give the same bytes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,18 @@ from skillsv.pipeline import proof_dict
 from skillsv.report import valuation_dict
 from skillsv.report.valuation_json import json_value
 from skillsv.settings import RESULT_SETTINGS, settings_dict
-from skillsv_bench.protocol import BenchmarkResult, BenchmarkRun, Refined
+from skillsv_bench.protocol import BenchmarkResult, BenchmarkRun, RefinementResult
 
 SCHEMA = "skillsv.bench/1"
+"""The name and version of the document's format."""
+
 FILE = "results.json"
+"""The document's file name in the results folder."""
 
 Results = dict[str, Any]
+"""The document as Python reads it."""
 
-_OF_VALUATION = (
+_VALUATION_FIELDS = (
     "anchors",
     "trigger_value",
     "content_lift",
@@ -33,43 +37,44 @@ _OF_VALUATION = (
     "truncation_share",
     "missing",
 )
+"""The fields of the valuation's JSON that the document repeats."""
 
 
-def results_of(benchmark_run: BenchmarkRun, result: BenchmarkResult, notes: tuple[str, ...]) -> Results:
-    """Everything that tables, figures and pooling need. Nothing in it depends on the clock or on the machine."""
+def build_results(benchmark_run: BenchmarkRun, result: BenchmarkResult, notes: tuple[str, ...]) -> Results:
+    """Collect all that tables, figures and pooling need. Nothing in it depends on the clock or on the machine."""
     valuation = result.run.valuation
-    valued = valuation_dict(valuation)
+    valuation_json = valuation_dict(valuation)
     settings = settings_dict(result.run.settings)
     anchors = valuation.estimate.anchors
-    found: Results = json_value(
+    results: Results = json_value(
         {
             "schema": SCHEMA,
             "benchmark": benchmark_run.benchmark.name,
             "title": benchmark_run.benchmark.title,
             "split": benchmark_run.source.split,
             "turns": benchmark_run.settings.turns,
-            "skill": valued["skill"],
+            "skill": valuation_json["skill"],
             "agent": benchmark_run.agent,
             "settings": {name: settings[name] for name in RESULT_SETTINGS},
             "panels": {"a": len(result.run.manifest["panel_a"]), "b": result.proof.confirmation.tasks},
-            "valuation": {name: valued[name] for name in _OF_VALUATION},
+            "valuation": {name: valuation_json[name] for name in _VALUATION_FIELDS},
             "total_lift": interval_dict(difference(anchors.empty, anchors.full)),
-            "closure_loo": _loo(result),
+            "closure_loo": _closure_loo_dict(result),
             "held_out": proof_dict(result.proof),
             "concentration": concentration({unit.id: unit.value.net.value for unit in valuation.units}),
-            "refinement": None if result.refined is None else _refinement(result.refined),
-            "notes": [*notes, *valued["notes"], *result.proof.notes],
+            "refinement": None if result.refined is None else _refinement_dict(result.refined),
+            "notes": [*notes, *valuation_json["notes"], *result.proof.notes],
         }
     )
-    return found
+    return results
 
 
 def interval_dict(interval: Interval) -> dict[str, float]:
-    """An interval as JSON has it."""
+    """Write an interval as a JSON object."""
     return {"value": interval.value, "low": interval.low, "high": interval.high}
 
 
-def _loo(result: BenchmarkResult) -> dict[str, Any]:
+def _closure_loo_dict(result: BenchmarkResult) -> dict[str, Any]:
     lift, total = result.run.valuation.estimate.content_lift.value, result.loo_total
     return {
         "sum": interval_dict(total),
@@ -79,7 +84,7 @@ def _loo(result: BenchmarkResult) -> dict[str, Any]:
     }
 
 
-def _refinement(refined: Refined) -> dict[str, Any]:
+def _refinement_dict(refined: RefinementResult) -> dict[str, Any]:
     return {
         "tokens_before": refined.tokens_before,
         "tokens_after": refined.tokens_after,
@@ -88,15 +93,15 @@ def _refinement(refined: Refined) -> dict[str, Any]:
 
 
 def read_results(place: Path) -> Results:
-    """The results in a folder, or in the run folder that holds them, or in a file."""
+    """Read results from a file, a results folder, or a run folder that contains one."""
     candidates = (place, place / FILE, place / "results" / FILE)
     file = next((candidate for candidate in candidates if candidate.is_file()), None)
     if file is None:
         raise RecordsError("holds no results of a benchmark.", where=str(place), hint="Run 'skillsv bench NAME' first.")
     try:
-        found = msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
+        results: Results = msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
     except msgspec.DecodeError as error:
         raise RecordsError(f"cannot be read: {error}.", where=str(file)) from error
-    if found.get("schema") != SCHEMA:
+    if results.get("schema") != SCHEMA:
         raise RecordsError(f"is not a document of the schema {SCHEMA}.", where=str(file))
-    return found
+    return results

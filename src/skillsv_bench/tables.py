@@ -1,4 +1,4 @@
-"""The paper's tables, from the results of one benchmark or of several: a row each, and the paper's columns."""
+"""The paper's tables and figures, from the results of one or several benchmarks."""
 
 from __future__ import annotations
 
@@ -22,6 +22,10 @@ from skillsv_bench.protocol import BenchmarkResult
 from skillsv_bench.results import Results
 
 Cell = str | int | float | None
+"""The content of one table cell; None is an empty cell."""
+
+_PANEL_B_NOTE = "On tasks that no value has seen, with 95 % intervals."
+"""The note under every figure of scores on panel B."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,62 +76,68 @@ def _line(cells: Any) -> str:
     return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
 
 
-def tables(several: Sequence[Results]) -> tuple[Table, ...]:
-    """All tables that these results can fill."""
-    made = (anchors(several), closure(several), pruning(several), refinement(several), agreement(several))
-    return tuple(table for table in made if table.rows)
+def make_tables(all_results: Sequence[Results]) -> tuple[Table, ...]:
+    """Make all tables for which these results have rows."""
+    makers = (anchors_table, closure_table, pruning_table, refinement_table, agreement_table)
+    return tuple(table for make in makers if (table := make(all_results)).rows)
 
 
-def anchors(several: Sequence[Results]) -> Table:
+def anchors_table(all_results: Sequence[Results]) -> Table:
     """Score anchors on panel A: no skill, trigger alone, whole skill, and both lifts."""
     scores = ("V(none)", "V(m)", "V(N)", "total lift", "low", "high", "content lift")
     columns = ("benchmark", "max turns", *scores)
     rows = []
-    for each in several:
-        found = each["valuation"]["anchors"]
-        values = (found[name]["value"] for name in ("empty", "trigger", "full"))
-        lift = each["valuation"]["content_lift"]["value"]
-        rows.append((each["title"], each["turns"], *values, *_interval(each["total_lift"]), lift))
+    for result in all_results:
+        scores_json = result["valuation"]["anchors"]
+        values = (scores_json[name]["value"] for name in ("empty", "trigger", "full"))
+        lift = result["valuation"]["content_lift"]["value"]
+        rows.append((result["title"], result["turns"], *values, *_interval(result["total_lift"]), lift))
     return Table(name="anchors", title="Score anchors on panel A", columns=columns, rows=tuple(rows), points=scores)
 
 
-def closure(several: Sequence[Results]) -> Table:
-    """Do the values add up to the lift? SkillSV's sum and Closure-LOO's, against Lambda."""
+def closure_table(all_results: Sequence[Results]) -> Table:
+    """The sums of SkillSV's and of Closure-LOO's values beside the lift, Lambda."""
     lift, own, loo = ("lift", "low", "high"), ("sum phi", "low", "high"), ("sum LOO", "low", "high")
     columns = ("benchmark", "units", "tasks", *lift, *own, "ratio", "covers", *loo, "LOO ratio", "LOO covers")
     rows = []
-    for each in several:
-        found, left = each["valuation"]["closure"], each["closure_loo"]
-        size = (each["skill"]["units"], each["panels"]["a"])
-        skillsv = (*_interval(found["lift"]), *_interval(found["sum"]), found["ratio"], _mark(covers=found["covered"]))
-        leave_out = (*_interval(left["sum"]), left["ratio"], _mark(covers=left["covered"]))
-        rows.append((each["title"], *size, *skillsv, *leave_out))
+    for result in all_results:
+        closure, loo_closure = result["valuation"]["closure"], result["closure_loo"]
+        size = (result["skill"]["units"], result["panels"]["a"])
+        skillsv = (
+            *_interval(closure["lift"]),
+            *_interval(closure["sum"]),
+            closure["ratio"],
+            _mark(covers=closure["covered"]),
+        )
+        leave_out = (*_interval(loo_closure["sum"]), loo_closure["ratio"], _mark(covers=loo_closure["covered"]))
+        rows.append((result["title"], *size, *skillsv, *leave_out))
     return Table(name="closure", title="Value closure", columns=columns, rows=tuple(rows), points=(*lift, *own, *loo))
 
 
-def pruning(several: Sequence[Results]) -> Table:
+def pruning_table(all_results: Sequence[Results]) -> Table:
     """The area under each method's pruning curve on panel B."""
     rows = [
-        (each["title"], curve["method"], *_interval(curve["auc"]))
-        for each in several
-        for curve in each["held_out"]["curves"]
+        (result["title"], curve["method"], *_interval(curve["auc"]))
+        for result in all_results
+        for curve in result["held_out"]["curves"]
     ]
     area = ("AUC", "low", "high")
     columns = ("benchmark", "method", *area)
     return Table(name="pruning", title="Pruning on panel B", columns=columns, rows=tuple(rows), points=area)
 
 
-def refinement(several: Sequence[Results]) -> Table:
+def refinement_table(all_results: Sequence[Results]) -> Table:
     """Old against rewritten skill on panel B, and the mean over benchmarks where there are several."""
     scores = ("V(old)", "V(new)", "change", "low", "high")
     columns = ("benchmark", "tasks", "token share", *scores)
     rows: list[tuple[Cell, ...]] = []
-    for each in several:
-        if each["refinement"] is None:
+    for result in all_results:
+        if result["refinement"] is None:
             continue
-        found = each["refinement"]["confirmation"]
-        old, new = found["old"]["value"], found["new"]["value"]
-        rows.append((each["title"], found["tasks"], found["token_share"], old, new, *_interval(found["delta"])))
+        confirmation = result["refinement"]["confirmation"]
+        old, new = confirmation["old"]["value"], confirmation["new"]["value"]
+        size = (confirmation["tasks"], confirmation["token_share"])
+        rows.append((result["title"], *size, old, new, *_interval(confirmation["delta"])))
     if len(rows) > 1:
         shares, changes = ([float(str(row[place])) for row in rows] for place in (2, 5))
         rows.append(("mean", None, sum(shares) / len(rows), None, None, sum(changes) / len(rows), None, None))
@@ -135,18 +145,18 @@ def refinement(several: Sequence[Results]) -> Table:
     return Table(name="refinement", title=title, columns=columns, rows=tuple(rows), points=scores)
 
 
-def agreement(several: Sequence[Results]) -> Table:
+def agreement_table(all_results: Sequence[Results]) -> Table:
     """Kendall's tau-b between the rankings of the methods."""
     rows = [
-        (each["title"], pair["first"], pair["second"], pair["tau"], pair["p_holm"])
-        for each in several
-        for pair in each["held_out"]["agreements"]
+        (result["title"], pair["first"], pair["second"], pair["tau"], pair["p_holm"])
+        for result in all_results
+        for pair in result["held_out"]["agreements"]
     ]
     columns = ("benchmark", "first", "second", "tau-b", "p (Holm)")
     return Table(name="agreement", title="Agreement of rankings", columns=columns, rows=tuple(rows))
 
 
-def units(results: Results) -> Table:
+def units_table(results: Results) -> Table:
     """Every unit's value with its interval, split into content and cost where both operators ran."""
     names = ("net", "content", "cost")
     scores = tuple(f"{name}{end}" for name in names for end in ("", " low", " high"))
@@ -158,30 +168,26 @@ def units(results: Results) -> Table:
     return Table(name="units", title="Values of units", columns=columns, rows=tuple(rows), points=scores)
 
 
-def differences(found: Sequence[Comparison], skills: int) -> Table:
+def pooled_table(comparisons: Sequence[Comparison], skills: int) -> Table:
     """The areas of two methods compared, pooled over benchmarks."""
     rows = tuple(
-        (each.first, each.second, each.difference.value, each.difference.low, each.difference.high) for each in found
+        (pair.first, pair.second, pair.difference.value, pair.difference.low, pair.difference.high)
+        for pair in comparisons
     )
     change = ("AUC difference", "low", "high")
     title = f"AUC differences over {skills} skills"
     return Table(name="pooled", title=title, columns=("method", "against", *change), rows=rows, points=change)
 
 
-def _interval(found: Mapping[str, float] | None) -> tuple[float | None, float | None, float | None]:
-    return (None, None, None) if found is None else (found["value"], found["low"], found["high"])
+def _interval(interval: Mapping[str, float] | None) -> tuple[float | None, float | None, float | None]:
+    return (None, None, None) if interval is None else (interval["value"], interval["low"], interval["high"])
 
 
 def _mark(*, covers: bool) -> str:
     return "yes" if covers else "no"
 
 
-# The paper's figures of one benchmark, and of several pooled.
-
-_ON_B = "On tasks that no value has seen, with 95 % intervals."
-
-
-def figures(result: BenchmarkResult) -> tuple[Figure, ...]:
+def make_figures(result: BenchmarkResult) -> tuple[Figure, ...]:
     """Anchors, values, value tree, decision map (both operators), pruning curves and the areas under them."""
     valuation, proof = result.run.valuation, result.proof
     split = decision_map(valuation)
@@ -192,12 +198,14 @@ def figures(result: BenchmarkResult) -> tuple[Figure, ...]:
         value_tree(valuation),
         *((split,) if split is not None else ()),
         pruning_chart(curves, full=proof.anchors.full, trigger=proof.anchors.trigger),
-        area_chart([(curve.method, curve.auc) for curve in curves], title="Area under the pruning curve", note=_ON_B),
+        area_chart(
+            [(curve.method, curve.auc) for curve in curves], title="Area under the pruning curve", note=_PANEL_B_NOTE
+        ),
     )
 
 
-def pooled_figure(found: Sequence[Comparison], skills: int) -> Figure:
+def pooled_figure(comparisons: Sequence[Comparison], skills: int) -> Figure:
     """The differences between methods, pooled."""
-    rows = [(f"{each.first} − {each.second}", each.difference) for each in found]
+    rows = [(f"{pair.first} − {pair.second}", pair.difference) for pair in comparisons]
     title = f"Differences of areas over {skills} skills"
-    return area_chart(rows, name="pooled", title=title, note=_ON_B, signed=True)
+    return area_chart(rows, name="pooled", title=title, note=_PANEL_B_NOTE, signed=True)

@@ -5,11 +5,11 @@ import json
 import pytest
 
 from skillsv.errors import TaskError
-from skillsv_bench.benchmark import Paper, Source
+from skillsv_bench.benchmark import PaperSetting, Source
 from skillsv_bench.manifests import manifest_notes, read_items, refuse_missing, refuse_partial
 
 FOLDER = "quiz_id_split"
-PAPER = Paper(tasks={"train": 2, "test": 9}, panel_a=1, panel_b=1, turns=1)
+PAPER = PaperSetting(tasks={"train": 2, "test": 9}, panel_a=1, panel_b=1, turns=1)
 
 
 def write(base, split, names):

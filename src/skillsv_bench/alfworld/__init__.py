@@ -1,8 +1,8 @@
 """ALFWorld: household tasks in a real text environment, up to 50 actions an episode."""
 
-from skillsv_bench.alfworld.agents import around, at_random, noop, reference
+from skillsv_bench.alfworld.agents import noop, random_agent, reference, wrap_agent
 from skillsv_bench.alfworld.rules import rules
-from skillsv_bench.alfworld.tasks import COMES_FROM, PAPER, WonVerifier, load
+from skillsv_bench.alfworld.tasks import DATA_ORIGIN, PAPER, WonVerifier, load
 from skillsv_bench.benchmark import Benchmark
 
 __all__ = ["BENCHMARK"]
@@ -10,10 +10,10 @@ __all__ = ["BENCHMARK"]
 BENCHMARK = Benchmark(
     name="alfworld",
     title="ALFWorld",
-    comes_from=COMES_FROM,
+    data_origin=DATA_ORIGIN,
     paper=PAPER,
     load=load,
-    around=around,
+    wrap_agent=wrap_agent,
     verifier=WonVerifier,
-    known={"reference": reference, "noop": noop, "rules": rules, "random": at_random},
+    builtin_agents={"reference": reference, "noop": noop, "rules": rules, "random": random_agent},
 )

@@ -1,4 +1,4 @@
-"""The protocol of one episode: a speaker is asked for an action, turn by turn, until the game is won or 50 are used."""
+"""The protocol of one episode: a client is asked for an action, turn by turn, until the game is won or 50 are used."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from skillsv.model.protocols import Agent
 from skillsv.model.rollout import Ending, Outcome, Usage
 from skillsv.model.task import Task
 from skillsv_bench.alfworld.games import Episode, Games, open_games, scripted_games
-from skillsv_bench.alfworld.process import NOTHING, Scene
+from skillsv_bench.alfworld.process import NO_EFFECT, Scene
 from skillsv_bench.alfworld.tasks import Result, read_game
 from skillsv_bench.chat_clients import make_chat_client
 from skillsv_bench.conversation import ChatClient, Message, Situation, transcript
@@ -65,29 +65,29 @@ def reference() -> ScriptedPlayer:
 
 def noop() -> ScriptedPlayer:
     """Only looks."""
-    return ScriptedPlayer(fingerprint="alfworld-noop/1", player=lambda *_: lambda _: NOTHING)
+    return ScriptedPlayer(fingerprint="alfworld-noop/1", player=lambda *_: lambda _: NO_EFFECT)
 
 
-def at_random() -> ScriptedPlayer:
+def random_agent() -> ScriptedPlayer:
     """Does anything that is admissible; the same for the same task and replicate."""
-    return ScriptedPlayer(fingerprint="alfworld-random/1", player=_anything)
+    return ScriptedPlayer(fingerprint="alfworld-random/1", player=_choose_randomly)
 
 
 def _walkthrough(text: str, task: Task, replicate: int) -> Choose:
     del text, replicate
     steps = iter(read_game(Path(task.target)).walkthrough)
-    return lambda _: next(steps, NOTHING)
+    return lambda _: next(steps, NO_EFFECT)
 
 
-def _anything(text: str, task: Task, replicate: int) -> Choose:
+def _choose_randomly(text: str, task: Task, replicate: int) -> Choose:
     del text
     chance = Random(int(sha256(f"{task.id}:{replicate}".encode()).hexdigest()[:16], 16))
-    return lambda scene: chance.choice(scene.actions or (NOTHING,))
+    return lambda scene: chance.choice(scene.actions or (NO_EFFECT,))
 
 
 # What is said to the player each turn, in one message: the skill first, then the task and where the game stands.
 
-REMEMBERED = 2
+HISTORY_PAIRS = 2
 """How many (observation, action) pairs of the past are shown."""
 
 _ROLE = "You act in a household that is described in words. Each turn you choose one action."
@@ -109,7 +109,7 @@ def user_message(skill: Rendering | None, goal: str, past: Past, scene: Scene) -
     parts = [
         *([f"## Skill\n{text}"] if text else []),
         f"{_ROLE}\n\n## Task\n{goal}",
-        *_recalled(past[-REMEMBERED:]),
+        *_format_history(past[-HISTORY_PAIRS:]),
         f"## Observation\n{scene.observation.strip()}",
         "## Admissible actions\n" + "\n".join(f"- {action}" for action in scene.actions),
         _FORMAT,
@@ -117,7 +117,7 @@ def user_message(skill: Rendering | None, goal: str, past: Past, scene: Scene) -
     return "\n\n".join(parts)
 
 
-def _recalled(past: Past) -> list[str]:
+def _format_history(past: Past) -> list[str]:
     if not past:
         return []
     pairs = [f"Observation: {observation.strip()}\nAction: {action}" for observation, action in past]
@@ -128,63 +128,63 @@ def read_action(reply: str) -> str:
     """The action that a reply gives, the first one after its thoughts; `look` where it gives none."""
     found = _ACTION.search(_THOUGHT.sub("", reply)) or _ACTION.search(reply)
     action = " ".join(found[1].split()).lower() if found else ""
-    return action or NOTHING
+    return action or NO_EFFECT
 
 
 class EpisodeAgent:
-    """Plays a game with a speaker's words. Every turn is one message of its own: a speaker remembers nothing.
+    """Plays a game with a client's words. Every turn is one message of its own: a client remembers nothing.
 
-    The speaker never learns where the game file lies, since that holds the walkthrough. What it says of the game's end
+    The client never learns where the game file lies, since that holds the walkthrough. What it says of the game's end
     counts for nothing: the answer is the environment's.
     """
 
-    def __init__(self, speaker: ChatClient, games: Games | None = None) -> None:
-        self._speaker = speaker
+    def __init__(self, client: ChatClient, games: Games | None = None) -> None:
+        self._client = client
         self._games = games or open_games()
 
     @property
     def fingerprint(self) -> str:
-        """The protocol's version and the speaker's own."""
-        return f"alfworld/1:{self._speaker.fingerprint}"
+        """The protocol's version and the client's own."""
+        return f"alfworld/1:{self._client.fingerprint}"
 
     async def run(self, skill: Rendering | None, task: Task, replicate: int, workspace: Path) -> Outcome:
         """Play one episode."""
-        situation = Situation(skill=skill, task=replace(task, target=None), replicate=replicate, workspace=workspace)
-        talk = _Talk()
+        context = Situation(skill=skill, task=replace(task, target=None), replicate=replicate, workspace=workspace)
+        log = _EpisodeLog()
         try:
             async with self._games.episode(Path(task.target)) as episode:
                 while not episode.over:
-                    await episode.act(await self._asked(situation, episode, talk))
+                    await episode.act(await self._choose_action(context, episode, log))
         except RolloutError as error:
             paid = error.usage if isinstance(error.usage, Usage) else Usage()
-            error.usage = talk.usage + paid
+            error.usage = log.usage + paid
             raise
-        said = [*talk.said, Message(role="user", text=episode.scene.observation.strip())]
+        said = [*log.said, Message(role="user", text=episode.scene.observation.strip())]
         return Outcome(
             answer=episode.result.as_answer(),
-            usage=talk.usage,
+            usage=log.usage,
             transcript=transcript(said),
             opened=skill is not None and not skill.empty,
-            ending=talk.ending,
+            ending=log.ending,
         )
 
-    async def _asked(self, situation: Situation, episode: Episode, talk: _Talk) -> str:
+    async def _choose_action(self, context: Situation, episode: Episode, log: _EpisodeLog) -> str:
         """The action of this turn."""
         scene = episode.scene
-        question = user_message(situation.skill, situation.task.input, talk.past, scene)
-        now = replace(situation, more=_more(episode, talk.past))
-        reply = await self._speaker.reply([Message(role="user", text=question)], now)
+        question = user_message(context.skill, context.task.input, log.past, scene)
+        now = replace(context, extra=_extra(episode, log.past))
+        reply = await self._client.reply([Message(role="user", text=question)], now)
         action = read_action(reply.text)
-        talk.usage += reply.usage
+        log.usage += reply.usage
         if reply.cut:
-            talk.ending = Ending.CUT  # every turn is a question of its own, and one of its answers is not whole
-        talk.said += [Message(role="user", text=scene.observation.strip()), reply.message]
-        talk.past.append((scene.observation, action))
+            log.ending = Ending.CUT  # every turn is a question of its own, and one of its answers is not whole
+        log.said += [Message(role="user", text=scene.observation.strip()), reply.message]
+        log.past.append((scene.observation, action))
         return action
 
 
 @dataclass(slots=True)
-class _Talk:
+class _EpisodeLog:
     """What was said in an episode so far, and what it cost. The transcript leaves out what every message repeats."""
 
     past: list[tuple[str, str]] = field(default_factory=list)
@@ -193,7 +193,7 @@ class _Talk:
     ending: Ending = Ending.ANSWERED
 
 
-def _more(episode: Episode, past: Past) -> Mapping[str, Any]:
+def _extra(episode: Episode, past: Past) -> Mapping[str, Any]:
     """What a program may want beside the message, so that it need not read it apart."""
     return {
         "step": len(episode.actions),
@@ -203,6 +203,6 @@ def _more(episode: Episode, past: Past) -> Mapping[str, Any]:
     }
 
 
-def around(spec: str, options: AgentOptions) -> Agent:
+def wrap_agent(spec: str, options: AgentOptions) -> Agent:
     """The agent that the user names, inside this protocol."""
     return EpisodeAgent(make_chat_client(spec, options))

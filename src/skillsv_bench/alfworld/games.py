@@ -25,13 +25,13 @@ from anyio.lowlevel import RunVar, checkpoint
 
 from skillsv.errors import AgentFailure, SettingsError
 from skillsv.model.rollout import FailureKind
-from skillsv_bench.alfworld.process import WORKER, Order, Scene, Worker
+from skillsv_bench.alfworld.process import WORKER, PlayCommand, Scene, Worker
 from skillsv_bench.alfworld.tasks import STEPS, Result
 
-PATIENCE = 120.0
+ANSWER_TIMEOUT = 120.0
 """Seconds that one answer may take, a cold start on a busy machine included, before the process counts as hanging."""
 
-REMEMBERED = 50_000
+MAX_CACHED_SCENES = 50_000
 """Scenes that are remembered at most: about a kilobyte each."""
 
 
@@ -43,14 +43,14 @@ class Games:
         *,
         slots: int | None = None,
         program: Sequence[str] = WORKER,
-        patience: float = PATIENCE,
-        remembered: int = REMEMBERED,
+        timeout: float = ANSWER_TIMEOUT,
+        cached_scenes: int = MAX_CACHED_SCENES,
     ) -> None:
         self._slots = slots
         self._program = tuple(program)
-        self._patience = patience
-        self._room = remembered
-        self._beginnings: dict[tuple[str, int, int], _Moment] = {}
+        self._timeout = timeout
+        self._room = cached_scenes
+        self._beginnings: dict[tuple[str, int, int], _GameState] = {}
         self._idle: list[Worker] = []
         self._limiter: RunVar[anyio.CapacityLimiter] = RunVar("alfworld-slots")
         atexit.register(self.close)
@@ -58,25 +58,25 @@ class Games:
     @asynccontextmanager
     async def episode(self, file: Path) -> AsyncIterator[Episode]:
         """One episode of the game in this file, from its beginning."""
-        seat = _Seat(self, str(file))
+        process = _EpisodeProcess(self, str(file))
         try:
-            yield Episode(seat, await self._beginning(file, seat))
+            yield Episode(process, await self._beginning(file, process))
         finally:
-            seat.leave()
+            process.leave()
 
     def close(self) -> None:
         """End all processes that wait for a game."""
         while self._idle:
             self._idle.pop().end()
 
-    async def _beginning(self, file: Path, seat: _Seat) -> _Moment:
+    async def _beginning(self, file: Path, process: _EpisodeProcess) -> _GameState:
         """How the game in this file begins; a file that was changed is another game."""
         key = _version(file)
         if key not in self._beginnings:
-            self._beginnings[key] = _Moment(await seat.play(()))
+            self._beginnings[key] = _GameState(await process.play(()))
         return self._beginnings[key]
 
-    def remember(self, before: _Moment, action: str, after: _Moment) -> None:
+    def remember(self, before: _GameState, action: str, after: _GameState) -> None:
         """Keep what came of an action, as long as there is room."""
         if self._room > 0:
             self._room -= 1
@@ -86,7 +86,7 @@ class Games:
         """A warm process, one that knows the game if there is one, else the one that knows fewest; else a new one."""
         await self._limit().acquire_on_behalf_of(owner)
         try:
-            return self._warm(game) or Worker(self._program, self._patience)
+            return self._warm(game) or Worker(self._program, self._timeout)
         except OSError as error:
             self._limit().release_on_behalf_of(owner)
             raise AgentFailure(f"a game cannot be started: {error.strerror}.", kind=FailureKind.CRASH) from error
@@ -119,17 +119,17 @@ def _version(file: Path) -> tuple[str, int, int]:
     return str(file), status.st_mtime_ns, status.st_size
 
 
-class _Moment:
+class _GameState:
     """A moment of a game, and what came of each action that was result then."""
 
     __slots__ = ("after", "scene")
 
     def __init__(self, scene: Scene) -> None:
         self.scene = Scene(scene.observation, tuple(map(sys.intern, scene.actions)), scene.won)
-        self.after: dict[str, _Moment] = {}
+        self.after: dict[str, _GameState] = {}
 
 
-class _Seat:
+class _EpisodeProcess:
     """An episode's process: taken when it is needed, brought to where the episode stands, given back at its end."""
 
     def __init__(self, games: Games, game: str) -> None:
@@ -142,13 +142,13 @@ class _Seat:
         """The scene after all these actions; those that the process did already are not done again."""
         if self._worker is None:
             self._worker = await self._games.take(self._game, self)
-            order = Order(game=self._game, actions=tuple(actions))
+            order = PlayCommand(game=self._game, actions=tuple(actions))
         else:
-            order = Order(actions=tuple(actions[self._played :]))
+            order = PlayCommand(actions=tuple(actions[self._played :]))
         self._played = len(actions)
         return await self._worker.ask(order)
 
-    def remember(self, before: _Moment, action: str, after: _Moment) -> None:
+    def remember(self, before: _GameState, action: str, after: _GameState) -> None:
         """Keep what came of an action for other episodes."""
         self._games.remember(before, action, after)
 
@@ -161,15 +161,15 @@ class _Seat:
 class Episode:
     """One game in play. `actions` is what was done so far."""
 
-    def __init__(self, seat: _Seat, beginning: _Moment) -> None:
-        self._seat = seat
-        self._moment = beginning
+    def __init__(self, process: _EpisodeProcess, beginning: _GameState) -> None:
+        self._process = process
+        self._state = beginning
         self.actions: list[str] = []
 
     @property
     def scene(self) -> Scene:
         """What was seen last."""
-        return self._moment.scene
+        return self._state.scene
 
     @property
     def over(self) -> bool:
@@ -185,13 +185,13 @@ class Episode:
         """Do something, and see what comes of it. An action that is not admitted costs a step and changes nothing."""
         assert not self.over
         self.actions.append(action)
-        known = self._moment.after.get(action)
+        known = self._state.after.get(action)
         if known is None:
-            known = _Moment(await self._seat.play(self.actions))
-            self._seat.remember(self._moment, action, known)
+            known = _GameState(await self._process.play(self.actions))
+            self._process.remember(self._state, action, known)
         else:
             await checkpoint()
-        self._moment = known
+        self._state = known
         return self.scene
 
 

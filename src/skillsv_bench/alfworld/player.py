@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from skillsv_bench.alfworld.process import Scene
-from skillsv_bench.alfworld.quick import remember_everything
+from skillsv_bench.alfworld.quick import install_caches
 from skillsv_bench.alfworld.tasks import STEPS
 
 
@@ -22,7 +22,7 @@ class TextWorldPlayer:
         upstream = import_module("alfworld.agents.environment.alfred_tw_env")
         gym = import_module("textworld.gym.envs.textworld_batch")
         if quick:
-            remember_everything()
+            install_caches()
         infos = textworld.EnvInfos(won=True, admissible_commands=True, extras=["gamefile"])
         wrappers = [upstream.AlfredDemangler(shuffle=False), upstream.AlfredInfos]
         self._environment: Any = gym._make_env(infos, STEPS, wrappers)  # noqa: SLF001 - what a registered game gets

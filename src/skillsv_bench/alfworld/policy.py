@@ -23,7 +23,7 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from itertools import cycle
 
-from skillsv_bench.alfworld.process import NOTHING, Scene
+from skillsv_bench.alfworld.process import NO_EFFECT, Scene
 
 COMPETENCES = (
     "format",
@@ -43,7 +43,7 @@ APPLIANCES = {"clean": "sinkbasin", "heat": "microwave", "cool": "fridge"}
 CLOSED = ("cabinet", "drawer", "fridge", "microwave", "safe", "box")
 """Kinds of places that are opened, and so cost two steps to look into: the last on a sensible tour."""
 
-SORTS = (
+CONFUSABLE_KINDS = (
     {"cup", "mug", "glassbottle"},
     {"pot", "pan", "kettle"},
     {"knife", "butterknife", "fork", "spoon", "ladle", "spatula"},
@@ -108,7 +108,7 @@ def kind(name: str) -> str:
 
 
 @dataclass(slots=True, kw_only=True)
-class Housekeeper:
+class RuleBasedPlayer:
     """One episode of the housekeeper: gets scenes, says what it does. `can` is what it was told."""
 
     goal: Goal | None
@@ -124,7 +124,7 @@ class Housekeeper:
         """What it says in a scene: the action in tags, if it was told to write them."""
         if self._moves is None:
             self._scene = scene
-            self._tour = sorted(_named("go to", scene), key=_turn)
+            self._tour = sorted(_targets_of("go to", scene), key=_tour_position)
             self._moves = self._episode()
             action = next(self._moves)
         else:
@@ -138,11 +138,11 @@ class Housekeeper:
                 yield from self._do(f"go to {door}")
         for _ in range(self.goal.count if self.goal and "count" in self.can else 1):
             if self.goal is not None:
-                yield from self._serve(self.goal)
+                yield from self._deliver_one(self.goal)
         while True:
-            yield from self._do(NOTHING)
+            yield from self._do(NO_EFFECT)
 
-    def _serve(self, goal: Goal) -> Moves:
+    def _deliver_one(self, goal: Goal) -> Moves:
         """Bring one thing where it belongs."""
         yield from self._find(lambda action: self._is_wanted(action, goal))
         take = self._offered(lambda action: self._is_wanted(action, goal))
@@ -152,7 +152,7 @@ class Housekeeper:
         thing = take.removeprefix("take ").partition(" from ")[0]
         if goal.lamp and "lamp" in self.can:
             yield from self._find(lambda action: action.startswith(f"use {goal.place} "))
-            yield from self._do(self._offered(lambda action: action.startswith("use ")) or NOTHING)
+            yield from self._do(self._offered(lambda action: action.startswith("use ")) or NO_EFFECT)
             return
         if goal.change and "transform" in self.can:
             yield from self._change(thing, goal.change)
@@ -163,7 +163,9 @@ class Housekeeper:
             return False
         thing = action.removeprefix("take ").partition(" from ")[0]
         sort = (
-            {goal.thing} if "exact" in self.can else next((each for each in SORTS if goal.thing in each), {goal.thing})
+            {goal.thing}
+            if "exact" in self.can
+            else next((each for each in CONFUSABLE_KINDS if goal.thing in each), {goal.thing})
         )
         return kind(thing) in sort and thing not in self._delivered
 
@@ -218,7 +220,7 @@ class Housekeeper:
     def _of_kind(self, wanted: str) -> list[str]:
         """Places of a kind, those first that were used or seen before."""
         places = [place for place in self._tour if kind(place) == wanted]
-        return sorted(places, key=lambda place: (place not in self._visited, _turn(place)))
+        return sorted(places, key=lambda place: (place not in self._visited, _tour_position(place)))
 
     def _offered(self, wanted: Callable[[str], bool]) -> str | None:
         return next((action for action in self._scene.actions if wanted(action)), None)
@@ -236,11 +238,11 @@ class Housekeeper:
                 self._seen.setdefault(offered, place)
 
 
-def _named(verb: str, scene: Scene) -> list[str]:
+def _targets_of(verb: str, scene: Scene) -> list[str]:
     return [action.removeprefix(f"{verb} ") for action in scene.actions if action.startswith(f"{verb} ")]
 
 
-def _turn(place: str) -> tuple[bool, str, int]:
+def _tour_position(place: str) -> tuple[bool, str, int]:
     """When a place comes on the tour: open surfaces first, then by name and number."""
     name, _, number = place.partition(" ")
     return (name in CLOSED, name, int(number) if number.isdigit() else 0)

@@ -18,7 +18,7 @@ from skillsv.model.rollout import FailureKind
 
 # What is said between an episode and the process that plays it: orders there, scenes back, one line of JSON each.
 
-NOTHING = "look"
+NO_EFFECT = "look"
 """The action that changes nothing."""
 
 
@@ -30,7 +30,7 @@ class Scene(msgspec.Struct, frozen=True):
     won: bool = False
 
 
-class Order(msgspec.Struct, frozen=True, omit_defaults=True):
+class PlayCommand(msgspec.Struct, frozen=True, omit_defaults=True):
     """Start this game from its beginning (None: go on with the one in play), and take these actions."""
 
     game: str | None = None
@@ -59,7 +59,7 @@ class Worker:
     It leads a process group of its own: an interrupt from the keyboard must not end games that are being finished.
     """
 
-    def __init__(self, program: Sequence[str], patience: float) -> None:
+    def __init__(self, program: Sequence[str], timeout: float) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the process, and without a name
         self._process = subprocess.Popen(  # noqa: S603 - our own program
             program,
@@ -69,7 +69,7 @@ class Worker:
             env={name: os.environ[name] for name in _KEPT if name in os.environ} | _ALWAYS,
             process_group=0,
         )
-        self._patience = patience
+        self._timeout = timeout
         self._waiting = False
         self.known: set[str] = set()
 
@@ -83,7 +83,7 @@ class Worker:
         """The number of the process."""
         return self._process.pid
 
-    async def ask(self, order: Order) -> Scene:
+    async def ask(self, order: PlayCommand) -> Scene:
         """Give an order and wait for the scene. A process that dies or hangs is a failure, never a lost game.
 
         Whoever is cancelled while waiting leaves no process behind.
@@ -91,15 +91,15 @@ class Worker:
         self._waiting = True
         line = b""
         try:
-            with anyio.move_on_after(self._patience) as clock:
+            with anyio.move_on_after(self._timeout) as clock:
                 line = await anyio.to_thread.run_sync(self._exchange, order, abandon_on_cancel=True)
         finally:
             if not line.endswith(b"\n"):
                 self.end()
         if clock.cancelled_caught:
-            raise AgentFailure(f"a game did not answer within {self._patience:g} s.", kind=FailureKind.TIMEOUT)
+            raise AgentFailure(f"a game did not answer within {self._timeout:g} s.", kind=FailureKind.TIMEOUT)
         if not line.endswith(b"\n"):
-            raise AgentFailure(f"a game ended unexpectedly{self._last_words()}.", kind=FailureKind.CRASH)
+            raise AgentFailure(f"a game ended unexpectedly{self._last_error_line()}.", kind=FailureKind.CRASH)
         self._waiting = False
         if order.game is not None:
             self.known.add(order.game)
@@ -110,7 +110,7 @@ class Worker:
         self._process.kill()
         self._process.wait()
 
-    def _exchange(self, order: Order) -> bytes:
+    def _exchange(self, order: PlayCommand) -> bytes:
         """One order, one line back; nothing where the process is dead or dies over it."""
         into, out = self._process.stdin, self._process.stdout
         assert into is not None
@@ -122,7 +122,7 @@ class Worker:
             return b""
         return out.readline()
 
-    def _last_words(self) -> str:
+    def _last_error_line(self) -> str:
         """The last line of what it said to its standard error: usually the exception."""
         self._errors.seek(0)
         lines = self._errors.read()[-4000:].decode("utf-8", errors="replace").split("\n")

@@ -2,7 +2,7 @@
 
 A reset of an ALFWorld game translates its PDDL four times (twice of them for a planner that nobody asks here), and
 every step parses the same few phrases of the grammar, and searches all facts, for each admissible action. All of these
-are pure functions of their text, or of few facts. `remember_everything` replaces them in this process, which must be a
+are pure functions of their text, or of few facts. `install_caches` replaces them in this process, which must be a
 worker's own: a test compares episodes with those of a process that was left alone.
 """
 
@@ -21,7 +21,7 @@ GAMES_KEPT = 64
 """Games that one process keeps translated, at about three megabytes each: as many as a panel of the paper has."""
 
 
-def remember_everything() -> None:
+def install_caches() -> None:
     """Replace the functions of TextWorld and its planner that are asked the same thing over and over."""
     downward: Any = import_module("fast_downward")
     logic: Any = import_module("textworld.envs.pddl.logic")

@@ -10,10 +10,10 @@ from pathlib import Path
 from skillsv.model.task import Task
 from skillsv_bench.alfworld.agents import Choose, ScriptedPlayer, play, read_action
 from skillsv_bench.alfworld.games import Games
-from skillsv_bench.alfworld.policy import COMPETENCES, Housekeeper, read_goal
-from skillsv_bench.benchmark import learned, lessons
+from skillsv_bench.alfworld.policy import COMPETENCES, RuleBasedPlayer, read_goal
+from skillsv_bench.benchmark import compile_patterns, find_competences
 
-LESSONS = lessons(
+COMPETENCE_PATTERNS = compile_patterns(
     {
         "format": r"<action>",
         "search": r"\bsearch (each|every)\b",
@@ -31,12 +31,12 @@ LESSONS = lessons(
 """What the agent can learn, and the words by which it recognises the lesson."""
 
 
-def competences(text: str) -> frozenset[str]:
+def read_competences(text: str) -> frozenset[str]:
     """What a rendered skill teaches."""
-    return learned(LESSONS, text)
+    return find_competences(COMPETENCE_PATTERNS, text)
 
 
-async def needs(task: Task, games: Games) -> frozenset[str]:
+async def find_needed_competences(task: Task, games: Games) -> frozenset[str]:
     """The competences without any one of which this game is lost. Empty for a game that is lost even with all."""
     everything = frozenset(COMPETENCES)
     if not await wins(task, games, everything):
@@ -50,13 +50,13 @@ async def wins(task: Task, games: Games, can: frozenset[str]) -> bool:
 
 
 def _chooser(task: Task, can: frozenset[str]) -> Choose:
-    keeper = Housekeeper(goal=read_goal(task.input), can=can)
-    return lambda scene: read_action(keeper.reply(scene))
+    player = RuleBasedPlayer(goal=read_goal(task.input), can=can)
+    return lambda scene: read_action(player.reply(scene))
 
 
 def _follows_rules(text: str, task: Task, replicate: int) -> Choose:
     del replicate
-    return _chooser(task, competences(text))
+    return _chooser(task, read_competences(text))
 
 
 def rules() -> ScriptedPlayer:

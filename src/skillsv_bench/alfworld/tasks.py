@@ -15,7 +15,7 @@ import msgspec
 from skillsv.errors import TaskError, VerifierFailure
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
-from skillsv_bench.benchmark import Loaded, Paper, Rejected, Source, finished
+from skillsv_bench.benchmark import LoadedTasks, PaperSetting, RejectedTask, Source, add_digest
 from skillsv_bench.manifests import Items, manifest_notes, read_items
 
 # The paper's setting for ALFWorld, and where its data come from.
@@ -23,9 +23,9 @@ from skillsv_bench.manifests import Items, manifest_notes, read_items
 STEPS = 50
 """Actions of one episode; a game that is not won by then is lost."""
 
-PAPER = Paper(tasks={"train": 39, "val": 18, "test": 134}, panel_a=60, panel_b=64, turns=STEPS)
+PAPER = PaperSetting(tasks={"train": 39, "val": 18, "test": 134}, panel_a=60, panel_b=64, turns=STEPS)
 
-COMES_FROM = (
+DATA_ORIGIN = (
     "ALFWorld's games come with its package: `pip install alfworld`, then `alfworld-download --data-dir DIR` "
     "(github.com/alfworld/alfworld); give that DIR, which holds json_2.1.1."
 )
@@ -33,11 +33,11 @@ COMES_FROM = (
 
 # Says whether an episode was won: what the environment told the protocol, which is the only one that plays.
 
-RULES = "alfworld/1"
+VERIFIER_VERSION = "alfworld/1"
 
 
 class Result(msgspec.Struct, frozen=True):
-    """How an episode ended, as the answer of its rollout: the environment's word, never the speaker's."""
+    """How an episode ended, as the answer of its rollout: the environment's word, never the client's."""
 
     won: bool
     steps: int
@@ -73,7 +73,7 @@ class WonVerifier:
             raise VerifierFailure(f"the answer to {task.id} is no result of an episode: {error}.") from error
 
 
-MANIFEST = "alfworld_path_split"
+MANIFESTS = "alfworld_path_split"
 ROOT, FILE = "json_2.1.1", "game.tw-pddl"
 
 GOAL = re.compile(r'"(Your task is to: [^"]*?)\s*"')
@@ -97,11 +97,11 @@ class GameFile(msgspec.Struct, frozen=True):
         return found[1] if found else "Your task is stated in the first observation."
 
 
-def load(source: Source) -> Loaded:
+def load(source: Source) -> LoadedTasks:
     """The games of a split in the manifest's order; all that are there, by the names of their folders, for `all`."""
     if not source.data.is_dir():
-        raise TaskError("there is no such folder.", where=str(source.data), hint=COMES_FROM)
-    items = read_items(source, MANIFEST)
+        raise TaskError("there is no such folder.", where=str(source.data), hint=DATA_ORIGIN)
+    items = read_items(source, MANIFESTS)
     games = dict(_everything(source.data) if items is None else _listed(source.data, items))
     tasks, rejected = [], []
     for name, (file, kind) in games.items():
@@ -109,13 +109,13 @@ def load(source: Source) -> Loaded:
         if game.solvable:
             tasks.append(_task(name, file, kind, game))
         else:
-            rejected.append(Rejected(id=name, why="upstream's own check found no way to win this game"))
-    return Loaded(tasks=tuple(tasks), rejected=tuple(rejected), notes=manifest_notes(source, items, PAPER))
+            rejected.append(RejectedTask(id=name, why="upstream's own check found no way to win this game"))
+    return LoadedTasks(tasks=tuple(tasks), rejected=tuple(rejected), notes=manifest_notes(source, items, PAPER))
 
 
 def _task(name: str, file: Path, kind: str, game: GameFile) -> Task:
     task = Task(id=name, input=game.goal, target=str(file), stratum=kind)
-    return finished(task, rules=RULES, gold=[file])
+    return add_digest(task, verifier=VERIFIER_VERSION, gold=[file])
 
 
 def read_game(file: Path) -> GameFile:
@@ -123,7 +123,7 @@ def read_game(file: Path) -> GameFile:
     try:
         return msgspec.json.decode(file.read_bytes(), type=GameFile)
     except (OSError, msgspec.MsgspecError) as error:
-        raise TaskError(f"this is not a game file: {error}.", where=str(file), hint=COMES_FROM) from error
+        raise TaskError(f"this is not a game file: {error}.", where=str(file), hint=DATA_ORIGIN) from error
 
 
 def _everything(data: Path) -> Iterator[tuple[str, tuple[Path, str]]]:
@@ -131,7 +131,7 @@ def _everything(data: Path) -> Iterator[tuple[str, tuple[Path, str]]]:
     root = data / ROOT if (data / ROOT).is_dir() else data
     found = sorted(file for file in root.glob(f"*/*/*/{FILE}") if file.resolve().is_relative_to(data.resolve()))
     if not found:
-        raise TaskError(f"there are no games ({ROOT}/*/*/*/{FILE}) here.", where=str(data), hint=COMES_FROM)
+        raise TaskError(f"there are no games ({ROOT}/*/*/*/{FILE}) here.", where=str(data), hint=DATA_ORIGIN)
     for file in found:
         split, task, trial = file.relative_to(root).parts[:3]
         if not any(word in task for word in UNSUPPORTED):
@@ -145,7 +145,7 @@ def _listed(data: Path, items: Items) -> Iterator[tuple[str, tuple[Path, str]]]:
     if missing:
         names = ", ".join(missing[:2]) + (" ..." if len(missing) > 2 else "")
         what = f"{len(missing)} of the {len(games)} games of this split are missing ({names})."
-        raise TaskError(what, where=str(data), hint=COMES_FROM)
+        raise TaskError(what, where=str(data), hint=DATA_ORIGIN)
     for name, file, kind in games:
         yield name, (file.absolute(), kind)
 

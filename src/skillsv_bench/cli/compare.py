@@ -31,22 +31,22 @@ def compare(
     from skillsv.confirm import pooled_comparisons
     from skillsv_bench.cli.published import write_all
     from skillsv_bench.results import read_results
-    from skillsv_bench.tables import differences, pooled_figure, tables
+    from skillsv_bench.tables import make_tables, pooled_figure, pooled_table
 
     if not runs:
         raise SettingsError("nothing to compare.", hint="Name the folders of benchmark runs.")
-    several = [read_results(run) for run in runs]
-    found = pooled_comparisons([each["held_out"]["areas"] for each in several], level=share_of(level))
-    made = (*tables(several), differences(found, len(several)))
+    all_results = [read_results(run) for run in runs]
+    comparisons = pooled_comparisons([result["held_out"]["areas"] for result in all_results], level=share_of(level))
+    tables = (*make_tables(all_results), pooled_table(comparisons, len(all_results)))
     pooled = {
         "schema": "skillsv.bench.pooled/1",
-        "benchmarks": [each["benchmark"] for each in several],
+        "benchmarks": [result["benchmark"] for result in all_results],
         "level": share_of(level),
-        "differences": [asdict(each) for each in found],
-        "tables": {table.name: [dict(zip(table.columns, row, strict=True)) for row in table.rows] for table in made},
+        "differences": [asdict(comparison) for comparison in comparisons],
+        "tables": {table.name: [dict(zip(table.columns, row, strict=True)) for row in table.rows] for table in tables},
     }
     if output is not None:
-        write_all(output, "pooled.json", pooled, made, [pooled_figure(found, len(several))])
+        write_all(output, "pooled.json", pooled, tables, [pooled_figure(comparisons, len(all_results))])
         print(f"Results: {output}", file=sys.stderr)
-    deliver(json_text(pooled) if json else "\n".join(table.markdown() for table in made), None)
+    deliver(json_text(pooled) if json else "\n".join(table.markdown() for table in tables), None)
     return 0

@@ -1,4 +1,4 @@
-"""`skillsv bench NAME`: the paper's protocol on one of its benchmarks, or a check of the benchmark without a model."""
+"""`skillsv bench NAME`: run the paper's protocol on a benchmark, or check the benchmark without a model."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ from skillsv.errors import OutputError, SettingsError
 
 if TYPE_CHECKING:
     from skillsv.pipeline import PreparedRun
+    from skillsv.report.figures import Figure
     from skillsv.rollout import RunFolder
-    from skillsv_bench.benchmark import Benchmark, Loaded, Source
+    from skillsv_bench.benchmark import Benchmark, LoadedTasks, Source
     from skillsv_bench.protocol import BenchmarkResult, BenchmarkRun
+    from skillsv_bench.tables import Table
 
 Split = Literal["train", "val", "test", "all"]
 CHECKS_AT_ONCE = 4
+"""Tasks that a check scores at the same time, unless --jobs is given."""
 
 
 def published(
@@ -60,9 +63,9 @@ def published(
     """
     from skillsv_bench.benchmark import Source
     from skillsv_bench.protocol import BenchmarkRun
-    from skillsv_bench.registry import benchmark
+    from skillsv_bench.registry import find_benchmark
 
-    bench = benchmark(name)
+    bench = find_benchmark(name)
     source = Source(data=data, split=split or ("all" if check else "test"), splits=splits)
     flags = run or RunFlags()
     loaded = bench.load(source)
@@ -73,7 +76,7 @@ def published(
         raise SettingsError("the protocol needs a skill and an agent.", hint="Give --skill and --agent, or --check.")
     if checkpoints < 1:
         raise SettingsError("a curve needs a checkpoint.", hint="Give --checkpoints at least 1.")
-    asked = BenchmarkRun(
+    requested = BenchmarkRun(
         benchmark=bench,
         source=source,
         loaded=loaded,
@@ -82,11 +85,11 @@ def published(
         checkpoints=checkpoints,
         editor=editor,
     )
-    benchmark_run, notes = _benchmark_run(asked, settings)
+    benchmark_run, notes = _apply_settings(requested, settings)
     return _run(benchmark_run, notes, flags, output, plan=plan, json=json)
 
 
-def _check(bench: Benchmark, source: Source, loaded: Loaded, *, jobs: int | None, quiet: bool, json: bool) -> int:
+def _check(bench: Benchmark, source: Source, loaded: LoadedTasks, *, jobs: int | None, quiet: bool, json: bool) -> int:
     import anyio
 
     from skillsv.cli.printing import deliver, json_text
@@ -97,13 +100,13 @@ def _check(bench: Benchmark, source: Source, loaded: Loaded, *, jobs: int | None
         with progress(sys.stderr, quiet=quiet) as listener:
             return await check(bench, loaded, jobs=jobs or CHECKS_AT_ONCE, listener=listener)
 
-    found: dict[str, CheckResult] = anyio.run(session)
+    results: dict[str, CheckResult] = anyio.run(session)
     table = {
         "schema": "skillsv.bench.check/1",
         "benchmark": bench.name,
         "split": source.split,
-        **{name: tally.table() for name, tally in found.items()},
-        "rejected": [asdict(each) for each in loaded.rejected],
+        **{name: result.table() for name, result in results.items()},
+        "rejected": [asdict(task) for task in loaded.rejected],
         "notes": list(loaded.notes),
     }
     deliver(json_text(table) if json else _check_text(table), None)
@@ -113,16 +116,18 @@ def _check(bench: Benchmark, source: Source, loaded: Loaded, *, jobs: int | None
 def _check_text(table: dict[str, Any]) -> str:
     lines = [f"{table['benchmark']}, {table['split']}:"]
     for name in ("reference", "noop"):
-        found = table[name]
-        lines.append(f"  the {name} agent passes {found['passed']} of {found['of']} tasks.")
-    wrong = [f"  the reference agent fails {each}." for each in table["reference"]["failed"]]
-    odd = [f"  the no-op agent passes {each}." for each in table["noop"]["passed_ids"]]
-    rejected = [f"  {each['id']} cannot be scored: {each['why']}" for each in table["rejected"]]
+        counts = table[name]
+        lines.append(f"  the {name} agent passes {counts['passed']} of {counts['of']} tasks.")
+    wrong = [f"  the reference agent fails {task}." for task in table["reference"]["failed"]]
+    odd = [f"  the no-op agent passes {task}." for task in table["noop"]["passed_ids"]]
+    rejected = [f"  {task['id']} cannot be scored: {task['why']}" for task in table["rejected"]]
     return "\n".join([*lines, *wrong, *odd, *rejected, *(f"Note: {note}" for note in table["notes"])]) + "\n"
 
 
-def _benchmark_run(benchmark_run: BenchmarkRun, given_settings: dict[str, Any]) -> tuple[BenchmarkRun, tuple[str, ...]]:
-    """The benchmark_run with its settings, and what a reader should know about tasks and panels."""
+def _apply_settings(
+    benchmark_run: BenchmarkRun, given_settings: dict[str, Any]
+) -> tuple[BenchmarkRun, tuple[str, ...]]:
+    """Return the benchmark run with its settings, and notes for a reader about tasks and panels."""
     from skillsv_bench.protocol import paper_settings
 
     loaded = benchmark_run.loaded
@@ -157,17 +162,19 @@ def _run(
         return 0
     folder.check_place(benchmark_run.skill, prepared.compiled.skill.name)
     refuse_inside(output, benchmark_run.skill)
-    # A limit of time holds for the valuation alone, not for the whole protocol.
-    lasting = replace(benchmark_run.job, settings=replace(benchmark_run.settings, max_seconds=None))
-    require_measurable_budget(lasting, measured)
+    # A time limit applies to the valuation alone, not to the whole protocol.
+    untimed = replace(benchmark_run.job, settings=replace(benchmark_run.settings, max_seconds=None))
+    require_measurable_budget(untimed, measured)
     agree(lines, yes=flags.yes or has_limit(benchmark_run.settings))
     if flags.fresh:
         folder.start_fresh()
-    result = _tried(benchmark_run, prepared, folder, flags)
+    result = _run_protocol(benchmark_run, prepared, folder, flags)
     return _deliver(benchmark_run, result, notes, output or folder.path / "results", json=json)
 
 
-def _tried(benchmark_run: BenchmarkRun, prepared: PreparedRun, folder: RunFolder, flags: RunFlags) -> BenchmarkResult:
+def _run_protocol(
+    benchmark_run: BenchmarkRun, prepared: PreparedRun, folder: RunFolder, flags: RunFlags
+) -> BenchmarkResult:
     import anyio
 
     from skillsv.cli.progress import progress
@@ -184,30 +191,26 @@ def _tried(benchmark_run: BenchmarkRun, prepared: PreparedRun, folder: RunFolder
 def _deliver(
     benchmark_run: BenchmarkRun, result: BenchmarkResult, notes: tuple[str, ...], output: Path, *, json: bool
 ) -> int:
-    """Tables and figures into their folder, the tables or the JSON on stdout."""
+    """Write tables and figures to their folder, and the tables or the JSON to stdout."""
     from skillsv.cli.printing import deliver, json_text
-    from skillsv_bench.results import FILE, results_of
-    from skillsv_bench.tables import figures, tables, units
+    from skillsv_bench.results import FILE, build_results
+    from skillsv_bench.tables import make_figures, make_tables, units_table
 
-    results = results_of(benchmark_run, result, notes)
-    made = (*tables([results]), units(results))
-    write_all(output, FILE, results, made, figures(result))
+    results = build_results(benchmark_run, result, notes)
+    tables = (*make_tables([results]), units_table(results))
+    write_all(output, FILE, results, tables, make_figures(result))
     heading = f"# {benchmark_run.benchmark.title}: {results['skill']['name']}\n\n"
-    said = "".join(f"Note: {note}\n" for note in results["notes"])
-    deliver(json_text(results) if json else heading + "\n".join(each.markdown() for each in made[:-1]) + said, None)
+    notes_text = "".join(f"Note: {note}\n" for note in results["notes"])
+    deliver(
+        json_text(results) if json else heading + "\n".join(table.markdown() for table in tables[:-1]) + notes_text,
+        None,
+    )
     print(f"Results: {output}", file=sys.stderr)
     return 0
 
 
-# The results of benchmarks on disk: one JSON, tables as Markdown and CSV, figures as SVG.
-
-if TYPE_CHECKING:
-    from skillsv.report.figures import Figure
-    from skillsv_bench.tables import Table
-
-
 def write_all(folder: Path, name: str, results: Any, tables: Sequence[Table], figures: Sequence[Figure]) -> None:
-    """Write everything; the same results give the same bytes."""
+    """Write one JSON, the tables as Markdown and CSV, the figures as SVG. The same results give the same bytes."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -22,7 +22,7 @@ from skillsv_bench.planted.game import Floats, Noise, PlantedGame
 
 
 class Player:
-    """Answers requests as the planted agent would, fresh luck for each.
+    """Answers requests as the planted agent would, fresh draws for each.
 
     `noise_from` lets noise begin only after so many answers. `crowding` is what padding costs on the logit scale where
     it stands for all units: with less padding proportionally less, with the full skill nothing.
@@ -49,10 +49,10 @@ class Player:
     def answer(self, requests: Sequence[Request]) -> Answers:
         """Scores of all requests."""
         logits = np.array([self._logit(request) for request in requests])
-        luck = self._rng.random(len(requests))
+        draws = self._rng.random(len(requests))
         self._answered += len(requests)
         noise = self._noise if self._answered > self._noise_from else Noise()
-        scores = (luck < noise.chances(logits)).astype(np.float64).tolist()
+        scores = (draws < noise.chances(logits)).astype(np.float64).tolist()
         return dict(zip(requests, scores, strict=True))
 
     def _logit(self, request: Request) -> float:

@@ -14,52 +14,52 @@ from skillsv.model.coalition import Rendering
 from skillsv.model.protocols import Agent
 from skillsv.model.rollout import Ending, FailureKind, Outcome, Usage
 from skillsv.model.task import Task
-from skillsv_bench.benchmark import Scripted
+from skillsv_bench.benchmark import ScriptedAgent
 from skillsv_bench.chat_clients import make_chat_client
-from skillsv_bench.conversation import Call, ChatClient, Message, Reply, Situation, transcript
+from skillsv_bench.conversation import ChatClient, Message, Reply, Situation, ToolCall, transcript
 from skillsv_bench.officeqa.prompt import system_message
 from skillsv_bench.officeqa.tasks import PAPER
-from skillsv_bench.officeqa.tools import TOOLS, Library
+from skillsv_bench.officeqa.tools import TOOLS, DocumentStore
 
 
-class Researcher:
-    """Lets a speaker use the tools until it answers. Running out of turns, or saying neither, is a wrong answer.
+class ToolUsingAgent:
+    """Lets a client use the tools until it answers. Running out of turns, or saying neither, is a wrong answer.
 
     `timeout` is the time for all turns together, in seconds: running out of it is a failure of the infrastructure.
     """
 
-    def __init__(self, speaker: ChatClient, timeout: float | None = None) -> None:
-        self._speaker = speaker
+    def __init__(self, client: ChatClient, timeout: float | None = None) -> None:
+        self._client = client
         self._timeout = timeout
 
     @property
     def fingerprint(self) -> str:
-        """The protocol's version and the speaker's own."""
-        return f"officeqa/1:{self._speaker.fingerprint}"
+        """The protocol's version and the client's own."""
+        return f"officeqa/1:{self._client.fingerprint}"
 
     async def run(self, skill: Rendering | None, task: Task, replicate: int, workspace: Path) -> Outcome:
         """Answer one question."""
-        situation = Situation(skill=skill, task=task, replicate=replicate, workspace=workspace)
+        context = Situation(skill=skill, task=task, replicate=replicate, workspace=workspace)
         with anyio.move_on_after(self._timeout):
-            return await self._talk(situation)
+            return await self._talk(context)
         raise AgentFailure(f"no answer within {self._timeout:g} s.", kind=FailureKind.TIMEOUT)
 
-    async def _talk(self, situation: Situation) -> Outcome:
+    async def _talk(self, context: Situation) -> Outcome:
         messages = [
-            Message(role="system", text=system_message(situation.skill)),
-            Message(role="user", text=situation.task.input),
+            Message(role="system", text=system_message(context.skill)),
+            Message(role="user", text=context.task.input),
         ]
-        library = Library({name: situation.workspace / name for name in situation.task.files})
+        documents = DocumentStore({name: context.workspace / name for name in context.task.files})
         usage = Usage()
         reply = Reply(text="")
         for _ in range(PAPER.turns):
-            reply = await self._speaker.reply(messages, situation, TOOLS)
+            reply = await self._client.reply(messages, context, TOOLS)
             usage += reply.usage
             messages.append(reply.message)
             if not reply.calls:
                 break
-            messages += await anyio.to_thread.run_sync(_answers, library, reply.calls)
-        skill = situation.skill
+            messages += await anyio.to_thread.run_sync(_answers, documents, reply.calls)
+        skill = context.skill
         return Outcome(
             answer="" if reply.calls else reply.text,  # words beside a tool call are no answer yet
             usage=usage,
@@ -69,23 +69,23 @@ class Researcher:
         )
 
 
-def _answers(library: Library, calls: Sequence[Call]) -> list[Message]:
-    return [Message(role="tool", text=library.call(call), call=call) for call in calls]
+def _answers(documents: DocumentStore, calls: Sequence[ToolCall]) -> list[Message]:
+    return [Message(role="tool", text=documents.call(call), call=call) for call in calls]
 
 
-def around(spec: str, options: AgentOptions) -> Agent:
+def wrap_agent(spec: str, options: AgentOptions) -> Agent:
     """The agent that the user names, asked by this protocol."""
-    return Researcher(make_chat_client(spec, options), options.timeout)
+    return ToolUsingAgent(make_chat_client(spec, options), options.timeout)
 
 
 # Agents that need no model: the answer itself, and nothing at all.
 
 
-def reference() -> Scripted:
+def reference() -> ScriptedAgent:
     """Knows the answer."""
-    return Scripted(fingerprint="officeqa-reference/1", answer=lambda _, task: f"<answer>{task.target}</answer>")
+    return ScriptedAgent(fingerprint="officeqa-reference/1", answer=lambda _, task: f"<answer>{task.target}</answer>")
 
 
-def noop() -> Scripted:
+def noop() -> ScriptedAgent:
     """Answers with nothing."""
-    return Scripted(fingerprint="officeqa-noop/1", answer=lambda _, __: "<answer></answer>")
+    return ScriptedAgent(fingerprint="officeqa-noop/1", answer=lambda _, __: "<answer></answer>")

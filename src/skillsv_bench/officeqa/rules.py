@@ -1,4 +1,4 @@
-"""An agent that can only do what the skill tells it: each habit it finds in the text is a step it can make.
+"""An agent that can only do what the skill tells it: each competence it finds in the text is a step it can make.
 
 It speaks in the ordinary protocol and uses the real tools, turn by turn, so that documents, tools and verifier decide
 what a skill is worth. With no skill it does not even search.
@@ -13,14 +13,14 @@ from decimal import Decimal
 
 from skillsv.model.rollout import Usage
 from skillsv.model.task import Task
-from skillsv_bench.benchmark import learned, lessons
-from skillsv_bench.conversation import Call, Message, Reply, Situation, Tool
-from skillsv_bench.officeqa.agents import Researcher
+from skillsv_bench.benchmark import compile_patterns, find_competences
+from skillsv_bench.conversation import Message, Reply, Situation, Tool, ToolCall
+from skillsv_bench.officeqa.agents import ToolUsingAgent
 from skillsv_bench.officeqa.tasks import PAPER
-from skillsv_bench.officeqa.tools import Figures, Library, figures_above, scale_of
-from skillsv_bench.officeqa.verify import exact_match, said
+from skillsv_bench.officeqa.tools import DocumentStore, TableRow, read_table_row, scale_of
+from skillsv_bench.officeqa.verify import exact_match, extract_answer
 
-# How the rule-following agent finds a figure: a program of tool calls whose every step is a habit.
+# How the rule-following agent finds a figure: a program of tool calls whose every step is a competence.
 # It understands questions of two plain forms, about tables whose titles say basis and unit:
 # What was the salt duty in fiscal year 1970, in millions of crowns?
 # By what percent did the salt duty change from 1969 to 1970?
@@ -38,16 +38,16 @@ _CHANGE = re.compile(
     re.IGNORECASE,
 )
 
-Search = Generator[Call, str, str]
+Search = Generator[ToolCall, str, str]
 """Yields the calls it makes, is sent what they give, returns the answer."""
 
-Figure = tuple[Decimal, Decimal]
+ScaledNumber = tuple[Decimal, Decimal]
 """A figure as written, and the scale of its table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """A question understood: the years are one, or two for a change; the scale None is that of the table."""
+class ParsedQuestion:
+    """A question parse_question: the years are one, or two for a change; the scale None is that of the table."""
 
     row: str
     fiscal: bool
@@ -55,14 +55,14 @@ class Wanted:
     scale: Decimal | None
 
 
-def understood(question: str) -> Wanted | None:
+def parse_question(question: str) -> ParsedQuestion | None:
     """What a question asks for; None where it has neither form."""
     change = _CHANGE.search(question)
     found = change or _FIGURE.search(question)
     if found is None:
         return None
     unit = "" if change else found["unit"]
-    return Wanted(
+    return ParsedQuestion(
         row=found["row"].strip(),
         fiscal=(found["basis"] or "").lower().startswith("fiscal"),
         years=(found["before"], found["year"]) if change else (found["year"],),
@@ -70,25 +70,27 @@ def understood(question: str) -> Wanted | None:
     )
 
 
-def investigate(question: str, habits: frozenset[str]) -> Search:
-    """Search for the answer with these habits, and with no others."""
-    wanted = understood(question)
-    if wanted is None or "search" not in habits:
+def search_answer(question: str, competences: frozenset[str]) -> Search:
+    """Search for the answer with these competences, and with no others."""
+    wanted = parse_question(question)
+    if wanted is None or "search" not in competences:
         return _UNKNOWN
     names = (yield _call(0, "glob", pattern="*")).splitlines()
-    found = yield from _rows(wanted, names if "all-documents" in habits else names[:1], habits)
-    picked = [_pick(found, year, habits) for year in wanted.years]
+    found = yield from _rows(wanted, names if "all-documents" in competences else names[:1], competences)
+    picked = [_pick(found, year, competences) for year in wanted.years]
     figures = [figure for figure in picked if figure is not None]
     if len(figures) < len(picked):
         return _UNKNOWN
-    if len(figures) > 1 and "change" in habits:
-        return _change(figures[0], figures[1], habits)
-    return _written(figures[-1], wanted, habits)
+    if len(figures) > 1 and "change" in competences:
+        return _change(figures[0], figures[1], competences)
+    return _written(figures[-1], wanted, competences)
 
 
-def _rows(wanted: Wanted, names: Sequence[str], habits: frozenset[str]) -> Generator[Call, str, list[Figures]]:
+def _rows(
+    wanted: ParsedQuestion, names: Sequence[str], competences: frozenset[str]
+) -> Generator[ToolCall, str, list[TableRow]]:
     """The rows of this name in the documents; who minds the basis leaves tables of the other basis aside."""
-    rows: list[Figures] = []
+    rows: list[TableRow] = []
     made = 0
     for name in names:
         made += 1
@@ -97,38 +99,38 @@ def _rows(wanted: Wanted, names: Sequence[str], habits: frozenset[str]) -> Gener
             first, last = max(1, int(number) - _ABOVE), int(number)
             made += 1
             text = yield _call(made, "read", path=name, start=first, limit=last - first + 1)
-            figures = figures_above(text.splitlines())
-            if figures is not None and ("basis" not in habits or figures.fiscal == wanted.fiscal):
+            figures = read_table_row(text.splitlines())
+            if figures is not None and ("basis" not in competences or figures.fiscal == wanted.fiscal):
                 rows.append(figures)
     return rows
 
 
-def _pick(rows: Sequence[Figures], year: str, habits: frozenset[str]) -> Figure | None:
+def _pick(rows: Sequence[TableRow], year: str, competences: frozenset[str]) -> ScaledNumber | None:
     """The figure of a year by its column; who does not mind the header takes the first figure there is."""
-    if "columns" in habits:
+    if "columns" in competences:
         return next(((row.by_year[year], row.scale) for row in rows if year in row.by_year), None)
     return next(((row.values[0], row.scale) for row in rows if row.values), None)
 
 
-def _change(before: Figure, after: Figure, habits: frozenset[str]) -> str:
+def _change(before: ScaledNumber, after: ScaledNumber, competences: frozenset[str]) -> str:
     """By how much the second figure is above the first; who does not mind units compares them as they are written."""
-    old, new = (value * scale if "units" in habits else value for value, scale in (before, after))
+    old, new = (value * scale if "units" in competences else value for value, scale in (before, after))
     return f"{(new / old - 1) * 100:.1f}%" if old else _UNKNOWN
 
 
-def _written(figure: Figure, wanted: Wanted, habits: frozenset[str]) -> str:
+def _written(figure: ScaledNumber, wanted: ParsedQuestion, competences: frozenset[str]) -> str:
     """The figure in the unit that was asked for; who does not mind units writes it as it stands in the table."""
     value, scale = figure
-    if wanted.scale is not None and "units" in habits:
+    if wanted.scale is not None and "units" in competences:
         value = value * scale / wanted.scale
     return f"{value.normalize():f}"
 
 
-def _call(number: int, tool: str, **arguments: str | int) -> Call:
-    return Call(id=f"call-{number}", tool=tool, arguments=arguments)
+def _call(number: int, tool: str, **arguments: str | int) -> ToolCall:
+    return ToolCall(id=f"call-{number}", tool=tool, arguments=arguments)
 
 
-HABITS = lessons(
+COMPETENCE_PATTERNS = compile_patterns(
     {
         "search": r"\bsearch terms?\b|\bsearch (for|the)\b|\bgrep\b|\bliteral\b",
         "columns": r"\bcolumn headers?\b|\bheaded\b",
@@ -144,36 +146,36 @@ OUT_OF_REACH = "out-of-reach"
 """What a question needs that the agent does not understand: no skill teaches it."""
 
 
-def competences(text: str) -> frozenset[str]:
-    """The habits that a rendered skill teaches."""
-    return learned(HABITS, text)
+def read_competences(text: str) -> frozenset[str]:
+    """The competences that a rendered skill teaches."""
+    return find_competences(COMPETENCE_PATTERNS, text)
 
 
-def needs(task: Task) -> frozenset[str]:
-    """The habits without any of which the agent gets this question wrong, found by trying."""
-    everything = frozenset(HABITS)
+def find_needed_competences(task: Task) -> frozenset[str]:
+    """The competences without any of which the agent gets this question wrong, found by trying."""
+    everything = frozenset(COMPETENCE_PATTERNS)
     if not _solves(task, everything):
         return frozenset({OUT_OF_REACH})
-    return frozenset(habit for habit in everything if not _solves(task, everything - {habit}))
+    return frozenset(competence for competence in everything if not _solves(task, everything - {competence}))
 
 
-def _solves(task: Task, habits: frozenset[str]) -> bool:
-    library = Library(task.files)
-    heard: list[str] = []
+def _solves(task: Task, competences: frozenset[str]) -> bool:
+    documents = DocumentStore(task.files)
+    tool_outputs: list[str] = []
     for _ in range(PAPER.turns):
-        reply = next_step(task.metadata["question"], habits, heard)
+        reply = next_step(task.metadata["question"], competences, tool_outputs)
         if not reply.calls:
-            return bool(exact_match(said(reply.text) or "", task.target))
-        heard.extend(library.call(call) for call in reply.calls)
+            return bool(exact_match(extract_answer(reply.text) or "", task.target))
+        tool_outputs.extend(documents.call(call) for call in reply.calls)
     return False
 
 
-def next_step(question: str, habits: frozenset[str], heard: Sequence[str]) -> Reply:
+def next_step(question: str, competences: frozenset[str], tool_outputs: Sequence[str]) -> Reply:
     """The call or the answer that comes after what the tools have said so far."""
-    search = investigate(question, habits)
+    search = search_answer(question, competences)
     try:
         call = next(search)
-        for text in heard:
+        for text in tool_outputs:
             call = search.send(text)
     except StopIteration as end:
         return Reply(text=f"<answer>{end.value}</answer>", usage=_FREE)
@@ -183,19 +185,19 @@ def next_step(question: str, habits: frozenset[str], heard: Sequence[str]) -> Re
 _FREE = Usage(input_tokens=0, output_tokens=0, usd=0.0)
 
 
-class RuleFollower:
-    """A speaker that remembers nothing: it repeats its search from what the tools said, and goes one step on."""
+class RuleFollowingClient:
+    """A client that remembers nothing: it repeats its search from what the tools said, and goes one step on."""
 
     fingerprint = "officeqa-rules/1"
 
-    async def reply(self, messages: Sequence[Message], situation: Situation, tools: Sequence[Tool] = ()) -> Reply:
+    async def reply(self, messages: Sequence[Message], context: Situation, tools: Sequence[Tool] = ()) -> Reply:
         """The next call, or the answer."""
         del tools
-        text = situation.skill.text if situation.skill is not None else ""
-        heard = [message.text for message in messages if message.role == "tool"]
-        return next_step(situation.task.metadata["question"], competences(text), heard)
+        text = context.skill.text if context.skill is not None else ""
+        tool_outputs = [message.text for message in messages if message.role == "tool"]
+        return next_step(context.task.metadata["question"], read_competences(text), tool_outputs)
 
 
-def rules() -> Researcher:
+def rules() -> ToolUsingAgent:
     """The agent that follows the rules it finds, in the ordinary protocol."""
-    return Researcher(RuleFollower())
+    return ToolUsingAgent(RuleFollowingClient())

@@ -11,7 +11,7 @@ from pathlib import Path
 from skillsv.errors import TaskError
 from skillsv.model.coalition import Operator
 from skillsv.model.task import Task
-from skillsv_bench.benchmark import Loaded, Paper, Rejected, Source, finished
+from skillsv_bench.benchmark import LoadedTasks, PaperSetting, RejectedTask, Source, add_digest
 from skillsv_bench.manifests import manifest_notes, read_items, refuse_missing, refuse_partial
 from skillsv_bench.officeqa.prompt import user_message
 
@@ -20,12 +20,12 @@ from skillsv_bench.officeqa.prompt import user_message
 _BETWEEN = re.compile(r"[\r\n;]+")
 
 
-def names_in(field: str) -> tuple[str, ...]:
+def split_names(field: str) -> tuple[str, ...]:
     """The entries of a CSV field that holds several, one a line (or with semicolons between them)."""
     return tuple(dict.fromkeys(part.strip() for part in _BETWEEN.split(field) if part.strip()))
 
 
-def plain(name: str) -> bool:
+def is_plain_name(name: str) -> bool:
     """Whether this is the name of a file, and no way to somewhere else."""
     return name not in {".", ".."} and not any(sign in name for sign in ("/", "\\", "\0"))
 
@@ -49,7 +49,7 @@ def _preference(path: Path) -> tuple[bool, int, str]:
     return path.parent.name != "transformed", len(path.parts), str(path)
 
 
-def require(wanted: Sequence[str], there: Mapping[str, Path], data: Path, hint: str) -> None:
+def refuse_missing_documents(wanted: Sequence[str], there: Mapping[str, Path], data: Path, hint: str) -> None:
     """Say what is missing, once for all."""
     missing = sorted({name for name in wanted if name not in there})
     if missing:
@@ -61,7 +61,7 @@ def require(wanted: Sequence[str], there: Mapping[str, Path], data: Path, hint: 
 
 # The paper's setting for this benchmark: the one where both operators are run.
 
-PAPER = Paper(
+PAPER = PaperSetting(
     tasks={"train": 50, "val": 24, "test": 172},
     panel_a=86,
     panel_b=86,
@@ -71,12 +71,12 @@ PAPER = Paper(
 
 
 MANIFESTS = "officeqa_id_split"
-RULES = "officeqa/1"
+VERIFIER_VERSION = "officeqa/1"
 TABLES = ("officeqa_full.csv", "officeqa_pro.csv")
 COLUMNS = ("uid", "question", "answer", "source_docs", "source_files")
 """What must be there; `difficulty` is the stratum where there is one."""
 
-COMES_FROM = (
+DATA_ORIGIN = (
     "officeqa_full.csv and treasury_bulletins_parsed/transformed/*.txt come from the gated dataset databricks/officeqa "
     "on Hugging Face (download with --local-dir: links out of the folder are not followed); the manifests are "
     "data/officeqa_id_split of github.com/microsoft/SkillOpt."
@@ -85,26 +85,26 @@ COMES_FROM = (
 Row = Mapping[str, str]
 
 
-def load(source: Source) -> Loaded:
+def load(source: Source) -> LoadedTasks:
     """The tasks of a split in the manifest's order, or all there are."""
     table = _table(source.data)
     rows = _read(table)
     items = read_items(source, MANIFESTS)
     wanted = list(rows) if items is None else [str(item.get("id")) for item in items]
-    refuse_missing(source, wanted, rows, hint=COMES_FROM)
-    refuse_partial(source, MANIFESTS, rows, hint=COMES_FROM)
+    refuse_missing(source, wanted, rows, hint=DATA_ORIGIN)
+    refuse_partial(source, MANIFESTS, rows, hint=DATA_ORIGIN)
     chosen = [rows[name] for name in wanted]
-    rejected = [Rejected(id=row["uid"], why=why) for row in chosen if (why := _unusable(row))]
-    usable = [row for row in chosen if not _unusable(row)]
+    rejected = [RejectedTask(id=row["uid"], why=why) for row in chosen if (why := _explain_unusable(row))]
+    usable = [row for row in chosen if not _explain_unusable(row)]
     if not usable:
         raise TaskError(
             f"none of the {len(chosen)} questions has a question, an answer and documents.",
             where=str(table),
-            hint=COMES_FROM,
+            hint=DATA_ORIGIN,
         )
     files = _documents(usable, source.data, table)
-    return Loaded(
-        tasks=tuple(task_of(row, files) for row in usable),
+    return LoadedTasks(
+        tasks=tuple(make_task(row, files) for row in usable),
         rejected=tuple(rejected),
         notes=manifest_notes(source, items, PAPER),
     )
@@ -113,14 +113,14 @@ def load(source: Source) -> Loaded:
 def _table(data: Path) -> Path:
     """The CSV file of questions: one of upstream's names, else the only one there is."""
     if not data.is_dir():
-        raise TaskError("there is no such folder.", where=str(data), hint=COMES_FROM)
+        raise TaskError("there is no such folder.", where=str(data), hint=DATA_ORIGIN)
     there = sorted(file for file in data.glob("*.csv") if file.resolve().is_relative_to(data.resolve()))
     for name in TABLES:
         if data / name in there:
             return data / name
     if len(there) != 1:
         what = "is no CSV file" if not there else f"are {len(there)} CSV files and none is called {TABLES[0]}"
-        raise TaskError(f"there {what} here.", where=str(data), hint=COMES_FROM)
+        raise TaskError(f"there {what} here.", where=str(data), hint=DATA_ORIGIN)
     return there[0]
 
 
@@ -132,11 +132,11 @@ def _read(table: Path) -> Mapping[str, Row]:
             missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
             if missing:
                 raise TaskError(
-                    f"the table has no column {' and no column '.join(missing)}.", where=str(table), hint=COMES_FROM
+                    f"the table has no column {' and no column '.join(missing)}.", where=str(table), hint=DATA_ORIGIN
                 )
             lines = list(reader)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise TaskError(f"the questions cannot be read: {error}.", where=str(table), hint=COMES_FROM) from error
+        raise TaskError(f"the questions cannot be read: {error}.", where=str(table), hint=DATA_ORIGIN) from error
     rows: dict[str, Row] = {}
     for line in lines:
         row = {name: text.strip() for name, text in line.items() if isinstance(text, str)}
@@ -146,29 +146,29 @@ def _read(table: Path) -> Mapping[str, Row]:
     return rows
 
 
-def _unusable(row: Row) -> str:
+def _explain_unusable(row: Row) -> str:
     """Why a row cannot be a task; empty where it can."""
     empty = [name for name in ("uid", "question", "answer", "source_files") if not row[name]]
     return f"it has no {' and no '.join(empty)}." if empty else ""
 
 
 def _documents(rows: Sequence[Row], data: Path, table: Path) -> Mapping[str, Path]:
-    named = [(row["uid"], name) for row in rows for name in names_in(row["source_files"])]
+    named = [(row["uid"], name) for row in rows for name in split_names(row["source_files"])]
     for uid, name in named:
-        if not plain(name):
+        if not is_plain_name(name):
             raise TaskError(
                 f"the question {uid} names the document {name!r}, which is no plain file name.",
                 where=str(table),
                 hint="Documents lie below the data folder and are named without their folders.",
             )
     files = text_files(data)
-    require([name for _, name in named], files, data, COMES_FROM)
+    refuse_missing_documents([name for _, name in named], files, data, DATA_ORIGIN)
     return files
 
 
-def task_of(row: Row, documents: Mapping[str, Path]) -> Task:
+def make_task(row: Row, documents: Mapping[str, Path]) -> Task:
     """One question with its own documents; the target is the answer as upstream wrote it."""
-    names, hints = names_in(row["source_files"]), names_in(row["source_docs"])
+    names, hints = split_names(row["source_files"]), split_names(row["source_docs"])
     task = Task(
         id=row["uid"],
         input=user_message(row["question"], names, hints),
@@ -177,4 +177,4 @@ def task_of(row: Row, documents: Mapping[str, Path]) -> Task:
         files={name: documents[name] for name in names},
         metadata={"question": row["question"], "source_files": list(names), "source_docs": list(hints)},
     )
-    return finished(task, rules=RULES)
+    return add_digest(task, verifier=VERIFIER_VERSION)

@@ -15,11 +15,11 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from skillsv_bench.conversation import Call, Tool
+from skillsv_bench.conversation import Tool, ToolCall
 
-MOST_HITS = 50
-MOST_CHARACTERS = 4_000
-MOST_LINES = 20
+MAX_HITS = 50
+MAX_CHARACTERS = 4_000
+MAX_LINES = 20
 
 
 class Glob(msgspec.Struct):
@@ -44,22 +44,22 @@ class Grep(msgspec.Struct):
 
 
 class ToolError(Exception):
-    """A tool cannot do what was asked; the speaker is told why and goes on."""
+    """A tool cannot do what was asked; the client is told why and goes on."""
 
 
-class Library:
+class DocumentStore:
     """The documents of one question by name. A name that is not among them leads nowhere, however it is written."""
 
     def __init__(self, files: Mapping[str, Path]) -> None:
         self._files = files
 
-    def call(self, call: Call) -> str:
+    def call(self, call: ToolCall) -> str:
         """Do what is asked and answer in words; error is answered, too."""
         if call.error:
             return f"error: {call.error}"
-        if call.tool not in _TABLE:
-            return f"error: there is no tool {call.tool}. There are: {', '.join(_TABLE)}."
-        arguments, action = _TABLE[call.tool]
+        if call.tool not in _TOOL_TABLE:
+            return f"error: there is no tool {call.tool}. There are: {', '.join(_TOOL_TABLE)}."
+        arguments, action = _TOOL_TABLE[call.tool]
         try:
             wanted = msgspec.convert(dict(call.arguments), type=arguments, strict=False)
             return action(self, wanted)
@@ -71,20 +71,20 @@ class Library:
     def glob(self, wanted: Glob) -> str:
         """The names that fit, at most 50."""
         found = [name for name in self._files if fnmatchcase(name.casefold(), wanted.pattern.casefold())]
-        return "\n".join(found[:MOST_HITS]) or "no document has such a name"
+        return "\n".join(found[:MAX_HITS]) or "no document has such a name"
 
     def read(self, wanted: Read) -> str:
         """A window of lines, at most 4,000 characters."""
         lines = self._text(wanted.path).splitlines(keepends=True)
         shown = "".join(lines[wanted.start - 1 : wanted.start - 1 + wanted.limit])
-        return shown[:MOST_CHARACTERS] or f"nothing: the document has {len(lines)} lines"
+        return shown[:MAX_CHARACTERS] or f"nothing: the document has {len(lines)} lines"
 
     def grep(self, wanted: Grep) -> str:
         """The lines that hold the text, with their numbers, at most 20."""
         literal = wanted.literal.casefold()
         lines = enumerate(self._text(wanted.path).splitlines(), start=1)
-        found = [f"{number}: {line.rstrip()[:MOST_CHARACTERS]}" for number, line in lines if literal in line.casefold()]
-        return "\n".join(found[:MOST_LINES]) or "no line holds this text"
+        found = [f"{number}: {line.rstrip()[:MAX_CHARACTERS]}" for number, line in lines if literal in line.casefold()]
+        return "\n".join(found[:MAX_LINES]) or "no line holds this text"
 
     def _text(self, name: str) -> str:
         path = self._files.get(name)
@@ -101,20 +101,20 @@ class Library:
             return stream.read().decode("utf-8", errors="replace")
 
 
-_TABLE: Mapping[str, tuple[type[msgspec.Struct], Callable[[Library, Any], str]]] = {
-    "glob": (Glob, Library.glob),
-    "read": (Read, Library.read),
-    "grep": (Grep, Library.grep),
+_TOOL_TABLE: Mapping[str, tuple[type[msgspec.Struct], Callable[[DocumentStore, Any], str]]] = {
+    "glob": (Glob, DocumentStore.glob),
+    "read": (Read, DocumentStore.read),
+    "grep": (Grep, DocumentStore.grep),
 }
 
 
-def _offered(name: str, arguments: type[msgspec.Struct]) -> Tool:
+def _describe_tool(name: str, arguments: type[msgspec.Struct]) -> Tool:
     _, parts = msgspec.json.schema_components([arguments])
     schema = {key: value for key, value in parts[arguments.__name__].items() if key not in {"title", "description"}}
     return Tool(name=name, description=arguments.__doc__ or "", parameters=schema)
 
 
-TOOLS = tuple(_offered(name, arguments) for name, (arguments, _) in _TABLE.items())
+TOOLS = tuple(_describe_tool(name, arguments) for name, (arguments, _) in _TOOL_TABLE.items())
 """The tools as a model is told of them."""
 
 
@@ -125,7 +125,7 @@ _UNIT = re.compile(r"\bin (thousands|millions|billions)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
+class TableRow:
     """One row of a table: its figures in the order of the columns, and by the year that a column is headed with."""
 
     row: str
@@ -141,7 +141,7 @@ def scale_of(text: str) -> Decimal:
     return _SCALE[found.group(1).lower()] if found else Decimal(1)
 
 
-def figures_above(lines: Sequence[str]) -> Figures | None:
+def read_table_row(lines: Sequence[str]) -> TableRow | None:
     """The row on the last line, with the header and the title that stand above it; None where it is no row."""
     row = _cells(lines[-1]) if lines else []
     top = len(lines) - 1
@@ -151,7 +151,7 @@ def figures_above(lines: Sequence[str]) -> Figures | None:
         return None
     title = next((line for line in reversed(lines[:top]) if line.strip()), "")
     cells = list(zip(_cells(lines[top])[1:], map(_figure, row[1:]), strict=False))  # a short row ends early
-    return Figures(
+    return TableRow(
         row=row[0],
         fiscal="fiscal year" in title.lower(),
         scale=scale_of(title),

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 
-LONGEST = 250
-_AROUND = 20  # characters on either side of a number in which its unit may stand
+MAX_ANSWER_CHARACTERS = 250
+_UNIT_DISTANCE = 20  # characters on either side of a number in which its unit may stand
 
 _FINAL = re.compile(r"<FINAL_ANSWER>(.*?)</FINAL_ANSWER>", re.DOTALL | re.IGNORECASE)
 _MARKUP = re.compile(r"<[^>]*>")
@@ -63,7 +63,7 @@ def upstream_score(gold: str, text: str, tolerance: float = 0.0) -> float:
     tagged = final_answer(text)
     answer = (text if tagged is None else tagged).strip()
     lines = [line for line in answer.splitlines() if line.strip()]
-    if not gold or len(lines) != 1 or len(answer) > LONGEST or "unable to determine" in answer.lower():
+    if not gold or len(lines) != 1 or len(answer) > MAX_ANSWER_CHARACTERS or "unable to determine" in answer.lower():
         return 0.0
     wanted, given = numbers(gold), numbers(answer)
     if not wanted:
@@ -77,7 +77,10 @@ def numbers(text: str) -> list[Number]:
     """The numbers of a text in their order: U+2212 and parentheses make them negative, symbols of money are nothing."""
     clean = _WITH_COMMAS.sub(lambda found: found.group().replace(",", ""), _accounted(_spaced(text)))
     return [
-        Number(float(found.group().rstrip("%")), _unit(clean[max(0, found.start() - _AROUND) : found.end() + _AROUND]))
+        Number(
+            float(found.group().rstrip("%")),
+            _unit(clean[max(0, found.start() - _UNIT_DISTANCE) : found.end() + _UNIT_DISTANCE]),
+        )
         for found in _NUMBER.finditer(clean)
     ]
 

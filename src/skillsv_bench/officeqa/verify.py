@@ -13,7 +13,7 @@ from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
 from skillsv_bench.officeqa.upstream import final_answer, upstream_score
 
-__all__ = ["METRICS", "AnswerVerifier", "exact_match", "normalized", "said", "token_f1", "upstream_score"]
+__all__ = ["METRICS", "AnswerVerifier", "exact_match", "extract_answer", "normalized", "token_f1", "upstream_score"]
 
 Metric = Literal["em", "f1", "upstream"]
 
@@ -22,7 +22,7 @@ _DROPPED = str.maketrans("", "", "".join(sign for sign in punctuation if sign no
 _WORDS = re.compile(r"\b(millions?|billions?|dollars?|nominal)\b")
 
 
-def said(text: str) -> str | None:
+def extract_answer(text: str) -> str | None:
     """What stands in the first answer tags; None where there are none."""
     found = _ANSWER.search(text)
     return found.group(1).strip() if found else None
@@ -67,5 +67,5 @@ class AnswerVerifier:
         """The score of this outcome."""
         del workspace
         tagged = final_answer(outcome.answer) if self._metric == "upstream" else None
-        answer = tagged if tagged is not None else said(outcome.answer)
+        answer = tagged if tagged is not None else extract_answer(outcome.answer)
         return METRICS[self._metric](answer, task.target) if answer else 0.0

@@ -67,26 +67,26 @@ def make_task(number: int, stratum: str, formula: Mapping[str, Any]) -> Task:
     )
 
 
-def deal_roles(units: int, rng: np.random.Generator) -> dict[str, Role]:
+def assign_roles(units: int, rng: np.random.Generator) -> dict[str, Role]:
     """Roles for `units` marks in random order: a sixth strong, a third weak, pairs, a few harmful, the rest dead."""
     pairs = max(1, units // 12)
     harmful = max(1, units // 20)
     strong, weak = max(1, units // 6), units // 3
     roles = [Role.STRONG] * strong + [Role.WEAK] * weak + [Role.OR, Role.AND] * (2 * pairs) + [Role.HARMFUL] * harmful
     roles += [Role.DEAD] * (units - len(roles))
-    dealt = rng.permutation(np.array(roles[:units], dtype=object))
-    return {mark(number + 1): role for number, role in enumerate(dealt)}
+    shuffled = rng.permutation(np.array(roles[:units], dtype=object))
+    return {mark(number + 1): role for number, role in enumerate(shuffled)}
 
 
-def deal_tasks(roles: Mapping[str, Role], target: Target, rng: np.random.Generator) -> tuple[Task, ...]:
+def make_tasks(roles: Mapping[str, Role], target: Target, rng: np.random.Generator) -> tuple[Task, ...]:
     """Tasks in strata whose scores at {m} and N meet the target: gained, kept, lost and hopeless ones."""
     solved_m, solved_n = round(target.trigger * target.tasks), round(target.full * target.tasks)
     lost = 2
     kinds = ["gain"] * (solved_n - solved_m + lost) + ["lost"] * lost + ["kept"] * (solved_m - lost)
     kinds += ["never"] * (target.tasks - len(kinds))
-    dealt = rng.permutation(np.array(kinds, dtype=object))
-    cast = _Cast(roles, rng)
-    formulas = [cast.formula(str(kind)) for kind in dealt]
+    shuffled = rng.permutation(np.array(kinds, dtype=object))
+    cast = _FormulaWriter(roles, rng)
+    formulas = [cast.formula(str(kind)) for kind in shuffled]
     bare = _bare(formulas, round(target.empty * target.tasks) - solved_m, rng)
     return tuple(
         make_task(number, STRATA[number % len(STRATA)], {**formula, "bare": bare[number]})
@@ -103,7 +103,7 @@ def _bare(formulas: list[dict[str, Any]], extra: int, rng: np.random.Generator) 
     return bare
 
 
-class _Cast:
+class _FormulaWriter:
     """Writes formulas for the units that play each role."""
 
     def __init__(self, roles: Mapping[str, Role], rng: np.random.Generator) -> None:

@@ -14,7 +14,7 @@ from skillsv.compile import compile_files
 from skillsv.errors import SettingsError
 from skillsv.model.skill import FileRole, Skill, SkillFile
 from skillsv.model.task import Task
-from skillsv_bench.planted.game import TARGETS, PlantedGame, Role, deal_roles, deal_tasks, make_task
+from skillsv_bench.planted.game import TARGETS, PlantedGame, Role, assign_roles, make_task, make_tasks
 from skillsv_bench.planted.skills import SHAPES, SectionPlan, mark, skill_text
 
 MAIN = "SKILL.md"
@@ -41,8 +41,8 @@ def planted_skill(kind: str, seed: int = 0) -> PlantedGame:
         roles = {mark(place + 1): role for place, role in enumerate(_MECHANISM_ROLES)}
         tasks = _mechanism_tasks()
     else:
-        roles = deal_roles(sum(section.units for section in sections), rng)
-        tasks = deal_tasks(roles, TARGETS[kind], rng)
+        roles = assign_roles(sum(section.units for section in sections), rng)
+        tasks = make_tasks(roles, TARGETS[kind], rng)
     data = skill_text(kind, sections).encode()
     main = SkillFile(path=MAIN, role=FileRole.MAIN, data=data, size=len(data), digest=sha256(data).hexdigest())
     skill = Skill(name=f"planted-{kind}", root=Path(f"planted-{kind}"), main=MAIN, files=(main,))

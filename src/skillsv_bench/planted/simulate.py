@@ -25,7 +25,7 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Played:
+class SimulatedChains:
     """Chains as arrays: marginals per chain and unit (document order), anchors on the window, prefixes evaluated."""
 
     change: Floats
@@ -36,30 +36,30 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Dice:
-    """Chance as a hash of (coalition, task): the ledger runs a prompt once, so all chains share its luck."""
+    """Chance as a hash of (coalition, task): the ledger runs a prompt once, so all chains share its draws."""
 
     units: npt.NDArray[np.uint64]
     tasks: npt.NDArray[np.uint64]
 
     @classmethod
     def thrown(cls, game: PlantedGame, rng: np.random.Generator) -> Dice:
-        """Fresh luck for one repetition of a study."""
+        """Fresh draws for one repetition of a study."""
         size = len(game.compiled.execution), len(game.tasks)
         keys = (rng.integers(2**63, size=count, dtype=np.uint64) for count in size)
         return cls(*keys)
 
-    def along(self, orders: npt.NDArray[np.int64], windows: npt.NDArray[np.int64]) -> Floats:
+    def draw_for_prefixes(self, orders: npt.NDArray[np.int64], windows: npt.NDArray[np.int64]) -> Floats:
         """Uniform numbers for every prefix of every order on its window: [chains, prefixes, tasks]."""
         start = np.zeros((len(orders), 1), dtype=np.uint64)
         prefix = np.concatenate([start, np.bitwise_xor.accumulate(self.units[orders], axis=1)], axis=1)
-        return _unit_interval(_mixed(prefix)[:, :, None] ^ self.tasks[windows][:, None, :])
+        return _unit_interval(_mix_bits(prefix)[:, :, None] ^ self.tasks[windows][:, None, :])
 
-    def bare(self, windows: npt.NDArray[np.int64]) -> Floats:
+    def draw_for_bare_agent(self, windows: npt.NDArray[np.int64]) -> Floats:
         """Uniform numbers for the bare agent, which is a prompt of its own."""
-        return _unit_interval(_mixed(np.ones(1, dtype=np.uint64)) ^ self.tasks[windows])
+        return _unit_interval(_mix_bits(np.ones(1, dtype=np.uint64)) ^ self.tasks[windows])
 
 
-def _mixed(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def _mix_bits(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """SplitMix64's finaliser: neighbouring keys come out unrelated."""
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -67,7 +67,7 @@ def _mixed(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 
 def _unit_interval(keys: npt.NDArray[np.uint64]) -> Floats:
-    return (_mixed(keys) >> np.uint64(11)).astype(np.float64) / 2.0**53
+    return (_mix_bits(keys) >> np.uint64(11)).astype(np.float64) / 2.0**53
 
 
 def simulate(
@@ -78,14 +78,14 @@ def simulate(
     noise: Noise,
     dice: Dice,
     tolerance: float | None,
-) -> Played:
+) -> SimulatedChains:
     """Algorithm 1 under deletion along `orders` (columns of execution units) on `windows` (numbers of tasks)."""
     parts = []
     for start in range(0, len(orders), _CHAINS_AT_ONCE):
         some = slice(start, start + _CHAINS_AT_ONCE)
         scores = scores_along(game, orders[some], windows[some], noise=noise, dice=dice)
-        parts.append(_truncated(orders[some], scores.mean(axis=2), tolerance))
-    return Played(
+        parts.append(_truncate_chains(orders[some], scores.mean(axis=2), tolerance))
+    return SimulatedChains(
         change=np.concatenate([part.change for part in parts]),
         trigger=np.concatenate([part.trigger for part in parts]),
         full=np.concatenate([part.full for part in parts]),
@@ -93,7 +93,7 @@ def simulate(
     )
 
 
-def _truncated(orders: npt.NDArray[np.int64], means: Floats, tolerance: float | None) -> Played:
+def _truncate_chains(orders: npt.NDArray[np.int64], means: Floats, tolerance: float | None) -> SimulatedChains:
     """Marginals of the window means along each order, zero after the first prefix within the tolerance of N."""
     steps = np.diff(means, axis=1)
     count = orders.shape[1]
@@ -105,7 +105,7 @@ def _truncated(orders: npt.NDArray[np.int64], means: Floats, tolerance: float | 
         steps = np.where(np.arange(count) < cut[:, None], steps, 0.0)
     change = np.empty_like(steps)
     np.put_along_axis(change, orders, steps, axis=1)
-    return Played(change=change, trigger=means[:, 0], full=means[:, -1], evaluated=evaluated)
+    return SimulatedChains(change=change, trigger=means[:, 0], full=means[:, -1], evaluated=evaluated)
 
 
 def scores_along(
@@ -120,7 +120,7 @@ def scores_along(
     chances = noise.chances(logits + features.base[windows][:, None, :])
     if not noise.temperature and not noise.lapse:
         return chances
-    return (dice.along(orders, windows) < chances).astype(np.float64)
+    return (dice.draw_for_prefixes(orders, windows) < chances).astype(np.float64)
 
 
 def as_columns(game: PlantedGame, orders: Sequence[Order]) -> npt.NDArray[np.int64]:
@@ -152,7 +152,7 @@ def record_chains(game: PlantedGame, plans: Sequence[ChainPlan], *, noise: Noise
     windows = np.array([[number[task] for task in plan.window.tasks] for plan in plans], dtype=np.int64)
     scores = scores_along(game, as_columns(game, [plan.order for plan in plans]), windows, noise=noise, dice=dice)
     chances = noise.chances(game.features.bare[windows])
-    bare = (dice.bare(windows) < chances).astype(np.float64)
+    bare = (dice.draw_for_bare_agent(windows) < chances).astype(np.float64)
     return [_record(plan, *rows) for plan, *rows in zip(plans, scores.tolist(), bare.tolist(), strict=True)]
 
 
@@ -209,8 +209,11 @@ def _scores(game: PlantedGame, coalition: Coalition, noise: Noise, dice: Dice) -
     everything = np.arange(len(game.tasks), dtype=np.int64)[None, :]
     if coalition:
         kept = game.column_mask([coalition])
-        luck, chances = dice.along(np.flatnonzero(kept[0])[None, :], everything)[0, -1], game.chances(kept, noise)[0]
+        draws, chances = (
+            dice.draw_for_prefixes(np.flatnonzero(kept[0])[None, :], everything)[0, -1],
+            game.chances(kept, noise)[0],
+        )
     else:
-        luck, chances = dice.bare(everything)[0], noise.chances(game.features.bare)
-    scores: list[float] = (luck < chances).astype(np.float64).tolist()
+        draws, chances = dice.draw_for_bare_agent(everything)[0], noise.chances(game.features.bare)
+    scores: list[float] = (draws < chances).astype(np.float64).tolist()
     return scores

@@ -246,7 +246,7 @@ def calibrate(
         for tolerance in tolerances:
             setting = Setting(chains=chains, window=size, tolerance=tolerance, noise=noise)
             trials = [
-                _trial(game, truth, setting, np.random.default_rng([seed, size]), repetitions)
+                _calibrate_game(game, truth, setting, np.random.default_rng([seed, size]), repetitions)
                 for seed, game, truth in zip(games, made, truths, strict=True)
             ]
             error, shift, cost = np.mean(trials, axis=0).tolist()
@@ -256,7 +256,7 @@ def calibrate(
     return tuple(rows)
 
 
-def _trial(
+def _calibrate_game(
     game: PlantedGame, truth: Floats, setting: Setting, rng: np.random.Generator, repetitions: int
 ) -> tuple[float, float, float]:
     """RMSE and bias over the spread of the truth, and the rollouts of deletion chains (three anchors each)."""

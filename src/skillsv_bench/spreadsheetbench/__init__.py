@@ -8,20 +8,20 @@ if find_spec("openpyxl") is None:
     raise SettingsError("Workbooks need the package openpyxl.", hint="Install it: pip install 'skillsv[spreadsheet]'.")
 
 from skillsv_bench.benchmark import Benchmark
-from skillsv_bench.spreadsheetbench.agents import around, noop, reference
+from skillsv_bench.spreadsheetbench.agents import noop, reference, wrap_agent
 from skillsv_bench.spreadsheetbench.rules import rules
-from skillsv_bench.spreadsheetbench.tasks import COMES_FROM, PAPER, load
+from skillsv_bench.spreadsheetbench.tasks import DATA_ORIGIN, PAPER, load
 from skillsv_bench.spreadsheetbench.verify import CellVerifier
 
 BENCHMARK = Benchmark(
     name="spreadsheetbench",
     title="SpreadsheetBench",
-    comes_from=COMES_FROM,
+    data_origin=DATA_ORIGIN,
     paper=PAPER,
     load=load,
-    around=around,
+    wrap_agent=wrap_agent,
     verifier=CellVerifier,
-    known={"reference": reference, "noop": noop, "rules": rules},
+    builtin_agents={"reference": reference, "noop": noop, "rules": rules},
 )
 
 __all__ = ["BENCHMARK"]

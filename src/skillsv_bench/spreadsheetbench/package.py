@@ -19,11 +19,11 @@ from zipfile import BadZipFile, LargeZipFile, ZipFile
 
 from openpyxl.xml.functions import fromstring, iterparse
 
-MOST_PACKED = 64 * 1024**2
-MOST_UNPACKED = 256 * 1024**2
-MOST_AT_ONCE = 4 * 1024**2
+MAX_PACKED_BYTES = 64 * 1024**2
+MAX_UNPACKED_BYTES = 256 * 1024**2
+MAX_PART_BYTES = 4 * 1024**2
 """The largest part that is read as a whole: the lists of parts and of sheets."""
-MOST_STEPS = 10_000_000
+MAX_XML_EVENTS = 10_000_000
 """How many beginnings and ends of XML elements are read of one file: ten seconds' worth."""
 
 _BROKEN = (
@@ -45,17 +45,17 @@ _BROKEN = (
 """What readers of zip, XML and cells raise for a file that is damaged, encrypted or something else altogether."""
 
 
-class WorkbookTrouble(Exception):
+class WorkbookError(Exception):
     """The file is not a workbook that can be read within bounds; the message says why."""
 
 
 @contextmanager
-def said_plainly() -> Iterator[None]:
+def convert_read_errors() -> Iterator[None]:
     """Whatever a broken file does to its readers, one kind of error comes out."""
     try:
         yield
     except _BROKEN as error:
-        raise WorkbookTrouble(f"it cannot be read as a workbook ({type(error).__name__}: {error})") from error
+        raise WorkbookError(f"it cannot be read as a workbook ({type(error).__name__}: {error})") from error
 
 
 class Package:
@@ -63,26 +63,26 @@ class Package:
 
     def __init__(self, file: BinaryIO) -> None:
         size = file.seek(0, 2)
-        if size > MOST_PACKED:
-            raise WorkbookTrouble(f"it has {size:,} bytes; the limit is {MOST_PACKED:,}")
+        if size > MAX_PACKED_BYTES:
+            raise WorkbookError(f"it has {size:,} bytes; the limit is {MAX_PACKED_BYTES:,}")
         self._zip = ZipFile(file)
         self._sizes = {part.filename: part.file_size for part in self._zip.infolist()}
         unpacked = sum(part.file_size for part in self._zip.infolist())
-        if unpacked > MOST_UNPACKED:
-            raise WorkbookTrouble(f"it unpacks to {unpacked:,} bytes; the limit is {MOST_UNPACKED:,}")
+        if unpacked > MAX_UNPACKED_BYTES:
+            raise WorkbookError(f"it unpacks to {unpacked:,} bytes; the limit is {MAX_UNPACKED_BYTES:,}")
         self._steps = 0
 
     def __contains__(self, part: str) -> bool:
         return part in self._sizes
 
-    def whole(self, part: str) -> Element:
+    def read_part(self, part: str) -> Element:
         """A small part, as a tree."""
-        if self._sizes[part] > MOST_AT_ONCE:
-            raise WorkbookTrouble(f"its part {part} has {self._sizes[part]:,} bytes; the limit is {MOST_AT_ONCE:,}")
+        if self._sizes[part] > MAX_PART_BYTES:
+            raise WorkbookError(f"its part {part} has {self._sizes[part]:,} bytes; the limit is {MAX_PART_BYTES:,}")
         tree: Element = fromstring(self._zip.read(part))
         return tree
 
-    def related(self, part: str) -> Mapping[str, tuple[str, str]]:
+    def read_relations(self, part: str) -> Mapping[str, tuple[str, str]]:
         """The parts that a part refers to: by id, what kind each is and where it lies."""
         folder, name = posixpath.split(part)
         return {
@@ -90,10 +90,10 @@ class Package:
                 relation.get("Type", ""),
                 posixpath.normpath(posixpath.join("/", folder, relation.get("Target", "")))[1:],
             )
-            for relation in self.whole(posixpath.join(folder, "_rels", f"{name}.rels"))
+            for relation in self.read_part(posixpath.join(folder, "_rels", f"{name}.rels"))
         }
 
-    def pieces(self, part: str, keep: AbstractSet[str]) -> Iterator[tuple[bool, Element]]:
+    def iterate_elements(self, part: str, keep: AbstractSet[str]) -> Iterator[tuple[bool, Element]]:
         """Every element of a part as it begins (False) and as it ends (True).
 
         Attributes are there when it begins. What it contains is there when it ends only for tags in `keep`.
@@ -102,7 +102,7 @@ class Package:
         kept = 0
         with self._zip.open(part) as stream:
             for event, element in iterparse(stream, events=("start", "end")):
-                self.spend(1)
+                self.count_steps(1)
                 ends, holds = event == "end", element.tag in keep
                 if not ends:
                     around.append(element)
@@ -114,8 +114,8 @@ class Package:
                     if around and not kept:
                         around[-1].clear()
 
-    def spend(self, steps: int) -> None:
+    def count_steps(self, steps: int) -> None:
         """Count the work that this file makes."""
         self._steps += steps
-        if self._steps > MOST_STEPS:
-            raise WorkbookTrouble("it has too many cells")
+        if self._steps > MAX_XML_EVENTS:
+            raise WorkbookError("it has too many cells")

@@ -14,7 +14,7 @@ _QUOTES = "'\""
 _RANGE = re.compile(r"\$?([A-Z]{1,3})\$?([0-9]{1,7})(?:\s*:\s*\$?([A-Z]{1,3})\$?([0-9]{1,7}))?", re.IGNORECASE)
 
 
-class Unscoreable(Exception):
+class UnscoreableTask(Exception):
     """The words name no cells of the gold workbook; the message says why."""
 
 
@@ -42,7 +42,7 @@ class Area:
         return (self.last_row - self.first_row + 1) * (self.last_column - self.first_column + 1)
 
 
-def around_all(areas: Sequence[Area]) -> Area:
+def bounding_area(areas: Sequence[Area]) -> Area:
     """The smallest area that holds all of these, which are on one sheet."""
     return Area(
         sheet=areas[0].sheet,
@@ -57,11 +57,11 @@ def read_position(position: str, answer_sheet: str, sheets: Sequence[str]) -> tu
     """The areas of an `answer_position`.
 
     Areas are separated by commas, quotes are stripped wherever they stand. An area that names no sheet is on
-    `answer_sheet`; where that is not given either, on the gold's first sheet. Raises Unscoreable.
+    `answer_sheet`; where that is not given either, on the gold's first sheet. Raises UnscoreableTask.
     """
     divided = next((name for name in sheets if "," in name and name in position), None)
     if divided is not None:
-        raise Unscoreable(f"the name of the sheet '{divided}' has a comma, which divides the answer position")
+        raise UnscoreableTask(f"the name of the sheet '{divided}' has a comma, which divides the answer position")
     default = _unquoted(answer_sheet) or (sheets[0] if sheets else "")
     return tuple(_area(part, default, sheets) for part in position.split(","))
 
@@ -72,9 +72,9 @@ def _area(part: str, default: str, sheets: Sequence[str]) -> Area:
     match = _RANGE.fullmatch(_unquoted(words))
     if match is None:
         colon = " (its colon is full-width)" if "：" in words else ""
-        raise Unscoreable(f"the answer position '{part.strip()}' is not a range of cells{colon}")
+        raise UnscoreableTask(f"the answer position '{part.strip()}' is not a range of cells{colon}")
     if sheet not in sheets:
-        raise Unscoreable(f"the answer belongs on a sheet '{sheet}', which the gold workbook does not have")
+        raise UnscoreableTask(f"the answer belongs on a sheet '{sheet}', which the gold workbook does not have")
     column, row, last_column, last_row = match.groups()
     area = Area(
         sheet=sheet,
@@ -84,7 +84,7 @@ def _area(part: str, default: str, sheets: Sequence[str]) -> Area:
         last_column=column_index_from_string((last_column or column).upper()),
     )
     if not (0 < area.first_row <= area.last_row <= LAST_ROW and area.first_column <= area.last_column <= LAST_COLUMN):
-        raise Unscoreable(f"the answer position '{part.strip()}' is not a range of cells")
+        raise UnscoreableTask(f"the answer position '{part.strip()}' is not a range of cells")
     return area
 
 

@@ -91,13 +91,13 @@ class Runner:
     @classmethod
     def of(cls, options: AgentOptions) -> Runner:
         """The runner that the user's settings describe. Raises Unavailable where programs cannot be sandboxed."""
-        lent = libraries(sandbox=options.chat.sandbox)
-        if options.chat.sandbox and (error := sandbox_trouble(lent.folders)):
+        allowed = libraries(sandbox=options.chat.sandbox)
+        if options.chat.sandbox and (error := sandbox_trouble(allowed.folders)):
             raise Unavailable(
                 f"programs of the model cannot be sandboxed: {error}", hint="Run them unprotected: --no-sandbox."
             )
         limits = replace(SANDBOX_LIMITS, seconds=options.chat.run_seconds)
-        return cls(sandbox=options.chat.sandbox, limits=limits, libraries=lent)
+        return cls(sandbox=options.chat.sandbox, limits=limits, libraries=allowed)
 
     async def run(self, code: str, task: Task, workspace: Path) -> str | None:
         """Why the program failed, in its own words; None where it saved a workbook."""
@@ -132,7 +132,7 @@ def _prepare(code: str, task: Task, workspace: Path) -> None:
         for name in (INPUT, OUTPUT, PROGRAM):
             _remove(workspace / name)
         shutil.copyfile(task.files[INPUT], workspace / INPUT)
-        (workspace / PROGRAM).write_text(without_paths(code), encoding="utf-8", errors="replace")
+        (workspace / PROGRAM).write_text(remove_path_assignments(code), encoding="utf-8", errors="replace")
 
 
 def _remove(path: Path) -> None:
@@ -142,7 +142,7 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def without_paths(code: str) -> str:
+def remove_path_assignments(code: str) -> str:
     """The program without lines that set one of the two paths to a text, which templates in skills make models write.
 
     Lines keep their numbers, so that errors name the right ones.

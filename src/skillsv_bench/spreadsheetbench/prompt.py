@@ -9,7 +9,7 @@ from openpyxl.utils import get_column_letter
 
 from skillsv.model.coalition import Rendering
 from skillsv_bench.spreadsheetbench.verify import OUTPUT
-from skillsv_bench.spreadsheetbench.workbook import Top, Workbook
+from skillsv_bench.spreadsheetbench.workbook import SheetPreview, Workbook
 
 INPUT = "input.xlsx"
 """Where the workbook lies in the working folder."""
@@ -50,7 +50,7 @@ def user_message(instruction: str, kind: str, position: str, shown: str) -> str:
     return f"# Instruction\n{instruction.strip()}\n\n{about}\n\n# Preview of the workbook\n{shown}\n\n{_TASK}"
 
 
-def code_in(reply: str) -> str | None:
+def extract_code(reply: str) -> str | None:
     """The first Python block of a reply; one without a language will do."""
     found = _BLOCK.search(reply) or _ANY_BLOCK.search(reply)
     return found.group(1) if found else None
@@ -74,7 +74,7 @@ def preview(workbook: Workbook) -> str:
     )
 
 
-def _shown(top: Top) -> str:
+def _shown(top: SheetPreview) -> str:
     used = f" (used range {top.used})" if top.used else ""
     last_row = max((row for row, _ in top.cells), default=0)
     last_column = max((column for _, column in top.cells), default=0)

@@ -20,16 +20,16 @@ from skillsv.model.rollout import Usage
 from skillsv.model.task import Task
 from skillsv.sandbox.bubblewrap import SANDBOX_LIMITS, sandbox_trouble
 from skillsv.sandbox.workspace import disk_trouble
-from skillsv_bench.benchmark import learned, lessons
+from skillsv_bench.benchmark import compile_patterns, find_competences
 from skillsv_bench.conversation import Message, Reply, Situation, Tool
-from skillsv_bench.spreadsheetbench.agents import Programmer
+from skillsv_bench.spreadsheetbench.agents import ProgramWritingAgent
 from skillsv_bench.spreadsheetbench.positions import Area
 from skillsv_bench.spreadsheetbench.programs import Runner, libraries
 from skillsv_bench.spreadsheetbench.prompt import INPUT, ROWS
-from skillsv_bench.spreadsheetbench.verify import Compared, gold_of, read_areas, same
+from skillsv_bench.spreadsheetbench.verify import CellValues, cells_equal, read_areas, read_gold
 from skillsv_bench.spreadsheetbench.workbook import Workbook
 
-LESSONS = lessons(
+COMPETENCE_PATTERNS = compile_patterns(
     {
         "values": r"\b(literal|computed|static) (final )?values?\b|\bvalues?,? (not|instead of|rather than) formula",
         "sheet": r"\b(right|correct|target|destination|named|requested) (work)?sheet\b|\blist (the )?sheets\b",
@@ -54,8 +54,8 @@ class _Case:
     """One task as the agent sees it: what belongs where, and what stands there if nobody writes."""
 
     areas: tuple[Area, ...]
-    gold: Compared
-    left: Compared
+    gold: CellValues
+    left: CellValues
     first_sheet: str
 
     def cells(self) -> Iterator[tuple[Area, int, int]]:
@@ -63,7 +63,7 @@ class _Case:
             yield from ((area, row, column) for row, column in area)
 
     def is_right(self, area: Area, row: int, column: int, value: Any) -> bool:
-        return same(self.gold.get((area.sheet, row, column)), value)
+        return cells_equal(self.gold.get((area.sheet, row, column)), value)
 
 
 def _never_written(case: _Case, wanted: Callable[[Area, int], bool]) -> bool:
@@ -89,7 +89,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-_SHOWS: Mapping[str, Callable[[_Case], bool]] = {
+_REVEALS_MISTAKE: Mapping[str, Callable[[_Case], bool]] = {
     "values": lambda case: bool(case.gold),
     "sheet": lambda case: _never_written(case, lambda area, _: area.sheet != case.first_sheet),
     "position": _one_row_down,
@@ -101,19 +101,19 @@ _SHOWS: Mapping[str, Callable[[_Case], bool]] = {
 """For each lesson, whether a task shows that it is missing."""
 
 
-def competences(text: str) -> frozenset[str]:
+def read_competences(text: str) -> frozenset[str]:
     """The lessons that a rendered skill teaches."""
-    return learned(LESSONS, text)
+    return find_competences(COMPETENCE_PATTERNS, text)
 
 
-def needs(task: Task) -> frozenset[str]:
+def find_needed_competences(task: Task) -> frozenset[str]:
     """The lessons without which the agent fails this task."""
     case = _case(task)
-    return frozenset(name for name, shows in _SHOWS.items() if shows(case))
+    return frozenset(name for name, shows in _REVEALS_MISTAKE.items() if shows(case))
 
 
 def _case(task: Task) -> _Case:
-    areas, gold = gold_of(task)
+    areas, gold = read_gold(task)
     with task.files[INPUT].open("rb") as file:
         workbook = Workbook(file)
         there = [area for area in areas if area.sheet in workbook.sheets]
@@ -126,19 +126,19 @@ def facts(task: Task) -> list[dict[str, Any]]:
 
     So a program that writes everything to the first sheet does not spoil what belongs there.
     """
-    areas, gold = gold_of(task)
+    areas, gold = read_gold(task)
     with task.files[INPUT].open("rb") as file:
         first = Workbook(file).sheets[0]
     return [
         {
             "sheet": area.sheet,
-            "cells": [(row, column, *_told(gold.get((area.sheet, row, column)))) for row, column in area],
+            "cells": [(row, column, *_encode_value(gold.get((area.sheet, row, column)))) for row, column in area],
         }
         for area in sorted(areas, key=lambda area: area.sheet == first)
     ]
 
 
-def _told(value: Any) -> tuple[str, Any]:
+def _encode_value(value: Any) -> tuple[str, Any]:
     """A value and what kind it is."""
     if isinstance(value, timedelta):
         return "duration", value.total_seconds()
@@ -214,18 +214,18 @@ def program(learned: frozenset[str]) -> str:
     return _PROGRAM.format(facts=FACTS, is_text=is_text, **words)
 
 
-class RuleFollower:
+class RuleFollowingClient:
     """Writes the program that the skill's lessons allow."""
 
     fingerprint = "rules/1"
 
-    async def reply(self, messages: Sequence[Message], situation: Situation, tools: Sequence[Tool] = ()) -> Reply:
+    async def reply(self, messages: Sequence[Message], context: Situation, tools: Sequence[Tool] = ()) -> Reply:
         """The program, with its facts put beside it."""
         del messages, tools
-        await anyio.to_thread.run_sync(_write_facts, situation.task, situation.workspace)
-        text = situation.skill.text if situation.skill is not None else ""
+        await anyio.to_thread.run_sync(_write_facts, context.task, context.workspace)
+        text = context.skill.text if context.skill is not None else ""
         usage = Usage(input_tokens=0, output_tokens=0, usd=0.0)
-        return Reply(text=f"```python\n{program(competences(text))}```", usage=usage)
+        return Reply(text=f"```python\n{program(read_competences(text))}```", usage=usage)
 
 
 def _write_facts(task: Task, workspace: Path) -> None:
@@ -233,9 +233,9 @@ def _write_facts(task: Task, workspace: Path) -> None:
         (workspace / FACTS).write_bytes(msgspec.json.encode(facts(task)))
 
 
-def rules() -> Programmer:
+def rules() -> ProgramWritingAgent:
     """The agent that follows the rules it finds. Its programs are ours: where there is no sandbox, they run as such."""
-    lent = libraries(sandbox=True)
-    sandbox = sandbox_trouble(lent.folders) is None
-    runner = Runner(sandbox=sandbox, limits=replace(SANDBOX_LIMITS, seconds=_SECONDS), libraries=lent)
-    return Programmer(RuleFollower(), runner, turns=1)
+    allowed = libraries(sandbox=True)
+    sandbox = sandbox_trouble(allowed.folders) is None
+    runner = Runner(sandbox=sandbox, limits=replace(SANDBOX_LIMITS, seconds=_SECONDS), libraries=allowed)
+    return ProgramWritingAgent(RuleFollowingClient(), runner, turns=1)

@@ -13,23 +13,23 @@ from msgspec import Meta
 
 from skillsv.errors import TaskError
 from skillsv.model.task import Task
-from skillsv_bench.benchmark import Loaded, Paper, Rejected, Source, finished
+from skillsv_bench.benchmark import LoadedTasks, PaperSetting, RejectedTask, Source, add_digest
 from skillsv_bench.manifests import manifest_notes, read_items
-from skillsv_bench.spreadsheetbench.package import WorkbookTrouble
-from skillsv_bench.spreadsheetbench.positions import Unscoreable, read_position
+from skillsv_bench.spreadsheetbench.package import WorkbookError
+from skillsv_bench.spreadsheetbench.positions import UnscoreableTask, read_position
 from skillsv_bench.spreadsheetbench.prompt import INPUT, preview, user_message
 from skillsv_bench.spreadsheetbench.workbook import Workbook
 
 # The paper's setting for this benchmark.
 
-PAPER = Paper(tasks={"train": 80, "val": 40, "test": 280}, panel_a=80, panel_b=140, turns=30)
+PAPER = PaperSetting(tasks={"train": 80, "val": 40, "test": 280}, panel_a=80, panel_b=140, turns=30)
 
 
 MANIFESTS = "spreadsheetbench_id_split"
-RULES = "spreadsheetbench/1"
+VERIFIER_VERSION = "spreadsheetbench/1"
 DATASET = "dataset.json"
 
-COMES_FROM = (
+DATA_ORIGIN = (
     "The tasks are data/spreadsheetbench_912_v0.1.tar.gz or data/spreadsheetbench_verified_400.tar.gz of "
     "github.com/RUCKBReasoning/SpreadsheetBench, unpacked; the manifests are data/spreadsheetbench_id_split of "
     "github.com/microsoft/SkillOpt."
@@ -55,7 +55,7 @@ class Item(msgspec.Struct):
     answer_sheet: str | None = None
 
 
-def load(source: Source) -> Loaded:
+def load(source: Source) -> LoadedTasks:
     """The tasks of a split in the manifest's order, or all there are; those that cannot be scored are named."""
     dataset = _read(source.data)
     items = read_items(source, MANIFESTS)
@@ -65,9 +65,9 @@ def load(source: Source) -> Loaded:
     missing = [name for name, pair in pairs.items() if pair is None]
     _refuse_missing(missing, len(wanted), "there are no workbooks of", source.data)
     found = [_task_or_why(dataset[name], *pair) for name, pair in pairs.items() if pair is not None]
-    return Loaded(
+    return LoadedTasks(
         tasks=tuple(task for task in found if isinstance(task, Task)),
-        rejected=tuple(task for task in found if isinstance(task, Rejected)),
+        rejected=tuple(task for task in found if isinstance(task, RejectedTask)),
         notes=manifest_notes(source, items, PAPER),
     )
 
@@ -75,14 +75,14 @@ def load(source: Source) -> Loaded:
 def _read(data: Path) -> Mapping[str, msgspec.Raw]:
     """The items of the dataset by their id, not yet looked at."""
     if not data.is_dir():
-        raise TaskError("there is no such folder.", where=str(data), hint=COMES_FROM)
+        raise TaskError("there is no such folder.", where=str(data), hint=DATA_ORIGIN)
     file = data / DATASET
     if not file.is_file():
-        raise TaskError(f"there is no {DATASET} here.", where=str(data), hint=COMES_FROM)
+        raise TaskError(f"there is no {DATASET} here.", where=str(data), hint=DATA_ORIGIN)
     try:
         raw = msgspec.json.decode(file.read_bytes(), type=list[msgspec.Raw])
     except (OSError, msgspec.MsgspecError) as error:
-        raise TaskError(f"the tasks cannot be read: {error}.", where=str(file), hint=COMES_FROM) from error
+        raise TaskError(f"the tasks cannot be read: {error}.", where=str(file), hint=DATA_ORIGIN) from error
     found: dict[str, msgspec.Raw] = {}
     for number, item in enumerate(raw, start=1):
         name = _id(msgspec.json.decode(item), f"{DATASET}#{number}")
@@ -90,21 +90,21 @@ def _read(data: Path) -> Mapping[str, msgspec.Raw]:
             raise TaskError(f"the task {name} is there twice.", where=str(file), hint="Remove one of them.")
         found[name] = item
     if not found:
-        raise TaskError("there are no tasks in it.", where=str(file), hint=COMES_FROM)
+        raise TaskError("there are no tasks in it.", where=str(file), hint=DATA_ORIGIN)
     return found
 
 
 def _id(item: Any, place: str) -> str:
     name = str(item.get("id")) if isinstance(item, Mapping) else ""
     if not _ID.fullmatch(name) or ".." in name:
-        raise TaskError(f"the item has no id that could name a folder: {name!r}.", where=place, hint=COMES_FROM)
+        raise TaskError(f"the item has no id that could name a folder: {name!r}.", where=place, hint=DATA_ORIGIN)
     return name
 
 
 def _refuse_missing(missing: Sequence[str], wanted: int, what: str, data: Path) -> None:
     if missing:
         some = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
-        raise TaskError(f"{what} {len(missing)} of the {wanted} tasks ({some}).", where=str(data), hint=COMES_FROM)
+        raise TaskError(f"{what} {len(missing)} of the {wanted} tasks ({some}).", where=str(data), hint=DATA_ORIGIN)
 
 
 def _workbooks(data: Path, name: str) -> tuple[Path, Path] | None:
@@ -117,15 +117,15 @@ def _workbooks(data: Path, name: str) -> tuple[Path, Path] | None:
     return None
 
 
-def _task_or_why(raw: msgspec.Raw, before: Path, gold: Path) -> Task | Rejected:
+def _task_or_why(raw: msgspec.Raw, before: Path, gold: Path) -> Task | RejectedTask:
     """The task, or why its answer cannot be compared with anything."""
     name = str(msgspec.json.decode(raw)["id"])
     try:
         return _task(msgspec.json.decode(raw, type=Item), before, gold)
-    except Unscoreable as error:
-        return Rejected(id=name, why=f"{error}.")
+    except UnscoreableTask as error:
+        return RejectedTask(id=name, why=f"{error}.")
     except msgspec.ValidationError as error:
-        return Rejected(id=name, why=f"the item cannot be used: {error}.")
+        return RejectedTask(id=name, why=f"the item cannot be used: {error}.")
 
 
 def _task(item: Item, before: Path, gold: Path) -> Task:
@@ -148,7 +148,7 @@ def _task(item: Item, before: Path, gold: Path) -> Task:
             "answer_sheet": sheet,
         },
     )
-    return finished(task, rules=RULES, gold=[gold])
+    return add_digest(task, verifier=VERIFIER_VERSION, gold=[gold])
 
 
 @contextmanager
@@ -156,5 +156,5 @@ def _opened(path: Path) -> Iterator[Workbook]:
     try:
         with path.open("rb") as file:
             yield Workbook(file)
-    except (OSError, WorkbookTrouble) as error:
-        raise TaskError(f"the workbook cannot be read: {error}.", where=str(path), hint=COMES_FROM) from error
+    except (OSError, WorkbookError) as error:
+        raise TaskError(f"the workbook cannot be read: {error}.", where=str(path), hint=DATA_ORIGIN) from error

@@ -15,8 +15,8 @@ import anyio.to_thread
 from skillsv.errors import VerifierFailure
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
-from skillsv_bench.spreadsheetbench.package import WorkbookTrouble
-from skillsv_bench.spreadsheetbench.positions import Area, Unscoreable, around_all, read_position
+from skillsv_bench.spreadsheetbench.package import WorkbookError
+from skillsv_bench.spreadsheetbench.positions import Area, UnscoreableTask, bounding_area, read_position
 from skillsv_bench.spreadsheetbench.workbook import Workbook
 
 OUTPUT = "output.xlsx"
@@ -26,11 +26,11 @@ _DAY_ZERO = datetime(1899, 12, 30)  # noqa: DTZ001 - workbooks know no time zone
 _SECONDS = 86_400
 _KEPT = 512
 
-Compared = Mapping[tuple[str, int, int], Any]
+CellValues = Mapping[tuple[str, int, int], Any]
 """What is compared: the value by sheet, row and column; blank cells are left out."""
 
 
-def compared(value: Any) -> Any:
+def normalize(value: Any) -> Any:
     """A value as the rules see it.
 
     Numbers, truth values and text that reads as a number are rounded to 2 digits; a time is HH:MM; a date with a time
@@ -49,27 +49,27 @@ def compared(value: Any) -> Any:
     return value
 
 
-def same(left: Any, right: Any) -> bool:
+def cells_equal(left: Any, right: Any) -> bool:
     """Whether two cells count as equal: an empty text is an empty cell, otherwise type and value must agree."""
-    left, right = compared(left), compared(right)
+    left, right = normalize(left), normalize(right)
     if left in (None, "") or right in (None, ""):
         return left in (None, "") and right in (None, "")
     return type(left) is type(right) and bool(left == right)
 
 
-def read_areas(workbook: Workbook, areas: Sequence[Area], *, computed: bool = True) -> Compared:
+def read_areas(workbook: Workbook, areas: Sequence[Area], *, computed: bool = True) -> CellValues:
     """The values of all areas, each sheet read once; `computed` False leaves out formulas."""
     found = {}
     for sheet in {area.sheet: None for area in areas}:
         here = [area for area in areas if area.sheet == sheet]
-        for (row, column), value in workbook.values(around_all(here), computed=computed).items():
+        for (row, column), value in workbook.values(bounding_area(here), computed=computed).items():
             if value != "" and any((row, column) in area for area in here):
                 found[sheet, row, column] = value
     return found
 
 
 @lru_cache(maxsize=_KEPT)
-def _gold(path: Path, changed: int, position: str, answer_sheet: str) -> tuple[tuple[Area, ...], Compared]:
+def _gold(path: Path, changed: int, position: str, answer_sheet: str) -> tuple[tuple[Area, ...], CellValues]:
     """The areas of a task and the values that belong there; read once, since each task is scored many times."""
     del changed  # names the version of the file
     with path.open("rb") as file:
@@ -78,16 +78,16 @@ def _gold(path: Path, changed: int, position: str, answer_sheet: str) -> tuple[t
         return areas, read_areas(workbook, areas)
 
 
-def gold_of(task: Task) -> tuple[tuple[Area, ...], Compared]:
+def read_gold(task: Task) -> tuple[tuple[Area, ...], CellValues]:
     """What a task wants, and where. Raises VerifierFailure where the gold workbook does not say."""
     path, about = Path(task.target), task.metadata
     try:
         return _gold(path, path.stat().st_mtime_ns, about["answer_position"], about.get("answer_sheet", ""))
-    except (OSError, WorkbookTrouble, Unscoreable) as error:
+    except (OSError, WorkbookError, UnscoreableTask) as error:
         raise VerifierFailure(f"The gold workbook of task {task.id} cannot be used: {error}.") from error
 
 
-def open_plain(path: Path) -> BinaryIO:
+def open_regular_file(path: Path) -> BinaryIO:
     """Open an ordinary file. A program may have left a link, even to the gold workbook, or a pipe: OSError."""
     number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     file = os.fdopen(number, "rb")
@@ -97,14 +97,14 @@ def open_plain(path: Path) -> BinaryIO:
     return file
 
 
-def matches(output: Path, areas: Sequence[Area], gold: Compared) -> bool:
+def matches(output: Path, areas: Sequence[Area], gold: CellValues) -> bool:
     """Whether a workbook holds the gold's values in all areas; one that is missing or broken does not."""
     try:
-        with open_plain(output) as file:
+        with open_regular_file(output) as file:
             found = read_areas(Workbook(file), areas)
-    except (OSError, WorkbookTrouble):
+    except (OSError, WorkbookError):
         return False
-    return all(same(gold.get(place), found.get(place)) for place in gold.keys() | found.keys())
+    return all(cells_equal(gold.get(place), found.get(place)) for place in gold.keys() | found.keys())
 
 
 class CellVerifier:
@@ -117,5 +117,5 @@ class CellVerifier:
 
 
 def _score(task: Task, output: Path) -> float:
-    areas, gold = gold_of(task)
+    areas, gold = read_gold(task)
     return float(matches(output, areas, gold))

@@ -22,7 +22,7 @@ from openpyxl.utils.datetime import MAC_EPOCH, WINDOWS_EPOCH, from_excel
 from openpyxl.worksheet._reader import WorkSheetParser
 from openpyxl.xml.constants import ARC_STYLE, REL_NS, SHARED_STRINGS, SHEET_MAIN_NS, XLSM, XLSX, XLTM, XLTX
 
-from skillsv_bench.spreadsheetbench.package import Package, WorkbookTrouble, said_plainly
+from skillsv_bench.spreadsheetbench.package import Package, WorkbookError, convert_read_errors
 from skillsv_bench.spreadsheetbench.positions import Area
 
 Cells = dict[tuple[int, int], Any]
@@ -57,7 +57,7 @@ class _SharedStrings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Top:
+class SheetPreview:
     """The first rows of a sheet, and the range that the file says is in use (None: it does not say)."""
 
     cells: Cells
@@ -65,20 +65,20 @@ class Top:
 
 
 class Workbook:
-    """A workbook in an open file. Raises WorkbookTrouble where it cannot be read."""
+    """A workbook in an open file. Raises WorkbookError where it cannot be read."""
 
     def __init__(self, file: BinaryIO) -> None:
-        with said_plainly():
+        with convert_read_errors():
             self._package = Package(file)
             self._types = {
                 part.get("ContentType"): part.get("PartName", "").removeprefix("/")
-                for part in self._package.whole("[Content_Types].xml")
+                for part in self._package.read_part("[Content_Types].xml")
             }
             main = next((part for kind, part in self._types.items() if kind in _WORKBOOKS and part), "xl/workbook.xml")
-            tree = self._package.whole(main)
+            tree = self._package.read_part(main)
             settings = tree.find(_tag("workbookPr"))
             self._epoch = MAC_EPOCH if settings is not None and _is_true(settings.get("date1904")) else WINDOWS_EPOCH
-            related = self._package.related(main)
+            related = self._package.read_relations(main)
             sheets = [(sheet.get("name", ""), sheet.get(f"{{{REL_NS}}}id", "")) for sheet in tree.iter(_tag("sheet"))]
             self._sheets = {name: related[link] for name, link in sheets if link and related[link][1] in self._package}
 
@@ -96,10 +96,10 @@ class Workbook:
 
         `computed` False leaves out all formulas, which is what remains when openpyxl saves the workbook again.
         """
-        with said_plainly():
+        with convert_read_errors():
             cells: Cells = {}
             parser = self._parser(formulas=not computed)
-            for ends, element in self._package.pieces(self._path(area.sheet), {_CELL}):
+            for ends, element in self._package.iterate_elements(self._path(area.sheet), {_CELL}):
                 if element.tag == _ROW and not ends:
                     _begin_row(parser, element.get("r"))
                 elif element.tag == _CELL and ends:
@@ -108,14 +108,14 @@ class Workbook:
                     self._hide(cells, element.get("ref", ""))
             return self._with_strings(cells)
 
-    def top(self, sheet: str, rows: int, columns: int) -> Top:
+    def top(self, sheet: str, rows: int, columns: int) -> SheetPreview:
         """The first rows and columns of a sheet; formulas as they are written."""
-        with said_plainly():
+        with convert_read_errors():
             area = Area(sheet=sheet, first_row=1, last_row=rows, first_column=1, last_column=columns)
             cells: Cells = {}
             used: str | None = None
             parser = self._parser(formulas=True)
-            for ends, element in self._package.pieces(self._path(sheet), {_CELL}):
+            for ends, element in self._package.iterate_elements(self._path(sheet), {_CELL}):
                 if element.tag == _DIMENSION and not ends:
                     used = element.get("ref")
                 elif element.tag == _ROW and not ends:
@@ -124,11 +124,11 @@ class Workbook:
                         break
                 elif element.tag == _CELL and ends:
                     self._put(cells, _with_formula(parser, _plain(element)), area)
-            return Top(cells=self._with_strings(cells), used=used)
+            return SheetPreview(cells=self._with_strings(cells), used=used)
 
     def _path(self, sheet: str) -> str:
         if sheet not in self._sheets or self.is_chart(sheet):
-            raise WorkbookTrouble(f"it has no sheet of cells '{sheet}'")
+            raise WorkbookError(f"it has no sheet of cells '{sheet}'")
         return self._sheets[sheet][1]
 
     def _parser(self, *, formulas: bool) -> WorkSheetParser:
@@ -172,7 +172,7 @@ class Workbook:
         found: dict[int, bool] = {}
         count = 0
         inside = False
-        for ends, element in self._package.pieces(ARC_STYLE, frozenset()):
+        for ends, element in self._package.iterate_elements(ARC_STYLE, frozenset()):
             if element.tag == _STYLES:
                 if ends:
                     break
@@ -193,7 +193,7 @@ class Workbook:
         hidden = Area(
             sheet="", first_row=top or 1, last_row=bottom or 1, first_column=left or 1, last_column=right or 1
         )
-        self._package.spend(min(hidden.size, len(cells)))
+        self._package.count_steps(min(hidden.size, len(cells)))
         places = hidden if hidden.size < len(cells) else cells
         for place in [place for place in places if place in hidden and place != (top, left)]:
             cells.pop(place, None)
@@ -209,7 +209,7 @@ class Workbook:
     def _strings(self, wanted: set[int]) -> Iterator[tuple[int, str]]:
         last = max(wanted)
         index = 0
-        for ends, element in self._package.pieces(self._types[SHARED_STRINGS], {_STRING}):
+        for ends, element in self._package.iterate_elements(self._types[SHARED_STRINGS], {_STRING}):
             if element.tag == _STRING and ends:
                 if index in wanted:
                     yield index, _text(element).replace("x005F_", "")

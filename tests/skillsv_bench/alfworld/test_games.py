@@ -59,7 +59,7 @@ def test_an_episode_is_over_after_its_steps(toy_games, files):
 
 
 def test_a_process_stays_for_the_next_episode_and_begins_anew(toy_games, files):
-    games = toy_games(remembered=0)
+    games = toy_games(cached_scenes=0)
     first, _ = anyio.run(played, games, files[0], "look")
     second, _ = anyio.run(played, games, files[1], "go")  # in another event loop
     assert process_of(first) == process_of(second)
@@ -67,7 +67,7 @@ def test_a_process_stays_for_the_next_episode_and_begins_anew(toy_games, files):
 
 
 def test_a_process_that_knows_the_game_is_preferred(toy_games, files):
-    games = toy_games(remembered=0)
+    games = toy_games(cached_scenes=0)
 
     async def run():
         async with games.episode(files[0]) as a, games.episode(files[1]) as b:
@@ -142,12 +142,12 @@ def test_a_process_that_dies_is_a_failure_and_the_next_episode_gets_another(toy_
 
 
 def test_a_process_that_hangs_is_ended(toy_games, files):
-    games = toy_games(patience=5.0)
+    games = toy_games(timeout=5.0)
 
     async def run():
         async with games.episode(files[0]) as episode:
             process = process_of(episode.scene)
-            episode._seat._worker._patience = 0.05
+            episode._process._worker._timeout = 0.05
             with pytest.raises(AgentFailure, match="did not answer") as caught:
                 await episode.act("hang")
             return process, caught.value.kind

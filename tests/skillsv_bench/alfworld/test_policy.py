@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from skillsv_bench.alfworld.agents import read_action
-from skillsv_bench.alfworld.policy import COMPETENCES, Goal, Housekeeper, read_goal
+from skillsv_bench.alfworld.policy import COMPETENCES, Goal, RuleBasedPlayer, read_goal
 from skillsv_bench.alfworld.process import Scene
 from skillsv_bench.alfworld.tasks import STEPS
 
@@ -123,11 +123,11 @@ def house(task: str) -> tuple[House, str]:
 
 def wins(task: str, can: frozenset[str]) -> bool:
     home, goal = house(task)
-    keeper = Housekeeper(goal=read_goal(f"Your task is to: {goal}"), can=can)
+    player = RuleBasedPlayer(goal=read_goal(f"Your task is to: {goal}"), can=can)
     for _ in range(STEPS):
         if home.won:
             break
-        home.act(read_action(keeper.reply(home.scene())))
+        home.act(read_action(player.reply(home.scene())))
     return home.won
 
 
@@ -177,14 +177,14 @@ def test_the_careless_take_what_is_merely_of_the_same_sort():
     taken = {}
     for can in (ALL, ALL - {"exact"}):
         home = House({place: list(these) for place, these in things.items()}, ("mug", "sofa", "", 1))
-        keeper = Housekeeper(goal=Goal(thing="mug", place="sofa"), can=can)
+        player = RuleBasedPlayer(goal=Goal(thing="mug", place="sofa"), can=can)
         for _ in range(8):
-            home.act(read_action(keeper.reply(home.scene())))
+            home.act(read_action(player.reply(home.scene())))
         taken[can] = home.things["sofa 1"]
     assert list(taken.values()) == [["mug 1"], ["cup 1"]]
 
 
 def test_one_who_does_not_understand_the_goal_looks_on():
-    keeper = Housekeeper(goal=None, can=ALL)
+    player = RuleBasedPlayer(goal=None, can=ALL)
     scene = Scene(observation="", actions=("look",))
-    assert {read_action(keeper.reply(scene)) for _ in range(5)} == {"look"}
+    assert {read_action(player.reply(scene)) for _ in range(5)} == {"look"}

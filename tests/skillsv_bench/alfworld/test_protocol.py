@@ -13,7 +13,7 @@ from skillsv.agents import AgentOptions, ChatOptions
 from skillsv.errors import AgentFailure
 from skillsv.model.rollout import Ending, Usage
 from skillsv.model.task import Task
-from skillsv_bench.alfworld.agents import EpisodeAgent, around, read_action, user_message
+from skillsv_bench.alfworld.agents import EpisodeAgent, read_action, user_message, wrap_agent
 from skillsv_bench.alfworld.process import Scene
 from skillsv_bench.alfworld.tasks import STEPS
 from skillsv_bench.conversation import Reply
@@ -67,8 +67,8 @@ class Script:
         self.replies = list(replies)
         self.heard = []
 
-    async def reply(self, messages, situation, tools=()):
-        self.heard.append((list(messages), situation, list(tools)))
+    async def reply(self, messages, context, tools=()):
+        self.heard.append((list(messages), context, list(tools)))
         if not self.replies:
             raise AgentFailure("no more words", usage=Usage(output_tokens=5))
         return Reply(text=self.replies.pop(0), usage=Usage(input_tokens=10, output_tokens=1))
@@ -94,10 +94,10 @@ def test_an_episode_turn_by_turn(toy_games, task, rendering):
     assert outcome.opened is True
     assert outcome.transcript.count("[assistant]") == 3
     assert "Look twice." not in outcome.transcript
-    for messages, situation, tools in script.heard:
+    for messages, context, tools in script.heard:
         assert [message.role for message in messages] == ["user"]
         assert tools == []
-        assert situation.replicate == 3
+        assert context.replicate == 3
     last = script.heard[2][0][0].text
     assert last.startswith("## Skill\nLook twice.")
     assert "Action: open door" in last
@@ -107,10 +107,10 @@ def test_an_episode_turn_by_turn(toy_games, task, rendering):
 def test_the_player_never_learns_where_the_walkthrough_lies(toy_games, task):
     script = Script("<action>win</action>")
     run(EpisodeAgent(script, toy_games()), None, task)
-    messages, situation, _ = script.heard[0]
-    assert situation.task.target is None
-    assert "secret" not in messages[0].text + str(situation.more)
-    assert situation.more["actions"] == ["look", "win"]
+    messages, context, _ = script.heard[0]
+    assert context.task.target is None
+    assert "secret" not in messages[0].text + str(context.extra)
+    assert context.extra["actions"] == ["look", "win"]
 
 
 def test_words_about_winning_win_nothing(toy_games, task):
@@ -121,8 +121,8 @@ def test_words_about_winning_win_nothing(toy_games, task):
 
 def test_an_episode_with_a_cut_reply_is_named_as_such(toy_games, task):
     class Cut(Script):
-        async def reply(self, messages, situation, tools=()):
-            return replace(await super().reply(messages, situation, tools), cut=len(self.replies) == 1)
+        async def reply(self, messages, context, tools=()):
+            return replace(await super().reply(messages, context, tools), cut=len(self.replies) == 1)
 
     words = ("<think>Where", "<action>win</action>")
     assert run(EpisodeAgent(Cut(*words), toy_games()), None, task).ending is Ending.CUT
@@ -145,7 +145,7 @@ def play(skill, task, replicate):
 def test_a_program_of_the_users_plays_too(toy_games, task, tmp_path, monkeypatch):
     (tmp_path / "program.py").write_text(PROGRAM)
     monkeypatch.setattr("skillsv_bench.alfworld.agents.open_games", toy_games)
-    agent = around("python:program.py:play", AgentOptions(folder=tmp_path))
+    agent = wrap_agent("python:program.py:play", AgentOptions(folder=tmp_path))
     assert agent.fingerprint.startswith("alfworld/1:python/1:")
     outcome = anyio.run(lambda: agent.run(None, task, 0, tmp_path))
     assert msgspec.json.decode(outcome.answer)["actions"] == ["look", "win"]
@@ -157,7 +157,7 @@ def test_a_model_gets_one_message_a_turn(toy_games, task, rendering, provider, m
     replies = iter(["Hmm.", "<think>Now.</think><action>win</action>"])
     provider.reply = lambda _: say(next(replies))
     monkeypatch.setattr("skillsv_bench.alfworld.agents.open_games", toy_games)
-    agent = around("model:openai:any", AgentOptions(chat=ChatOptions(base_url=provider.url)))
+    agent = wrap_agent("model:openai:any", AgentOptions(chat=ChatOptions(base_url=provider.url)))
     outcome = run(agent, rendering("Look twice."), task)
     assert msgspec.json.decode(outcome.answer) == {"won": True, "steps": 2, "actions": ["look", "win"]}
     assert [[message["role"] for message in request["messages"]] for request in provider.requests] == [["user"]] * 2

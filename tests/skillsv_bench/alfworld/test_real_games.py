@@ -21,7 +21,7 @@ from skillsv.settings import load_settings
 from skillsv_bench.alfworld import BENCHMARK
 from skillsv_bench.alfworld.games import Games, scripted_games
 from skillsv_bench.alfworld.policy import COMPETENCES
-from skillsv_bench.alfworld.rules import competences, needs, wins
+from skillsv_bench.alfworld.rules import find_needed_competences, read_competences, wins
 from skillsv_bench.alfworld.tasks import STEPS, load
 from skillsv_bench.benchmark import Source
 from skillsv_bench.check import check
@@ -94,7 +94,7 @@ def test_warm_and_remembered_episodes_are_those_of_a_fresh_process_left_alone(lo
 
 def true_values(compiled: CompiledSkill, needed: list[frozenset[str]]) -> dict[str, float]:
     """phi(mu): how often a unit is the one that completes what a game needs, over many orders."""
-    teaches = {unit: competences(text_of(compiled, unit)) for unit in compiled.execution}
+    teaches = {unit: read_competences(text_of(compiled, unit)) for unit in compiled.execution}
     sampler, rng = Sampler(compiled), np.random.default_rng(0)
     values: Counter[str] = Counter()
     for _ in range(ORDERS):
@@ -110,7 +110,7 @@ async def all_needs(tasks) -> dict[str, frozenset[str]]:
 
     async def one(task) -> None:
         async with room:
-            found[task.id] = await needs(task, scripted_games())
+            found[task.id] = await find_needed_competences(task, scripted_games())
 
     async with anyio.create_task_group() as group:
         for task in tasks:
@@ -170,7 +170,7 @@ def test_a_game_is_won_exactly_with_all_that_it_needs(loaded):
 
     async def run():
         for task in some:
-            need, chance = await needs(task, games), Random(task.id)
+            need, chance = await find_needed_competences(task, games), Random(task.id)
             assert need
             assert need <= set(COMPETENCES)
             assert await wins(task, games, need)

@@ -6,9 +6,9 @@ import pytest
 
 from skillsv.compile import compile_skill
 from skillsv.pipeline.build_valuation import text_of
-from skillsv_bench.alfworld.agents import at_random, noop, reference
+from skillsv_bench.alfworld.agents import noop, random_agent, reference
 from skillsv_bench.alfworld.policy import COMPETENCES
-from skillsv_bench.alfworld.rules import LESSONS, competences, rules
+from skillsv_bench.alfworld.rules import COMPETENCE_PATTERNS, read_competences, rules
 
 SKILL = {
     "format": "Answer with `<action>` tags.",
@@ -26,21 +26,21 @@ SKILL = {
 
 
 def test_every_lesson_is_learnt_from_its_own_line_and_from_no_other():
-    assert tuple(LESSONS) == COMPETENCES == tuple(SKILL)
-    assert {name: competences(line) for name, line in SKILL.items()} == {name: {name} for name in SKILL}
-    assert competences("\n".join(SKILL.values())) == set(COMPETENCES)
-    assert competences("Be helpful. Take action.") == frozenset()
+    assert tuple(COMPETENCE_PATTERNS) == COMPETENCES == tuple(SKILL)
+    assert {name: read_competences(line) for name, line in SKILL.items()} == {name: {name} for name in SKILL}
+    assert read_competences("\n".join(SKILL.values())) == set(COMPETENCES)
+    assert read_competences("Be helpful. Take action.") == frozenset()
 
 
 def test_distinct_units_of_the_published_skill_teach_distinct_lessons(shared):
     compiled = compile_skill(shared / "corpus/optimized/microsoft__SkillOpt__ckpt-alfworld-gpt5.5")
-    teach = {unit: competences(text_of(compiled, unit)) for unit in compiled.execution}
+    teach = {unit: read_competences(text_of(compiled, unit)) for unit in compiled.execution}
     lessons = [names for names in teach.values() if names]
     assert len(lessons) == 10
     assert sorted(name for names in lessons for name in names) == sorted(COMPETENCES)
 
 
-@pytest.mark.parametrize("make", [reference, noop, at_random, rules])
+@pytest.mark.parametrize("make", [reference, noop, random_agent, rules])
 def test_agents_without_a_model_have_names_of_their_own(make, monkeypatch):
     monkeypatch.setattr("skillsv_bench.alfworld.games.find_spec", lambda _: object())
     assert make().fingerprint.startswith("alfworld-")

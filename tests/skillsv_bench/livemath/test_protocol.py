@@ -1,4 +1,4 @@
-"""What a speaker is asked and what becomes of its words: prompts word for word, scripts, programs, a model."""
+"""What a client is asked and what becomes of its words: prompts word for word, scripts, programs, a model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from skillsv.model.rollout import Ending, Outcome, Usage
 from skillsv_bench.benchmark import Source
 from skillsv_bench.conversation import Reply
 from skillsv_bench.livemath import BENCHMARK
-from skillsv_bench.livemath.agents import OneTurn, system_message, user_message
+from skillsv_bench.livemath.agents import OneTurnAgent, system_message, user_message
 from skillsv_bench.livemath.tasks import load
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -40,8 +40,8 @@ class Parrot:
     def __init__(self) -> None:
         self.heard = []
 
-    async def reply(self, messages, situation, tools=()):
-        self.heard.append((list(messages), situation, list(tools)))
+    async def reply(self, messages, context, tools=()):
+        self.heard.append((list(messages), context, list(tools)))
         return Reply(text="Surely <answer>C</answer>", usage=Usage(output_tokens=3))
 
 
@@ -52,14 +52,14 @@ def run(agent, skill, task, workspace, replicate=0) -> Outcome:
 def test_a_question_is_asked_once_and_without_tools(data, rendering, tmp_path):
     parrot, task = Parrot(), load(Source(data=data)).tasks[0]
     skill = rendering("Rank them.")
-    outcome = run(OneTurn(parrot), skill, task, tmp_path, replicate=3)
-    [(messages, situation, tools)] = parrot.heard
+    outcome = run(OneTurnAgent(parrot), skill, task, tmp_path, replicate=3)
+    [(messages, context, tools)] = parrot.heard
     assert [(message.role, message.text) for message in messages] == [
         ("system", system_message(skill)),
         ("user", task.input),
     ]
     assert tools == []
-    assert (situation.replicate, situation.skill, situation.task) == (3, skill, task)
+    assert (context.replicate, context.skill, context.task) == (3, skill, task)
     assert outcome.answer == "Surely <answer>C</answer>"
     assert outcome.usage.output_tokens == 3
     assert outcome.opened
@@ -68,16 +68,16 @@ def test_a_question_is_asked_once_and_without_tools(data, rendering, tmp_path):
 
 def test_an_answer_that_the_token_limit_cut_is_named_as_such(data, tmp_path):
     class Cut(Parrot):
-        async def reply(self, messages, situation, tools=()):
+        async def reply(self, messages, context, tools=()):
             return Reply(text="Surely <answ", cut=True)
 
     task = load(Source(data=data)).tasks[0]
-    assert run(OneTurn(Parrot()), None, task, tmp_path).ending is Ending.ANSWERED
-    assert run(OneTurn(Cut()), None, task, tmp_path).ending is Ending.CUT
+    assert run(OneTurnAgent(Parrot()), None, task, tmp_path).ending is Ending.ANSWERED
+    assert run(OneTurnAgent(Cut()), None, task, tmp_path).ending is Ending.CUT
 
 
 def test_the_fingerprint_names_protocol_and_speaker():
-    assert OneTurn(Parrot()).fingerprint == "livemath/1:parrot/1"
+    assert OneTurnAgent(Parrot()).fingerprint == "livemath/1:parrot/1"
 
 
 @pytest.mark.parametrize("form", ["{}", "<answer>{}</answer>", "so it is\n{}."])

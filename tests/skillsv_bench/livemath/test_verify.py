@@ -9,7 +9,7 @@ from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
 from skillsv_bench.benchmark import Source
 from skillsv_bench.livemath import BENCHMARK
-from skillsv_bench.livemath.tasks import LabelVerifier, chosen, load
+from skillsv_bench.livemath.tasks import LabelVerifier, find_chosen_label, load
 
 CHOICES = [
     {"label": "A", "text": "Every knot is a sum."},
@@ -54,7 +54,7 @@ CHOICES = [
     ],
 )
 def test_the_label_that_an_answer_names(answer, label):
-    assert chosen(answer, CHOICES) == label
+    assert find_chosen_label(answer, CHOICES) == label
 
 
 def score(task: Task, answer: str) -> float:
@@ -72,10 +72,10 @@ def test_on_the_published_questions_gold_is_one_and_nothing_is_zero(shared, tmp_
     assert len(tasks) == 52
 
     async def scores(name: str) -> list[float]:
-        agent, verifier = BENCHMARK.known[name](), BENCHMARK.verifier()
+        agent, verifier = BENCHMARK.builtin_agents[name](), BENCHMARK.verifier()
         return [await verifier.score(task, await agent.run(None, task, 0, tmp_path), tmp_path) for task in tasks]
 
     assert set(anyio.run(scores, "reference")) == {1.0}
     assert set(anyio.run(scores, "noop")) == {0.0}
-    assert set(anyio.run(scores, "rules")) == {0.0}  # no skill, no habit
+    assert set(anyio.run(scores, "rules")) == {0.0}  # no skill, no competence
     assert sum(anyio.run(scores, "always-a")) == sum(task.target == "A" for task in tasks)

@@ -11,7 +11,7 @@ import pytest
 
 from skillsv.errors import TaskError
 from skillsv_bench.benchmark import Source
-from skillsv_bench.officeqa.tasks import load, names_in
+from skillsv_bench.officeqa.tasks import load, split_names
 
 TABLE = "officeqa_full.csv"
 DOCUMENTS = "treasury_bulletins_parsed/transformed"
@@ -71,7 +71,7 @@ def test_the_splits_share_no_question(data):
     ],
 )
 def test_a_field_may_name_several_files(field, names):
-    assert names_in(field) == names
+    assert split_names(field) == names
 
 
 def test_documents_may_lie_anywhere_below_and_transformed_goes_first(data):
@@ -186,6 +186,6 @@ def test_the_released_manifests_name_plain_files():
         item for split in ("train", "val", "test") for item in json.loads((place / split / "items.json").read_text())
     ]
     assert len(items) == 246
-    names = [names_in(item["source_files"]) for item in items]
+    names = [split_names(item["source_files"]) for item in items]
     assert max(map(len, names)) == 12
     assert all(name.startswith("treasury_bulletin_") and name.endswith(".txt") for some in names for name in some)

@@ -1,4 +1,4 @@
-"""The loop of tools: what a speaker is told, when a rollout ends, and what becomes of its words."""
+"""The loop of tools: what a client is told, when a rollout ends, and what becomes of its words."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from skillsv.errors import AgentFailure
 from skillsv.model.rollout import Ending, FailureKind, Outcome, Usage
 from skillsv.model.task import Task
 from skillsv.sandbox import fresh_workspace
-from skillsv_bench.conversation import Call, Reply
+from skillsv_bench.conversation import Reply, ToolCall
 from skillsv_bench.officeqa import BENCHMARK
-from skillsv_bench.officeqa.agents import Researcher
+from skillsv_bench.officeqa.agents import ToolUsingAgent
 from skillsv_bench.officeqa.prompt import system_message, user_message
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -39,15 +39,15 @@ class Script:
 
     def __init__(self, *replies: Reply) -> None:
         self.replies = list(replies)
-        self.heard = []
+        self.tool_outputs = []
 
-    async def reply(self, messages, situation, tools=()):
-        self.heard.append((list(messages), [tool.name for tool in tools]))
+    async def reply(self, messages, context, tools=()):
+        self.tool_outputs.append((list(messages), [tool.name for tool in tools]))
         return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
 
 
 def asks(tool: str, text: str = "", **arguments) -> Reply:
-    return Reply(text=text, calls=(Call(id=tool, tool=tool, arguments=arguments),), usage=Usage(output_tokens=1))
+    return Reply(text=text, calls=(ToolCall(id=tool, tool=tool, arguments=arguments),), usage=Usage(output_tokens=1))
 
 
 def says(text: str) -> Reply:
@@ -74,10 +74,10 @@ def test_tools_are_called_until_an_answer_comes(tasks, rendering):
         asks("grep", literal="salt duty", path=document),
         says("Found: <answer>270,200</answer>"),
     )
-    outcome = run(Researcher(script), task, rendering("Mind the unit."))
+    outcome = run(ToolUsingAgent(script), task, rendering("Mind the unit."))
     assert score(task, outcome) == 1.0
     assert outcome.usage.output_tokens == 3
-    messages, tools = script.heard[-1]
+    messages, tools = script.tool_outputs[-1]
     assert tools == ["glob", "read", "grep"]
     assert [message.role for message in messages] == ["system", "user", "assistant", "tool", "assistant", "tool"]
     assert messages[3].text == document
@@ -90,30 +90,30 @@ def test_tools_are_called_until_an_answer_comes(tasks, rendering):
 def test_several_calls_of_one_turn_are_all_answered(tasks):
     both = Reply(text="", calls=(asks("glob", pattern="*").calls[0], asks("read", path="../x").calls[0]))
     script = Script(both, says("<answer>1</answer>"))
-    run(Researcher(script), tasks["VID0001"])
-    [listed, refused] = script.heard[-1][0][-2:]
+    run(ToolUsingAgent(script), tasks["VID0001"])
+    [listed, refused] = script.tool_outputs[-1][0][-2:]
     assert listed.text == "harbour_bulletin_1970_01.txt"
     assert refused.text.startswith("error: there is no document")
 
 
 def test_the_documents_of_other_questions_cannot_be_read(tasks):
     script = Script(asks("read", path="harbour_bulletin_1977_10.txt"), says("<answer>1</answer>"))
-    run(Researcher(script), tasks["VID0001"])
-    assert script.heard[-1][0][-1].text.startswith("error: there is no document")
+    run(ToolUsingAgent(script), tasks["VID0001"])
+    assert script.tool_outputs[-1][0][-1].text.startswith("error: there is no document")
 
 
 @pytest.mark.parametrize("words", ["270,200", "", "I think it is 270,200."])
 def test_a_turn_with_neither_call_nor_answer_is_a_wrong_answer(tasks, words):
     script = Script(asks("glob", pattern="*"), says(words), says("<answer>270,200</answer>"))
-    outcome = run(Researcher(script), tasks["VID0001"])
-    assert len(script.heard) == 2  # it is not asked again
+    outcome = run(ToolUsingAgent(script), tasks["VID0001"])
+    assert len(script.tool_outputs) == 2  # it is not asked again
     assert score(tasks["VID0001"], outcome) == 0.0
 
 
 def test_there_are_twenty_four_turns(tasks):
     endless = Script(asks("glob", pattern="*", text="<answer>270,200</answer>"))
-    outcome = run(Researcher(endless), tasks["VID0001"])
-    assert len(endless.heard) == 24
+    outcome = run(ToolUsingAgent(endless), tasks["VID0001"])
+    assert len(endless.tool_outputs) == 24
     assert outcome.usage.output_tokens == 24
     assert (outcome.answer, score(tasks["VID0001"], outcome)) == ("", 0.0)
 
@@ -121,23 +121,23 @@ def test_there_are_twenty_four_turns(tasks):
 def test_the_outcome_says_how_it_ended(tasks):
     task = tasks["VID0007"]
     whole, cut = says("<answer>1</answer>"), Reply(text="<answer>1", cut=True)
-    assert run(Researcher(Script(whole)), task).ending is Ending.ANSWERED
-    assert run(Researcher(Script(asks("glob", pattern="*"), cut)), task).ending is Ending.CUT
-    assert run(Researcher(Script(asks("glob", pattern="*"))), task).ending is Ending.TURN_LIMIT
+    assert run(ToolUsingAgent(Script(whole)), task).ending is Ending.ANSWERED
+    assert run(ToolUsingAgent(Script(asks("glob", pattern="*"), cut)), task).ending is Ending.CUT
+    assert run(ToolUsingAgent(Script(asks("glob", pattern="*"))), task).ending is Ending.TURN_LIMIT
 
 
 def test_an_answer_in_the_last_turn_counts(tasks):
     script = Script(*[asks("glob", pattern="*")] * 23, says("<answer>270,200</answer>"))
-    assert score(tasks["VID0001"], run(Researcher(script), tasks["VID0001"])) == 1.0
+    assert score(tasks["VID0001"], run(ToolUsingAgent(script), tasks["VID0001"])) == 1.0
 
 
 def test_running_out_of_time_is_no_wrong_answer(tasks):
     class Sleeper(Script):
-        async def reply(self, messages, situation, tools=()):
+        async def reply(self, messages, context, tools=()):
             await anyio.sleep_forever()
 
     with pytest.raises(AgentFailure) as told:
-        run(Researcher(Sleeper(says("")), timeout=0.0), tasks["VID0001"])
+        run(ToolUsingAgent(Sleeper(says("")), timeout=0.0), tasks["VID0001"])
     assert told.value.kind == FailureKind.TIMEOUT
 
 
@@ -158,11 +158,11 @@ def test_a_model_calls_the_tools_by_its_providers_protocol(tasks, rendering, pro
     from fake_provider import say
 
     def reply(request):
-        heard = [message["content"] for message in request["messages"] if message["role"] == "tool"]
-        if not heard:
+        tool_outputs = [message["content"] for message in request["messages"] if message["role"] == "tool"]
+        if not tool_outputs:
             arguments = {"literal": "Salt duty", "path": "harbour_bulletin_1970_01.txt"}
             return say(None, [("grep", json.dumps(arguments)), ("read", "{")])
-        return say(f"<answer>{heard[0].split('|')[2].strip()}</answer>")
+        return say(f"<answer>{tool_outputs[0].split('|')[2].strip()}</answer>")
 
     provider.reply = reply
     agent = BENCHMARK.make_agent("model:openai:any", AgentOptions(chat=ChatOptions(base_url=provider.url)))

@@ -10,10 +10,16 @@ import pytest
 
 from skillsv.sandbox import fresh_workspace
 from skillsv_bench.officeqa import BENCHMARK
-from skillsv_bench.officeqa.rules import HABITS, OUT_OF_REACH, competences, needs, understood
-from skillsv_bench.officeqa.tools import figures_above, scale_of
+from skillsv_bench.officeqa.rules import (
+    COMPETENCE_PATTERNS,
+    OUT_OF_REACH,
+    find_needed_competences,
+    parse_question,
+    read_competences,
+)
+from skillsv_bench.officeqa.tools import read_table_row, scale_of
 
-LESSONS = {
+SENTENCES = {
     "search": "Search for the row's name.",
     "columns": "Go by the column header.",
     "basis": "Fiscal years are not calendar years.",
@@ -23,17 +29,17 @@ LESSONS = {
 }
 
 
-@pytest.mark.parametrize("habit", HABITS)
-def test_each_habit_is_learnt_from_its_own_lesson(habit):
-    assert competences(LESSONS[habit]) == {habit}
+@pytest.mark.parametrize("competence", COMPETENCE_PATTERNS)
+def test_each_sentence_teaches_its_own_competence(competence):
+    assert read_competences(SENTENCES[competence]) == {competence}
 
 
 def test_nothing_is_learnt_from_nothing():
-    assert competences("") == competences("Drink tea. blank blank blank") == frozenset()
+    assert read_competences("") == read_competences("Drink tea. blank blank blank") == frozenset()
 
 
 def test_each_question_needs_what_its_documents_demand(tasks):
-    assert {name: set(needs(task)) - {"search"} for name, task in tasks.items()} == {
+    assert {name: set(find_needed_competences(task)) - {"search"} for name, task in tasks.items()} == {
         "VID0001": set(),
         "VID0002": set(),
         "VID0003": {"columns"},
@@ -52,18 +58,20 @@ def test_each_question_needs_what_its_documents_demand(tasks):
 
 
 def test_the_verifier_agrees_with_the_known_game(tasks, rendering):
-    agent, verifier = BENCHMARK.known["rules"](), BENCHMARK.verifier()
-    known = {name: needs(task) for name, task in tasks.items()}
+    agent, verifier = BENCHMARK.builtin_agents["rules"](), BENCHMARK.verifier()
+    known = {name: find_needed_competences(task) for name, task in tasks.items()}
 
     async def play() -> None:
-        for size in range(len(LESSONS) + 1):
-            for habits in combinations(LESSONS, size):
-                skill = rendering("\n".join(LESSONS[habit] for habit in habits)) if habits else None
+        for size in range(len(SENTENCES) + 1):
+            for competences in combinations(SENTENCES, size):
+                skill = (
+                    rendering("\n".join(SENTENCES[competence] for competence in competences)) if competences else None
+                )
                 for name, task in tasks.items():
                     async with fresh_workspace(task) as workspace:
                         outcome = await agent.run(skill, task, 0, workspace)
                     score = await verifier.score(task, outcome, workspace)
-                    assert score == float(known[name] <= set(habits)), (name, habits, outcome.answer)
+                    assert score == float(known[name] <= set(competences)), (name, competences, outcome.answer)
 
     anyio.run(play)
 
@@ -73,7 +81,9 @@ def test_it_really_uses_the_three_tools(tasks, rendering):
 
     async def main():
         async with fresh_workspace(task) as workspace:
-            return await BENCHMARK.known["rules"]().run(rendering("\n".join(LESSONS.values())), task, 0, workspace)
+            return await BENCHMARK.builtin_agents["rules"]().run(
+                rendering("\n".join(SENTENCES.values())), task, 0, workspace
+            )
 
     outcome = anyio.run(main)
     assert outcome.answer == "<answer>181.0%</answer>"
@@ -90,12 +100,12 @@ def test_it_really_uses_the_three_tools(tasks, rendering):
     ],
 )
 def test_questions_it_understands(question, row, fiscal, years, scale):
-    wanted = understood(question)
+    wanted = parse_question(question)
     assert (wanted.row, wanted.fiscal, wanted.years, wanted.scale) == (row, fiscal, years, scale)
 
 
 def test_questions_it_does_not_understand():
-    assert understood("Who was the master of the harbour?") is None
+    assert parse_question("Who was the master of the harbour?") is None
 
 
 def test_a_row_is_read_with_its_header_and_title():
@@ -107,21 +117,23 @@ def test_a_row_is_read_with_its_header_and_title():
         "| a | 1 | 2 |",
         "| b | n.a. | 1,234.5 |",
     ]
-    figures = figures_above(lines)
+    figures = read_table_row(lines)
     assert (figures.row, figures.fiscal, figures.scale) == ("b", True, 1000)
     assert figures.by_year == {"1970": Decimal("1234.5")}
-    assert figures_above(lines[:1]) is None
-    assert figures_above([]) is None
-    assert figures_above(["| alone | 1 |"]) is None
+    assert read_table_row(lines[:1]) is None
+    assert read_table_row([]) is None
+    assert read_table_row(["| alone | 1 |"]) is None
     assert scale_of("in billions") == 1_000_000_000
 
 
-SKILL = "# Bulletins\n\n" + "\n".join(f"- {lesson}" for lesson in (*LESSONS.values(), "Drink tea.")) + "\n"
+SKILL = "# Bulletins\n\n" + "\n".join(f"- {sentence}" for sentence in (*SENTENCES.values(), "Drink tea.")) + "\n"
 
 
 def test_the_estimate_finds_the_known_game_under_both_operators(data, known_game):
     flags = {"orders": 12, "window": 9, "panel_a": 9, "panel_b": 0, "operators": "delete,pad"}
-    estimate, truth = known_game("officeqa", data, SKILL, flags, split="test", competences=competences, needs=needs)
+    estimate, truth = known_game(
+        "officeqa", data, SKILL, flags, split="test", competences=read_competences, needs=find_needed_competences
+    )
     assert estimate.anchors.full.value == 1.0
     assert 0.9 <= estimate.closure.ratio <= 1.1
     for unit in estimate.units:

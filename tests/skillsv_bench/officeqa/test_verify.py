@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
 from skillsv_bench.officeqa import BENCHMARK
-from skillsv_bench.officeqa.verify import METRICS, AnswerVerifier, exact_match, said, token_f1
+from skillsv_bench.officeqa.verify import METRICS, AnswerVerifier, exact_match, extract_answer, token_f1
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from skillsv_bench.officeqa.verify import METRICS, AnswerVerifier, exact_match, 
     ],
 )
 def test_the_first_answer_counts(text, answer):
-    assert said(text) == answer
+    assert extract_answer(text) == answer
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_on_the_invented_questions_gold_is_one_and_nothing_is_zero(tasks, tmp_pa
     verifier = AnswerVerifier(metric)
 
     async def scores(name: str) -> set[float]:
-        agent = BENCHMARK.known[name]()
+        agent = BENCHMARK.builtin_agents[name]()
         return {
             await verifier.score(task, await agent.run(None, task, 0, tmp_path), tmp_path) for task in tasks.values()
         }

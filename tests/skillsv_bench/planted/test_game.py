@@ -123,10 +123,10 @@ def test_luck_is_fair_and_shared_by_equal_prompts():
     dice = Dice.thrown(game, rng)
     orders = as_columns(game, list(Sampler(game.compiled).orders(rng, 200)))
     windows = np.tile(np.arange(len(game.tasks)), (200, 1))
-    luck = dice.along(orders, windows)
-    assert np.ptp(luck[:, 0], axis=0).max() == 0.0
-    assert np.ptp(luck[:, -1], axis=0).max() == 0.0
-    middle = luck[:, 5].ravel()
+    draws = dice.draw_for_prefixes(orders, windows)
+    assert np.ptp(draws[:, 0], axis=0).max() == 0.0
+    assert np.ptp(draws[:, -1], axis=0).max() == 0.0
+    middle = draws[:, 5].ravel()
     assert middle.mean() == pytest.approx(0.5, abs=0.02)
     assert middle.std() == pytest.approx(12**-0.5, abs=0.02)
 

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from skillsv.errors import TaskError
-from skillsv_bench.benchmark import Rejected, Source
+from skillsv_bench.benchmark import RejectedTask, Source
 from skillsv_bench.spreadsheetbench import BENCHMARK
 from skillsv_bench.spreadsheetbench.tasks import load
 
@@ -67,11 +67,15 @@ def test_what_cannot_be_scored_is_named_and_the_rest_is_kept(data):
     found = loaded(data)
     assert len(found.tasks) == 5
     assert found.rejected == (
-        Rejected(id="1-1", why="the name of the sheet 'b2b, sez, de' has a comma, which divides the answer position."),
-        Rejected(id="2", why="the answer position 'G12：J15' is not a range of cells (its colon is full-width)."),
-        Rejected(id="3-3", why="the answer position 'Shop'!A:G' is not a range of cells."),
-        Rejected(id="4-4", why="the answer belongs on a sheet 'Shop,Stock', which the gold workbook does not have."),
-        Rejected(id="5", why="the item cannot be used: Object missing required field `instruction_type`."),
+        RejectedTask(
+            id="1-1", why="the name of the sheet 'b2b, sez, de' has a comma, which divides the answer position."
+        ),
+        RejectedTask(id="2", why="the answer position 'G12：J15' is not a range of cells (its colon is full-width)."),
+        RejectedTask(id="3-3", why="the answer position 'Shop'!A:G' is not a range of cells."),
+        RejectedTask(
+            id="4-4", why="the answer belongs on a sheet 'Shop,Stock', which the gold workbook does not have."
+        ),
+        RejectedTask(id="5", why="the item cannot be used: Object missing required field `instruction_type`."),
     )
 
 

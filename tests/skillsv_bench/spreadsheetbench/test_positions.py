@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from skillsv_bench.spreadsheetbench.positions import Area, Unscoreable, read_position
+from skillsv_bench.spreadsheetbench.positions import Area, UnscoreableTask, read_position
 
 SHEETS = ("First", "Other", "Bob's stock", "工作表1", "end ", "b2b, sez, de")
 
@@ -60,7 +60,7 @@ def test_what_can_be_read(position, answer_sheet, expected):
     ],
 )
 def test_what_cannot_be_scored_says_why(position, answer_sheet, why):
-    with pytest.raises(Unscoreable, match=why):
+    with pytest.raises(UnscoreableTask, match=why):
         read_position(position, answer_sheet, SHEETS)
 
 

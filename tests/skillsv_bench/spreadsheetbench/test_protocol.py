@@ -1,4 +1,4 @@
-"""What a speaker is asked, how its programs are run, and what it is told when they fail."""
+"""What a client is asked, how its programs are run, and what it is told when they fail."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from skillsv_bench.benchmark import Source
 from skillsv_bench.conversation import Reply
 from skillsv_bench.spreadsheetbench import BENCHMARK
 from skillsv_bench.spreadsheetbench import programs as programs_module
-from skillsv_bench.spreadsheetbench.agents import Programmer
-from skillsv_bench.spreadsheetbench.programs import Runner, libraries, without_paths
-from skillsv_bench.spreadsheetbench.prompt import NO_CODE, code_in, failure_message, system_message, user_message
+from skillsv_bench.spreadsheetbench.agents import ProgramWritingAgent
+from skillsv_bench.spreadsheetbench.programs import Runner, libraries, remove_path_assignments
+from skillsv_bench.spreadsheetbench.prompt import NO_CODE, extract_code, failure_message, system_message, user_message
 from skillsv_bench.spreadsheetbench.tasks import load
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -61,7 +61,7 @@ def test_a_skill_of_no_words_has_no_section(rendering):
     ],
 )
 def test_the_program_in_a_reply(reply, code):
-    assert code_in(reply) == code
+    assert extract_code(reply) == code
 
 
 def test_of_a_long_failure_the_end_is_told():
@@ -84,7 +84,7 @@ def test_of_a_long_failure_the_end_is_told():
     ],
 )
 def test_paths_from_a_template_do_not_hide_the_real_ones(code, left):
-    assert without_paths(code) == left
+    assert remove_path_assignments(code) == left
 
 
 class Script:
@@ -96,7 +96,7 @@ class Script:
         self.replies = replies
         self.heard: list[list] = []
 
-    async def reply(self, messages, situation, tools=()):
+    async def reply(self, messages, context, tools=()):
         assert not tools
         self.heard.append([(message.role, message.text) for message in messages])
         return Reply(text=self.replies[len(self.heard) - 1], usage=Usage(output_tokens=3))
@@ -145,7 +145,7 @@ def test_a_program_is_corrected_until_it_saves_a_workbook(task, runner, renderin
         RIGHT,
         "never said",
     )
-    agent = Programmer(script, runner, turns=30)
+    agent = ProgramWritingAgent(script, runner, turns=30)
     outcome, score, left = work(agent, task, skill)
     assert score == 1.0
     assert len(script.heard) == 4
@@ -155,7 +155,7 @@ def test_a_program_is_corrected_until_it_saves_a_workbook(task, runner, renderin
     assert "KeyError: 'Worksheet Stock does not exist.'\n[exit code 1]\n```" in told[1]
     assert 'File "solution.py", line 2, in <module>' in told[1]
     assert "the program ended without an error but saved no workbook to OUTPUT_PATH." in told[2]
-    assert outcome.answer == code_in(RIGHT)
+    assert outcome.answer == extract_code(RIGHT)
     assert outcome.usage.output_tokens == 12
     assert outcome.opened
     assert outcome.transcript is not None
@@ -165,7 +165,7 @@ def test_a_program_is_corrected_until_it_saves_a_workbook(task, runner, renderin
 
 def test_no_more_turns_than_are_allowed(task, runner):
     script = Script(*["words"] * 3)
-    outcome, score, left = work(Programmer(script, runner, turns=3), task)
+    outcome, score, left = work(ProgramWritingAgent(script, runner, turns=3), task)
     assert (len(script.heard), outcome.answer, score, outcome.opened) == (3, "words", 0.0, False)
     assert left == {"input.xlsx"}
 
@@ -176,43 +176,43 @@ def test_no_more_turns_than_are_allowed(task, runner):
 )
 def test_without_a_workbook_the_outcome_says_what_ended_the_talk(task, last, cut, ending):
     class Cut(Script):
-        async def reply(self, messages, situation, tools=()):
-            return replace(await super().reply(messages, situation, tools), cut=cut)
+        async def reply(self, messages, context, tools=()):
+            return replace(await super().reply(messages, context, tools), cut=cut)
 
     runner = Runner.of(AgentOptions(chat=ChatOptions(sandbox=False)))
-    assert work(Programmer(Cut("words", last), runner, turns=2), task)[0].ending is ending
+    assert work(ProgramWritingAgent(Cut("words", last), runner, turns=2), task)[0].ending is ending
 
 
 def test_a_failure_in_a_later_turn_says_what_was_paid(task, runner):
     class Tired(Script):
-        async def reply(self, messages, situation, tools=()):
+        async def reply(self, messages, context, tools=()):
             if self.heard:
                 raise AgentFailure("no more.", kind="rate-limit", usage=Usage(output_tokens=1))
-            return await super().reply(messages, situation, tools)
+            return await super().reply(messages, context, tools)
 
     with pytest.raises(AgentFailure) as caught:
-        work(Programmer(Tired("words"), runner, turns=3), task)
+        work(ProgramWritingAgent(Tired("words"), runner, turns=3), task)
     assert caught.value.usage == Usage(output_tokens=4)
 
 
 def test_each_program_starts_from_the_workbook_as_it_was(task, runner):
     spoil = block("open(INPUT_PATH, 'w').write('x'); open(OUTPUT_PATH, 'w').write('x'); raise SystemExit(3)")
-    script = Script(spoil, block("import os\nassert not os.path.exists(OUTPUT_PATH)\n" + code_in(RIGHT)))
-    _, score, _ = work(Programmer(script, runner, turns=2), task)
+    script = Script(spoil, block("import os\nassert not os.path.exists(OUTPUT_PATH)\n" + extract_code(RIGHT)))
+    _, score, _ = work(ProgramWritingAgent(script, runner, turns=2), task)
     assert score == 1.0
     assert "[exit code 3]" in script.heard[1][-1][1]
 
 
 def test_a_wrong_workbook_ends_the_talk_as_well(task, runner):
     script = Script(block("import shutil; shutil.copy(INPUT_PATH, OUTPUT_PATH)"), "never said")
-    _, score, _ = work(Programmer(script, runner, turns=9), task)
+    _, score, _ = work(ProgramWritingAgent(script, runner, turns=9), task)
     assert (score, len(script.heard)) == (0.0, 1)
 
 
 def test_a_program_without_end_is_stopped_and_told_so(task, runner):
     limited = Runner.of(AgentOptions(chat=ChatOptions(run_seconds=1.0)))
     script = Script(block("while True: pass"), "words")
-    work(Programmer(script, limited, turns=2), task)
+    work(ProgramWritingAgent(script, limited, turns=2), task)
     assert "[stopped after 1 s]" in script.heard[1][-1][1]
 
 
@@ -226,7 +226,7 @@ def test_programs_have_their_libraries_and_nothing_else(task, runner, data):
         block(f"import {', '.join(runner.libraries.names)}; raise ValueError('imported')"),
         "words",
     )
-    _, score, _ = work(Programmer(script, runner, turns=6), task)
+    _, score, _ = work(ProgramWritingAgent(script, runner, turns=6), task)
     told = [text for role, text in script.heard[-1] if role == "user"][1:]
     assert "FileNotFoundError" in told[0]
     assert "saved no workbook" in told[1]
@@ -239,7 +239,7 @@ def test_programs_have_their_libraries_and_nothing_else(task, runner, data):
 def test_without_a_sandbox_programs_run_as_the_user(task):
     runner = Runner.of(AgentOptions(chat=ChatOptions(sandbox=False)))
     script = Script(block("import sys; raise ValueError(sys.prefix)"), RIGHT)
-    agent = Programmer(script, runner, turns=2)
+    agent = ProgramWritingAgent(script, runner, turns=2)
     _, score, _ = work(agent, task)
     assert sys.prefix in script.heard[1][-1][1]
     assert score == 1.0
@@ -250,12 +250,15 @@ def test_where_there_is_no_sandbox_it_says_what_to_do(monkeypatch, tmp_path):
     (tmp_path / "mine.py").write_text(PROGRAM)
     monkeypatch.setattr(programs_module, "sandbox_trouble", lambda _: "there is none.")
     with pytest.raises(Unavailable, match=r"cannot be sandboxed: there is none. Run them unprotected: --no-sandbox."):
-        BENCHMARK.around("python:mine.py:run", AgentOptions(folder=tmp_path))
+        BENCHMARK.wrap_agent("python:mine.py:run", AgentOptions(folder=tmp_path))
 
 
 def test_a_fingerprint_names_all_that_may_change_an_answer(runner):
-    names = {Programmer(Script(), runner, turns=30).fingerprint, Programmer(Script(), runner, turns=29).fingerprint}
-    names.add(Programmer(Script(), Runner.of(AgentOptions(chat=ChatOptions(run_seconds=9.0))), 30).fingerprint)
+    names = {
+        ProgramWritingAgent(Script(), runner, turns=30).fingerprint,
+        ProgramWritingAgent(Script(), runner, turns=29).fingerprint,
+    }
+    names.add(ProgramWritingAgent(Script(), Runner.of(AgentOptions(chat=ChatOptions(run_seconds=9.0))), 30).fingerprint)
     assert len(names) == 3
     assert all(re.search(r"openpyxl==3\..*:script/1$", name) for name in names)
 
@@ -275,7 +278,7 @@ def run(skill, task, replicate):
 
 def test_a_program_of_the_user_may_save_the_workbook_itself(task, runner, tmp_path):
     (tmp_path / "mine.py").write_text(PROGRAM)
-    agent = BENCHMARK.around("python:mine.py:run", AgentOptions(folder=tmp_path))
+    agent = BENCHMARK.wrap_agent("python:mine.py:run", AgentOptions(folder=tmp_path))
     outcome, score, left = work(agent, task)
     assert score == 1.0
     assert outcome.answer == "done in turn 1: C2"
@@ -288,7 +291,7 @@ def test_a_model_is_asked_by_this_protocol(task, runner, provider, rendering):
     replies = [say(block("raise ValueError('first')")), say(RIGHT)]
     provider.reply = lambda _: replies[len(provider.requests) - 1]
     options = AgentOptions(chat=ChatOptions(base_url=provider.url, turns=30))
-    agent = BENCHMARK.around("model:openai:m", options)
+    agent = BENCHMARK.wrap_agent("model:openai:m", options)
     skill = rendering("Add up the prices.")
     outcome, score, _ = work(agent, task, skill)
     assert score == 1.0

@@ -14,9 +14,16 @@ from skillsv_bench.benchmark import Source
 from skillsv_bench.spreadsheetbench import BENCHMARK
 from skillsv_bench.spreadsheetbench.programs import libraries
 from skillsv_bench.spreadsheetbench.prompt import INPUT
-from skillsv_bench.spreadsheetbench.rules import FACTS, LESSONS, competences, facts, needs, program
+from skillsv_bench.spreadsheetbench.rules import (
+    COMPETENCE_PATTERNS,
+    FACTS,
+    facts,
+    find_needed_competences,
+    program,
+    read_competences,
+)
 from skillsv_bench.spreadsheetbench.tasks import load
-from skillsv_bench.spreadsheetbench.verify import OUTPUT, gold_of, matches
+from skillsv_bench.spreadsheetbench.verify import OUTPUT, matches, read_gold
 
 TAUGHT = {
     "values": "Write literal values.",
@@ -29,13 +36,13 @@ TAUGHT = {
 }
 
 
-@pytest.mark.parametrize("lesson", LESSONS)
+@pytest.mark.parametrize("lesson", COMPETENCE_PATTERNS)
 def test_each_lesson_is_learnt_from_its_own_words(lesson):
-    assert competences(TAUGHT[lesson]) == {lesson}
+    assert read_competences(TAUGHT[lesson]) == {lesson}
 
 
 def test_nothing_is_learnt_from_nothing():
-    assert competences("") == competences("# Spreadsheets\n\nDrink tea. filler filler") == frozenset()
+    assert read_competences("") == read_competences("# Spreadsheets\n\nDrink tea. filler filler") == frozenset()
 
 
 @pytest.fixture
@@ -59,7 +66,7 @@ NEEDS = {
 
 
 def test_each_task_needs_what_its_cells_say(tasks):
-    assert {name: set(needs(task)) for name, task in tasks.items()} == NEEDS
+    assert {name: set(find_needed_competences(task)) for name, task in tasks.items()} == NEEDS
 
 
 @pytest.mark.parametrize(
@@ -72,8 +79,8 @@ def test_the_verifier_agrees_with_the_known_game(tasks, tmp_path, monkeypatch, s
         folder.mkdir()
         monkeypatch.chdir(folder)
         (folder / FACTS).write_bytes(msgspec.json.encode(facts(task)))
-        areas, gold = gold_of(task)
-        wanted = needs(task)
+        areas, gold = read_gold(task)
+        wanted = find_needed_competences(task)
         for size in sizes:
             for learned in map(frozenset, combinations(TAUGHT, size)):
                 paths = {"INPUT_PATH": str(task.files[INPUT]), "OUTPUT_PATH": OUTPUT}
@@ -90,7 +97,7 @@ def sandbox():
 
 def test_its_programs_run_in_the_sandbox(tasks, sandbox, rendering):
     async def score(task, skill):
-        agent = BENCHMARK.known["rules"]()
+        agent = BENCHMARK.builtin_agents["rules"]()
         async with fresh_workspace(task) as folder:
             outcome = await agent.run(skill, task, 0, folder)
             return await BENCHMARK.verifier().score(task, outcome, folder), outcome
@@ -128,7 +135,13 @@ description: How to change workbooks.
 def test_the_estimate_finds_the_known_game(data, sandbox, known_game):
     flags = {"orders": 12, "window": 4, "tolerance": 0.0, "panel_a": 4, "panel_b": 1, "jobs": 2}
     estimate, truth = known_game(
-        "spreadsheetbench", data.folder, SKILL, flags, split="all", competences=competences, needs=needs
+        "spreadsheetbench",
+        data.folder,
+        SKILL,
+        flags,
+        split="all",
+        competences=read_competences,
+        needs=find_needed_competences,
     )
     assert estimate.anchors.full.value == pytest.approx(sum(truth.values()))
     assert estimate.anchors.full.value > 0

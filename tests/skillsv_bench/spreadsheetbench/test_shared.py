@@ -11,9 +11,9 @@ import pytest
 
 from skillsv_bench.benchmark import Source
 from skillsv_bench.spreadsheetbench.prompt import INPUT
-from skillsv_bench.spreadsheetbench.rules import LESSONS, needs
+from skillsv_bench.spreadsheetbench.rules import COMPETENCE_PATTERNS, find_needed_competences
 from skillsv_bench.spreadsheetbench.tasks import load
-from skillsv_bench.spreadsheetbench.verify import gold_of, matches
+from skillsv_bench.spreadsheetbench.verify import matches, read_gold
 
 SMALL = 40_000
 UNTOUCHED = {"56225", "73-45"}
@@ -35,18 +35,18 @@ def tasks(shared, largest):
 
 @both
 def test_every_gold_passes(tasks):
-    assert [task.id for task in tasks if not matches(Path(task.target), *gold_of(task))] == []
+    assert [task.id for task in tasks if not matches(Path(task.target), *read_gold(task))] == []
 
 
 @both
 def test_no_untouched_workbook_passes_but_the_known(tasks):
-    assert {task.id for task in tasks if matches(task.files[INPUT], *gold_of(task))} <= UNTOUCHED
+    assert {task.id for task in tasks if matches(task.files[INPUT], *read_gold(task))} <= UNTOUCHED
 
 
 @both
 def test_the_values_are_those_that_openpyxl_sees(tasks):
     for task in tasks:
-        areas, gold = gold_of(task)
+        areas, gold = read_gold(task)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of parts that openpyxl does not keep
             book = openpyxl.load_workbook(task.target, data_only=True)
@@ -61,6 +61,6 @@ def test_the_values_are_those_that_openpyxl_sees(tasks):
 @pytest.mark.heavy
 @pytest.mark.parametrize("largest", [1 << 30])
 def test_every_task_needs_some_lesson(tasks):
-    wanted = {task.id: needs(task) for task in tasks}
+    wanted = {task.id: find_needed_competences(task) for task in tasks}
     assert all(wanted.values())
-    assert set().union(*wanted.values()) == set(LESSONS)
+    assert set().union(*wanted.values()) == set(COMPETENCE_PATTERNS)

@@ -16,7 +16,7 @@ from skillsv.model.rollout import Outcome
 from skillsv_bench.benchmark import Source
 from skillsv_bench.spreadsheetbench import BENCHMARK, package
 from skillsv_bench.spreadsheetbench.tasks import load
-from skillsv_bench.spreadsheetbench.verify import OUTPUT, CellVerifier, gold_of, matches, same
+from skillsv_bench.spreadsheetbench.verify import OUTPUT, CellVerifier, cells_equal, matches, read_gold
 
 
 def at(*when: int) -> dt.datetime:
@@ -76,14 +76,14 @@ DIFFERENT = [
 
 @pytest.mark.parametrize(("left", "right"), EQUAL)
 def test_cells_that_count_as_equal(left, right):
-    assert same(left, right)
-    assert same(right, left)
+    assert cells_equal(left, right)
+    assert cells_equal(right, left)
 
 
 @pytest.mark.parametrize(("left", "right"), DIFFERENT)
 def test_cells_that_do_not(left, right):
-    assert not same(left, right)
-    assert not same(right, left)
+    assert not cells_equal(left, right)
+    assert not cells_equal(right, left)
 
 
 def score(task, output: Path | None, tmp_path) -> float:
@@ -105,7 +105,7 @@ def test_reference_passes_and_noop_does_not(task, tmp_path):
         for agent, expected in (("reference", 1.0), ("noop", 0.0)):
             folder = tmp_path / f"{agent}{number}"
             folder.mkdir()
-            outcome = anyio.run(BENCHMARK.known[agent]().run, None, one, 0, folder)
+            outcome = anyio.run(BENCHMARK.builtin_agents[agent]().run, None, one, 0, folder)
             assert anyio.run(BENCHMARK.verifier().score, one, outcome, folder) == expected, (agent, name)
 
 
@@ -132,7 +132,7 @@ def test_several_areas_are_several_and_what_lies_between_does_not_count(empty, b
     before, after = {"A": {"C1": 0}, "B": {}}, {"A": {"C1": 1, "C5": 3}, "B": {"A2": 2}}
     empty.add(1, "A!C1,'B!'A2:B2,'A'!C5", "", before, after)
     one = load(Source(data=empty.folder)).tasks[0]
-    areas, gold = gold_of(one)
+    areas, gold = read_gold(one)
     assert len(areas) == 3
     assert dict(gold) == {("A", 1, 3): 1, ("A", 5, 3): 3, ("B", 2, 1): 2}
     for number, (changes, expected) in enumerate(
@@ -212,17 +212,17 @@ def test_neither_links_nor_pipes_nor_folders_are_followed(task, tmp_path):
 
 
 def test_a_file_that_unpacks_to_too_much_is_not_unpacked(task, data, tmp_path, monkeypatch):
-    areas, gold = gold_of(task["101"])
+    areas, gold = read_gold(task["101"])
     bomb = changed(data.file(101, "answer"), tmp_path / "bomb.xlsx", SHEET, lambda text: text + b" " * 11_000_000)
     assert bomb.stat().st_size < 100_000
-    monkeypatch.setattr(package, "MOST_UNPACKED", 10_000_000)
+    monkeypatch.setattr(package, "MAX_UNPACKED_BYTES", 10_000_000)
     monkeypatch.setattr(package, "iterparse", lambda *_, **__: pytest.fail("it was unpacked"))
     assert not matches(bomb, areas, gold)
 
 
-@pytest.mark.parametrize("limit", ["MOST_PACKED", "MOST_UNPACKED", "MOST_AT_ONCE", "MOST_STEPS"])
+@pytest.mark.parametrize("limit", ["MAX_PACKED_BYTES", "MAX_UNPACKED_BYTES", "MAX_PART_BYTES", "MAX_XML_EVENTS"])
 def test_each_bound_holds(task, data, tmp_path, monkeypatch, limit):
-    areas, gold = gold_of(task["101"])
+    areas, gold = read_gold(task["101"])
     assert matches(data.file(101, "answer"), areas, gold)
     monkeypatch.setattr(package, limit, 20)
     assert not matches(data.file(101, "answer"), areas, gold)

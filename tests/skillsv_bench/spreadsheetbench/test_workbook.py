@@ -16,7 +16,7 @@ from openpyxl.cell.rich_text import CellRichText, TextBlock
 from openpyxl.cell.text import InlineFont
 from openpyxl.utils.datetime import MAC_EPOCH
 
-from skillsv_bench.spreadsheetbench.package import WorkbookTrouble
+from skillsv_bench.spreadsheetbench.package import WorkbookError
 from skillsv_bench.spreadsheetbench.positions import Area
 from skillsv_bench.spreadsheetbench.prompt import preview
 from skillsv_bench.spreadsheetbench.workbook import Workbook
@@ -162,7 +162,7 @@ def test_sheets_keep_their_order_and_names():
     assert workbook.sheets == ("Sheet", "工作表1", "Bob's stock", "a & b", "end ", "Chart")
     assert chart.title == "Chart"
     for name in ("Chart", "Gone"):
-        with pytest.raises(WorkbookTrouble, match=f"no sheet of cells '{name}'"):
+        with pytest.raises(WorkbookError, match=f"no sheet of cells '{name}'"):
             workbook.values(area(name))
 
 
