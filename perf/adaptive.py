@@ -11,7 +11,11 @@ from skillsv.estimate.adaptive.patterns import pattern_effects
 from skillsv.estimate.adaptive.surrogate import fit_surrogate
 from skillsv.rollout.adaptive import AdaptiveOptions, AdaptiveProblem, Budget, adaptive_policy
 
-TASKS, ROLLOUTS = 80, 3000
+TASKS = 80
+"""Tasks of the measured problems."""
+
+ROLLOUTS = 3000
+"""Rollouts that the policy asks for."""
 
 
 def figures() -> list[tuple[str, float, str]]:
@@ -26,7 +30,7 @@ def figures() -> list[tuple[str, float, str]]:
 
 
 def policy_cost(units: int, agent: str) -> float:
-    """Seconds of CPU a rollout, orders included: a flat skill whose tasks hang on a few units each."""
+    """Seconds of CPU a rollout, orders included: a flat skill whose tasks depend on two units each."""
     names = tuple(f"u{place}" for place in range(units))
     rng = np.random.default_rng(0)
     deciding = {f"t{task}": set(rng.choice(names, size=2).tolist()) for task in range(TASKS)}
@@ -35,18 +39,18 @@ def policy_cost(units: int, agent: str) -> float:
         trigger="m",
         needs=dict.fromkeys(names, ("m",)),
         tasks=tuple(deciding),
-        sample_order=lambda luck: ("m", *(names[place] for place in luck.permutation(units).tolist())),
+        sample_order=lambda order_rng: ("m", *(names[place] for place in order_rng.permutation(units).tolist())),
     )
-    walk = adaptive_policy(problem, AdaptiveOptions(stop=Budget(ROLLOUTS), agent=agent), 0)
+    policy = adaptive_policy(problem, AdaptiveOptions(stop=Budget(ROLLOUTS), agent=agent), 0)
     start, answering, asked = process_time(), 0.0, 0
     try:
-        wanted = next(walk)
+        wanted = next(policy)
         while True:
             began = process_time()
             answers = {request: float(deciding[request.task] <= request.coalition) for request in wanted}
             answering += process_time() - began
             asked += len(wanted)
-            wanted = walk.send(answers)
+            wanted = policy.send(answers)
     except StopIteration:
         return (process_time() - start - answering) / max(asked, 1)
 

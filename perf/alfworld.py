@@ -14,6 +14,8 @@ import msgspec
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "benchmarks" / "alfworld"
 EVERY = 16
+"""One game of so many is measured."""
+
 PROGRAM = """
 import sys, time
 import msgspec
@@ -46,13 +48,13 @@ def figures() -> list[tuple[str, float, str]]:
     if not files or find_spec("textworld") is None:
         return []
     plain, quick = measured("plain", files), measured("quick", files)
-    found = []
+    rows = []
     for what, seconds in quick.items():
-        found += [
+        rows += [
             (f"{what} of {len(files)} games, warm process", 1000 * seconds, "ms of one core"),
             (f"{what}, published environment", plain[what] / seconds, "x the warm process"),
         ]
-    return found
+    return rows
 
 
 def measured(how: str, files: list[str]) -> dict[str, float]:

@@ -19,8 +19,13 @@ from skillsv.cli import run
 from skillsv.compile import compile_skill
 
 CORPUS = Path(__file__).resolve().parents[1] / "../shared/corpus"
+"""The folder of real skills beside the repository."""
+
 ITEMS = 300_000
+"""List items of the huge document."""
+
 RESOURCES = 700
+"""Resources of the skill with many files."""
 
 
 def corpus_against_parser() -> list[tuple[str, float, str]]:

@@ -33,6 +33,7 @@ from skillsv.settings import Settings
 PLACE = Path(__file__).resolve().parents[1]
 EXAMPLE = PLACE / "examples" / "support-desk"
 TASKS = 8
+"""Tasks of the measured panel."""
 
 
 def recipe(seconds: float):
@@ -152,7 +153,7 @@ class AtWork:
     def __enter__(self) -> None:
         self.count += 1
 
-    def __exit__(self, *_trouble: object) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.count -= 1
 
 
@@ -177,7 +178,7 @@ class Stub:
     async def __aenter__(self):
         return self
 
-    async def __aexit__(self, *_trouble):
+    async def __aexit__(self, *_error):
         return None
 
     async def run(self, job) -> Rollout:

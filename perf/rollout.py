@@ -1,4 +1,4 @@
-"""What the rollout room itself costs: CPU and memory per rollout, concurrency, the ledger at a million.
+"""What the rollout package itself costs: CPU and memory per rollout, concurrency, the ledger at a million.
 
 Each figure is a ratio within one run: measured over its bound, so at most 1.0 is good. `--quick` shrinks all sizes.
 """
@@ -32,7 +32,7 @@ class InstantAgent:
         self.seconds = seconds
 
     async def run(self, skill, task, replicate, workspace):  # noqa: ARG002
-        """An answer that hangs on skill and task."""
+        """Give an answer that depends on skill and task."""
         await (anyio.sleep(self.seconds) if self.seconds else checkpoint())
         return Outcome(answer="1" if skill is not None and (len(skill.text) + len(task.id)) % 3 else "0")
 
@@ -148,7 +148,7 @@ def large_ledger(folder: Path, rows: int) -> list[tuple[str, float, str]]:
     ledger.lookup(keys[:1000])
     began = time.process_time()
     found = ledger.lookup(keys)
-    each = (time.process_time() - began) / len(keys)
+    per_lookup = (time.process_time() - began) / len(keys)
     assert len(found) == len(set(keys))
     began = time.perf_counter()
     ledger.summary()
@@ -156,7 +156,7 @@ def large_ledger(folder: Path, rows: int) -> list[tuple[str, float, str]]:
     ledger.close()
     return [
         (f"opening a ledger of {rows:,}", opening / 1.0, "of 1 s"),
-        (f"CPU of one lookup among {rows:,}", each / 100e-6, "of 100 µs"),
+        (f"CPU of one lookup among {rows:,}", per_lookup / 100e-6, "of 100 µs"),
         (f"counts of {rows:,} rollouts for status", summary / 5.0, "of 5 s"),
     ]
 

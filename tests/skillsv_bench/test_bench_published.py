@@ -129,7 +129,7 @@ def test_the_protocol_closes_and_is_the_same_the_second_time(place, capsys):
     assert {curve["method"] for curve in results["held_out"]["curves"]} == {"skillsv", "loo", "random"}
 
 
-def test_it_writes_the_papers_tables_and_figures(place, capsys):
+def test_the_protocol_writes_the_papers_tables_and_figures(place, capsys):
     protocol("--editor", "python:editor.py:shorten", "-o", "out")
     said = capsys.readouterr().out
     assert "### Value closure" in said
@@ -150,7 +150,7 @@ def test_it_writes_the_papers_tables_and_figures(place, capsys):
     assert 0 < full <= 1
 
 
-def test_a_limit_holds_for_the_whole_protocol_and_a_higher_one_goes_on(place, capsys):
+def test_a_limit_applies_to_the_whole_protocol_and_a_higher_one_resumes(place, capsys):
     protocol("--run-dir", "whole")
     whole = files("whole/results")
     protocol("--run-dir", "cut", "--max-rollouts", "60", code=4)
@@ -176,7 +176,7 @@ def test_a_plan_forecasts_all_of_it_and_spends_nothing(place, capsys):
     assert not (place / "one").exists()
 
 
-def test_results_of_several_are_pooled(place, capsys):
+def test_compare_pools_the_results_of_several_runs(place, capsys):
     protocol("--run-dir", "one")
     protocol("--run-dir", "other", "--seed", "7")
     capsys.readouterr()
@@ -211,7 +211,7 @@ def test_a_confirmation_of_such_a_run_finds_the_benchmark_again(place, capsys):
         (("compare",), "nothing to compare"),
     ],
 )
-def test_what_is_missing_is_said_in_one_sentence(place, capsys, words, said):
+def test_missing_data_or_flags_give_one_sentence(place, capsys, words, said):
     assert run(["bench", *words, "--json"]) in {1, 2}
     out, err = capsys.readouterr()
     assert said in err
@@ -219,7 +219,7 @@ def test_what_is_missing_is_said_in_one_sentence(place, capsys, words, said):
     assert not out
 
 
-def test_a_month_that_is_missing_from_a_split_ends_it_with_exit_2(place, capsys):
+def test_a_month_missing_from_a_split_exits_with_2(place, capsys):
     items = [{"id": f"{month}:{number + 1}"} for month, count in MONTHS.items() for number in range(count)]
     manifest = place / "splits" / "livemathematicianbench_id_split" / "train" / "items.json"
     manifest.parent.mkdir(parents=True)

@@ -12,7 +12,7 @@ def printed(capsys, *words):
     return capsys.readouterr().out
 
 
-def test_it_prints_true_beside_recovered_values_for_all_methods(capsys):
+def test_recovery_prints_true_and_recovered_values_of_all_methods(capsys):
     text = printed(capsys, "--repetitions", "2", "--orders", "24")
     lines = text.splitlines()
     assert lines[0] == "mechanism: 7 units, 32 tasks; values in points, random ones without scale"

@@ -19,7 +19,7 @@ def write(base, split, names):
 
 
 @pytest.mark.parametrize("where", ["data/splits/quiz_id_split", "splits/quiz_id_split", "data/quiz_id_split"])
-def test_they_are_found_in_the_data_folder_and_beside_it(tmp_path, where):
+def test_manifests_are_found_in_the_data_folder_and_beside_it(tmp_path, where):
     write(tmp_path / where, "train", ["a", "b"])
     items = read_items(Source(data=tmp_path / "data", split="train"), FOLDER)
     assert items is not None

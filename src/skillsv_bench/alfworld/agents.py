@@ -1,4 +1,4 @@
-"""The protocol of one episode: a client is asked for an action, turn by turn, until the game is won or 50 are used."""
+"""The agents of ALFWorld: the protocol that asks a client for one action a turn, and scripted players."""
 
 from __future__ import annotations
 
@@ -22,10 +22,8 @@ from skillsv_bench.alfworld.tasks import Result, read_game
 from skillsv_bench.chat_clients import make_chat_client
 from skillsv_bench.conversation import ChatClient, Message, Situation, transcript
 
-# Agents that need no model: the walkthrough, one who only looks, one who does anything.
-
 Choose = Callable[[Scene], str]
-"""What a scripted player does in a scene."""
+"""Chooses the action of a scripted player in a scene."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +49,7 @@ class ScriptedPlayer:
 
 
 async def play(games: Games, file: Path, choose: Choose) -> Result:
-    """One episode to its end."""
+    """Play one episode to its end."""
     async with games.episode(file) as episode:
         while not episode.over:
             await episode.act(choose(episode.scene))
@@ -59,17 +57,17 @@ async def play(games: Games, file: Path, choose: Choose) -> Result:
 
 
 def reference() -> ScriptedPlayer:
-    """Follows the walkthrough that stands in the game file."""
+    """Make the player that follows the walkthrough in the game file."""
     return ScriptedPlayer(fingerprint="alfworld-reference/1", player=_walkthrough)
 
 
 def noop() -> ScriptedPlayer:
-    """Only looks."""
+    """Make the player that only looks."""
     return ScriptedPlayer(fingerprint="alfworld-noop/1", player=lambda *_: lambda _: NO_EFFECT)
 
 
 def random_agent() -> ScriptedPlayer:
-    """Does anything that is admissible; the same for the same task and replicate."""
+    """Make the player that takes random admissible actions, the same for the same task and replicate."""
     return ScriptedPlayer(fingerprint="alfworld-random/1", player=_choose_randomly)
 
 
@@ -85,10 +83,8 @@ def _choose_randomly(text: str, task: Task, replicate: int) -> Choose:
     return lambda scene: chance.choice(scene.actions or (NO_EFFECT,))
 
 
-# What is said to the player each turn, in one message: the skill first, then the task and where the game stands.
-
 HISTORY_PAIRS = 2
-"""How many (observation, action) pairs of the past are shown."""
+"""The number of past (observation, action) pairs that a message shows."""
 
 _ROLE = "You act in a household that is described in words. Each turn you choose one action."
 
@@ -100,11 +96,11 @@ _THOUGHT = re.compile(r"<think>.*?</think>", re.IGNORECASE | re.DOTALL)
 _ACTION = re.compile(r"<action>(.*?)</action>", re.IGNORECASE | re.DOTALL)
 
 Past = Sequence[tuple[str, str]]
-"""Pairs of what was observed and what was done then, oldest first."""
+"""Pairs of an observation and the action taken then, oldest first."""
 
 
 def user_message(skill: Rendering | None, goal: str, past: Past, scene: Scene) -> str:
-    """All that the player is told in one turn; without a skill its section is absent."""
+    """Write the message of one turn; without a skill it has no section for one."""
     text = skill.text.strip() if skill is not None else ""
     parts = [
         *([f"## Skill\n{text}"] if text else []),
@@ -132,10 +128,10 @@ def read_action(reply: str) -> str:
 
 
 class EpisodeAgent:
-    """Plays a game with a client's words. Every turn is one message of its own: a client remembers nothing.
+    """Plays a game with the actions that a client chooses. Every turn is a new message: a client has no memory.
 
-    The client never learns where the game file lies, since that holds the walkthrough. What it says of the game's end
-    counts for nothing: the answer is the environment's.
+    The client never gets the path of the game file, which contains the walkthrough. The answer is the result
+    of the environment, whatever the client says about the end of the game.
     """
 
     def __init__(self, client: ChatClient, games: Games | None = None) -> None:
@@ -159,11 +155,11 @@ class EpisodeAgent:
             paid = error.usage if isinstance(error.usage, Usage) else Usage()
             error.usage = log.usage + paid
             raise
-        said = [*log.said, Message(role="user", text=episode.scene.observation.strip())]
+        messages = [*log.messages, Message(role="user", text=episode.scene.observation.strip())]
         return Outcome(
             answer=episode.result.as_answer(),
             usage=log.usage,
-            transcript=transcript(said),
+            transcript=transcript(messages),
             opened=skill is not None and not skill.empty,
             ending=log.ending,
         )
@@ -177,24 +173,24 @@ class EpisodeAgent:
         action = read_action(reply.text)
         log.usage += reply.usage
         if reply.cut:
-            log.ending = Ending.CUT  # every turn is a question of its own, and one of its answers is not whole
-        log.said += [Message(role="user", text=scene.observation.strip()), reply.message]
+            log.ending = Ending.CUT  # one incomplete reply is enough
+        log.messages += [Message(role="user", text=scene.observation.strip()), reply.message]
         log.past.append((scene.observation, action))
         return action
 
 
 @dataclass(slots=True)
 class _EpisodeLog:
-    """What was said in an episode so far, and what it cost. The transcript leaves out what every message repeats."""
+    """The messages and usage of an episode so far. The messages leave out what every turn repeats."""
 
     past: list[tuple[str, str]] = field(default_factory=list)
-    said: list[Message] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     ending: Ending = Ending.ANSWERED
 
 
 def _extra(episode: Episode, past: Past) -> Mapping[str, Any]:
-    """What a program may want beside the message, so that it need not read it apart."""
+    """Return the facts of a turn for programs, so that they need not parse the message."""
     return {
         "step": len(episode.actions),
         "observation": episode.scene.observation,
@@ -204,5 +200,5 @@ def _extra(episode: Episode, past: Past) -> Mapping[str, Any]:
 
 
 def wrap_agent(spec: str, options: AgentOptions) -> Agent:
-    """The agent that the user names, inside this protocol."""
+    """Make the agent that the user names, inside this protocol."""
     return EpisodeAgent(make_chat_client(spec, options))

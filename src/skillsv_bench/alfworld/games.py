@@ -1,12 +1,12 @@
-"""Episodes of real games, each in a process of its own that stays warm for the next one.
+"""Episodes of real games, each in its own process, which is reused for the next episode.
 
     async with games.episode(file) as episode:
         while not episode.over:
             await episode.act(episode.scene.actions[0])
 
 Starting such a process takes seconds, and so does the first reset of a game in it; the next reset takes milliseconds.
-A game answers the same to the same actions, so what it said is remembered, and an episode needs a process only from the
-first action on that nobody has result before.
+A game gives the same scenes for the same actions, so scenes are cached, and an episode needs a process only from the
+first action on that no episode has taken before.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ANSWER_TIMEOUT = 120.0
 """Seconds that one answer may take, a cold start on a busy machine included, before the process counts as hanging."""
 
 MAX_CACHED_SCENES = 50_000
-"""Scenes that are remembered at most: about a kilobyte each."""
+"""The largest number of cached scenes, at about a kilobyte each."""
 
 
 class Games:
@@ -77,7 +77,7 @@ class Games:
         return self._beginnings[key]
 
     def remember(self, before: _GameState, action: str, after: _GameState) -> None:
-        """Keep what came of an action, as long as there is room."""
+        """Cache the state after an action, as long as there is room."""
         if self._room > 0:
             self._room -= 1
             before.after[action] = after
@@ -99,7 +99,7 @@ class Games:
         return best
 
     def give_back(self, worker: Worker, owner: object) -> None:
-        """Keep a process for the next episode, unless it is dead or lost in thought."""
+        """Keep a process for the next episode, unless it has ended or still computes an answer."""
         if worker.usable:
             self._idle.append(worker)
         self._limit().release_on_behalf_of(owner)
@@ -120,7 +120,7 @@ def _version(file: Path) -> tuple[str, int, int]:
 
 
 class _GameState:
-    """A moment of a game, and what came of each action that was result then."""
+    """A state of a game: its scene, and the next state for each action that was taken from it."""
 
     __slots__ = ("after", "scene")
 
@@ -130,7 +130,7 @@ class _GameState:
 
 
 class _EpisodeProcess:
-    """An episode's process: taken when it is needed, brought to where the episode stands, given back at its end."""
+    """The process of an episode: taken when needed, brought to the episode's state, given back at the end."""
 
     def __init__(self, games: Games, game: str) -> None:
         self._games = games
@@ -142,14 +142,14 @@ class _EpisodeProcess:
         """The scene after all these actions; those that the process did already are not done again."""
         if self._worker is None:
             self._worker = await self._games.take(self._game, self)
-            order = PlayCommand(game=self._game, actions=tuple(actions))
+            command = PlayCommand(game=self._game, actions=tuple(actions))
         else:
-            order = PlayCommand(actions=tuple(actions[self._played :]))
+            command = PlayCommand(actions=tuple(actions[self._played :]))
         self._played = len(actions)
-        return await self._worker.ask(order)
+        return await self._worker.ask(command)
 
     def remember(self, before: _GameState, action: str, after: _GameState) -> None:
-        """Keep what came of an action for other episodes."""
+        """Cache the state after an action for other episodes."""
         self._games.remember(before, action, after)
 
     def leave(self) -> None:
@@ -178,11 +178,11 @@ class Episode:
 
     @property
     def result(self) -> Result:
-        """How it stands: the answer of a rollout."""
+        """The result so far, which is the answer of a rollout."""
         return Result(won=self.scene.won, steps=len(self.actions), actions=tuple(self.actions))
 
     async def act(self, action: str) -> Scene:
-        """Do something, and see what comes of it. An action that is not admitted costs a step and changes nothing."""
+        """Take an action and return the new scene. An action that is not admitted costs a step and changes nothing."""
         assert not self.over
         self.actions.append(action)
         known = self._state.after.get(action)

@@ -1,7 +1,7 @@
-"""A housekeeper that plays ALFWorld's games from what it sees, and makes real mistakes where it was not told better.
+"""A rule-based player of ALFWorld's games, which makes a mistake for each competence that it lacks.
 
-It reads the goal, tours the room, open surfaces first, takes the thing, changes it, delivers it. Each competence that
-it lacks is a mistake that people and models make, and that the environment punishes or forgives:
+It reads the goal, tours the room, open surfaces first, takes the thing, changes it and delivers it. Each competence
+that it lacks causes a mistake that people and models make; the environment decides whether the mistake matters:
 
     format      its replies name no action, so all it does is look
     search      it stays where it is
@@ -38,8 +38,11 @@ COMPETENCES = (
     "count",
     "admissible",
 )
+"""The competences that the player can have."""
 
 APPLIANCES = {"clean": "sinkbasin", "heat": "microwave", "cool": "fridge"}
+"""The kind of place where each change is made."""
+
 CLOSED = ("cabinet", "drawer", "fridge", "microwave", "safe", "box")
 """Kinds of places that are opened, and so cost two steps to look into: the last on a sensible tour."""
 
@@ -57,18 +60,19 @@ CONFUSABLE_KINDS = (
     {"saltshaker", "peppershaker"},
     {"cellphone", "remotecontrol"},
 )
-"""Things that a careless housekeeper confuses."""
+"""Kinds of things that a player without the competence `exact` confuses."""
 
 MANY_DOORS = 16
-"""Closed places among which one who does not think of likely places gets lost."""
+"""With more closed places than this, a player without the competence `likely` does not find the thing."""
 
 FORGETFUL_AFTER = 4
-"""Places after which one who keeps no ledger begins again."""
+"""Places after which a player without the competence `ledger` starts its tour again."""
 
 GIVES_UP_AFTER = 3
-"""Places after which one who does not count what is still missing ends a search."""
+"""Places after which a player without the competence `count` ends a search."""
 
 Moves = Generator[str, Scene, None]
+"""Yields actions and is sent the scene after each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +113,7 @@ def kind(name: str) -> str:
 
 @dataclass(slots=True, kw_only=True)
 class RuleBasedPlayer:
-    """One episode of the housekeeper: gets scenes, says what it does. `can` is what it was told."""
+    """Plays one episode: gets scenes, replies with actions. `can` is the set of its competences."""
 
     goal: Goal | None
     can: frozenset[str]
@@ -121,7 +125,7 @@ class RuleBasedPlayer:
     _moves: Moves | None = None
 
     def reply(self, scene: Scene) -> str:
-        """What it says in a scene: the action in tags, if it was told to write them."""
+        """Reply to a scene: the action, in tags if it has the competence `format`."""
         if self._moves is None:
             self._scene = scene
             self._tour = sorted(_targets_of("go to", scene), key=_tour_position)
@@ -165,7 +169,7 @@ class RuleBasedPlayer:
         sort = (
             {goal.thing}
             if "exact" in self.can
-            else next((each for each in CONFUSABLE_KINDS if goal.thing in each), {goal.thing})
+            else next((kinds for kinds in CONFUSABLE_KINDS if goal.thing in kinds), {goal.thing})
         )
         return kind(thing) in sort and thing not in self._delivered
 
@@ -201,7 +205,7 @@ class RuleBasedPlayer:
             return
         for place in self._of_kind(APPLIANCES[change]):
             yield from self._do(f"go to {place}")
-            action = self._offered(lambda each: each.startswith(f"{change} {thing} with "))
+            action = self._offered(lambda offer: offer.startswith(f"{change} {thing} with "))
             if action:
                 yield from self._do(action)
                 return

@@ -1,4 +1,4 @@
-"""One process that plays games, as this process sees it: asked, waited for, ended."""
+"""The process that plays games, as its parent sees it, and the messages between them: one line of JSON each."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ import msgspec
 
 from skillsv.errors import AgentFailure
 from skillsv.model.rollout import FailureKind
-
-# What is said between an episode and the process that plays it: orders there, scenes back, one line of JSON each.
 
 NO_EFFECT = "look"
 """The action that changes nothing."""
@@ -48,9 +46,13 @@ class Player(Protocol):
 
 
 WORKER = (sys.executable, "-P", "-m", "skillsv_bench.alfworld.worker")
+"""The command that starts a process."""
 
-_KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "PYTHONPATH", "TMPDIR", "LD_LIBRARY_PATH")
+_INHERITED = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "PYTHONPATH", "TMPDIR", "LD_LIBRARY_PATH")
+"""Environment variables that a process inherits."""
+
 _ALWAYS = {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+"""Environment variables that every process has: a fixed hash seed, and one thread."""
 
 
 class Worker:
@@ -66,7 +68,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            env={name: os.environ[name] for name in _KEPT if name in os.environ} | _ALWAYS,
+            env={name: os.environ[name] for name in _INHERITED if name in os.environ} | _ALWAYS,
             process_group=0,
         )
         self._timeout = timeout
@@ -83,16 +85,16 @@ class Worker:
         """The number of the process."""
         return self._process.pid
 
-    async def ask(self, order: PlayCommand) -> Scene:
-        """Give an order and wait for the scene. A process that dies or hangs is a failure, never a lost game.
+    async def ask(self, command: PlayCommand) -> Scene:
+        """Send a command and wait for the scene. A process that dies or hangs is a failure, never a lost game.
 
-        Whoever is cancelled while waiting leaves no process behind.
+        Cancelling the wait ends the process.
         """
         self._waiting = True
         line = b""
         try:
             with anyio.move_on_after(self._timeout) as clock:
-                line = await anyio.to_thread.run_sync(self._exchange, order, abandon_on_cancel=True)
+                line = await anyio.to_thread.run_sync(self._exchange, command, abandon_on_cancel=True)
         finally:
             if not line.endswith(b"\n"):
                 self.end()
@@ -101,8 +103,8 @@ class Worker:
         if not line.endswith(b"\n"):
             raise AgentFailure(f"a game ended unexpectedly{self._last_error_line()}.", kind=FailureKind.CRASH)
         self._waiting = False
-        if order.game is not None:
-            self.known.add(order.game)
+        if command.game is not None:
+            self.known.add(command.game)
         return msgspec.json.decode(line, type=Scene)
 
     def end(self) -> None:
@@ -110,21 +112,21 @@ class Worker:
         self._process.kill()
         self._process.wait()
 
-    def _exchange(self, order: PlayCommand) -> bytes:
-        """One order, one line back; nothing where the process is dead or dies over it."""
+    def _exchange(self, command: PlayCommand) -> bytes:
+        """Send one command and read one line; empty if the process has ended or ends now."""
         into, out = self._process.stdin, self._process.stdout
         assert into is not None
         assert out is not None
         try:
-            into.write(msgspec.json.encode(order) + b"\n")
+            into.write(msgspec.json.encode(command) + b"\n")
             into.flush()
         except BrokenPipeError:
             return b""
         return out.readline()
 
     def _last_error_line(self) -> str:
-        """The last line of what it said to its standard error: usually the exception."""
+        """Return the last line of its standard error, usually the exception."""
         self._errors.seek(0)
         lines = self._errors.read()[-4000:].decode("utf-8", errors="replace").split("\n")
-        said = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        return f": {said}" if said else ""
+        last_line = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        return f": {last_line}" if last_line else ""

@@ -1,6 +1,6 @@
-"""An agent whose competence is what the skill tells it: rules found in the text switch on what the housekeeper can do.
+"""An agent that has the competences that the skill teaches, and plays the real games with them.
 
-Nothing is decided here: the real games do. What a task needs is found by playing it with one competence left out.
+The competences that a task needs are found by playing it with one competence left out.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ COMPETENCE_PATTERNS = compile_patterns(
         "admissible": r"\bdo not invent actions\b",
     }
 )
-"""What the agent can learn, and the words by which it recognises the lesson."""
+"""The competences that the agent can have, and the words in a skill that teach each."""
 
 
 def read_competences(text: str) -> frozenset[str]:
-    """What a rendered skill teaches."""
+    """Find the competences that a rendered skill teaches."""
     return find_competences(COMPETENCE_PATTERNS, text)
 
 
@@ -45,7 +45,7 @@ async def find_needed_competences(task: Task, games: Games) -> frozenset[str]:
 
 
 async def wins(task: Task, games: Games, can: frozenset[str]) -> bool:
-    """Whether the housekeeper wins this game with these competences."""
+    """Say whether the player wins this game with these competences."""
     return (await play(games, Path(task.target), _chooser(task, can))).won
 
 

@@ -18,8 +18,6 @@ from skillsv.model.task import Task
 from skillsv_bench.benchmark import LoadedTasks, PaperSetting, RejectedTask, Source, add_digest
 from skillsv_bench.manifests import Items, manifest_notes, read_items
 
-# The paper's setting for ALFWorld, and where its data come from.
-
 STEPS = 50
 """Actions of one episode; a game that is not won by then is lost."""
 
@@ -31,13 +29,11 @@ DATA_ORIGIN = (
 )
 
 
-# Says whether an episode was won: what the environment told the protocol, which is the only one that plays.
-
 VERIFIER_VERSION = "alfworld/1"
 
 
 class Result(msgspec.Struct, frozen=True):
-    """How an episode ended, as the answer of its rollout: the environment's word, never the client's."""
+    """How an episode ended, as the answer of its rollout: reported by the environment, never by the client."""
 
     won: bool
     steps: int
@@ -74,7 +70,13 @@ class WonVerifier:
 
 
 MANIFESTS = "alfworld_path_split"
-ROOT, FILE = "json_2.1.1", "game.tw-pddl"
+"""The folder of the released manifests."""
+
+ROOT = "json_2.1.1"
+"""The folder of games in the data folder."""
+
+FILE = "game.tw-pddl"
+"""The file name of a game."""
 
 GOAL = re.compile(r'"(Your task is to: [^"]*?)\s*"')
 UNSUPPORTED = ("movable", "Sliced")

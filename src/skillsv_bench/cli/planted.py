@@ -31,7 +31,7 @@ def planted(
     window: Annotated[int, Parameter(name=["--window", "-b"], help="Tasks shared by one order, b.")] = 8,
     tolerance: Annotated[str, Parameter(help="Truncation tolerance tau, or 'off'; the paper's is 0.05.")] = "off",
     repetitions: Annotated[int, Parameter(help="Repetitions of a study; recovery shows the first in full.")] = 20,
-    seed: Annotated[int, Parameter(help="Seed of games, orders, windows and draws.")] = 0,
+    seed: Annotated[int, Parameter(help="Seed of games, orders, windows and noise.")] = 0,
     json: Json = False,
 ) -> int:
     """skillsv bench planted --games mechanism,spreadsheet --agent noisy@0.5

@@ -1,4 +1,4 @@
-"""The methods under comparison, each played on one planted game with one kind of noise."""
+"""The methods under comparison (the arms of the study), each run on one planted game with one kind of noise."""
 
 from __future__ import annotations
 
@@ -18,11 +18,33 @@ from skillsv.rollout.adaptive import AdaptiveOptions, AdaptiveProblem, AdaptiveR
 from skillsv_bench.planted import Dice, answer_requests, make_plans, record_chains
 from skillsv_bench.planted.game import Floats, Noise, PlantedGame
 
-# Play an adaptive run of a planted game in memory: the real policy, answered by the game's own rules and chance.
+PAPER = "Algorithm 1, K=12"
+"""Algorithm 1 at the paper's setting."""
+
+UNTRUNCATED = "Algorithm 1, K=12, untruncated"
+"""Algorithm 1 at the paper's setting without truncation."""
+
+MORE = "Algorithm 1, K=24"
+"""Algorithm 1 with twice the orders."""
+
+MOST = "Algorithm 1, K=48"
+"""Algorithm 1 with four times the orders."""
+
+LEFT_OUT = "Closure-LOO"
+"""Closure-LOO on the whole panel."""
+
+CONSTANT = "constant"
+"""The measured lift divided equally among the units."""
+
+WINDOW = 8
+"""The paper's number of tasks in a window."""
+
+TOLERANCE = 0.05
+"""The paper's truncation tolerance."""
 
 
 class Player:
-    """Answers requests as the planted agent would, fresh draws for each.
+    """Answers requests as the planted agent does, with new noise for each request.
 
     `noise_from` lets noise begin only after so many answers. `crowding` is what padding costs on the logit scale where
     it stands for all units: with less padding proportionally less, with the full skill nothing.
@@ -83,26 +105,19 @@ def problem_of(game: PlantedGame, operators: tuple[Operator, ...] = (Operator.DE
 
 def play_adaptive(problem: AdaptiveProblem, player: Player, options: AdaptiveOptions, seed: int) -> AdaptiveRecord:
     """Run the policy to its end."""
-    walk = adaptive_policy(problem, options, seed)
+    policy = adaptive_policy(problem, options, seed)
     try:
-        wanted = next(walk)
+        requests = next(policy)
         while True:
-            wanted = walk.send(player.answer(wanted))
+            requests = policy.send(player.answer(requests))
     except StopIteration as done:
         record: AdaptiveRecord = done.value
         return record
 
 
-PAPER = "Algorithm 1, K=12"
-UNTRUNCATED = "Algorithm 1, K=12, untruncated"
-MORE, MOST = "Algorithm 1, K=24", "Algorithm 1, K=48"
-LEFT_OUT, CONSTANT = "Closure-LOO", "constant"
-WINDOW, TOLERANCE = 8, 0.05
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What one method said about one game. Without an `estimate` there are values only, no intervals and verdicts."""
+    """The result of one method on one game. Without an `estimate` it has values only, no intervals and verdicts."""
 
     arm: str
     rollouts: int
@@ -129,13 +144,13 @@ def chain_answers(game: PlantedGame, noise: Noise, rng: np.random.Generator) -> 
     for arm, chains in ((PAPER, 12), (MORE, 24), (MOST, 48)):
         part = records[:chains]
         yield of_estimate(arm, count_rollouts(part), estimate_chains(game.compiled, part))
-    whole = make_plans(game, rng, chains=12, window=WINDOW, tolerance=None)
-    untruncated = record_chains(game, whole, noise=noise, dice=dice)
+    untruncated_plans = make_plans(game, rng, chains=12, window=WINDOW, tolerance=None)
+    untruncated = record_chains(game, untruncated_plans, noise=noise, dice=dice)
     yield of_estimate(UNTRUNCATED, count_rollouts(untruncated), estimate_chains(game.compiled, untruncated))
 
 
 def count_rollouts(records: Sequence[ChainRecord]) -> int:
-    """Distinct (coalition, task) pairs: the ledger pays for none of them twice. The bare agent is one of them."""
+    """Count distinct (coalition, task) pairs, the bare agent's included: the ledger never runs a pair twice."""
     asked: set[tuple[Coalition, str]] = set()
     for record in records:
         order = record.plan.order
@@ -147,14 +162,14 @@ def count_rollouts(records: Sequence[ChainRecord]) -> int:
 
 
 def simple_answers(game: PlantedGame, noise: Noise, rng: np.random.Generator) -> Iterator[Answer]:
-    """Closure-LOO on the whole panel, and the measured lift shared out alike."""
+    """Closure-LOO on the whole panel, and the measured lift divided equally among the units."""
     dice = Dice.thrown(game, rng)
     tasks = [task.id for task in game.tasks]
-    wanted = closure_loo_requests(game.compiled, tasks)
-    answers = answer_requests(game, wanted, noise=noise, dice=dice)
+    requests = closure_loo_requests(game.compiled, tasks)
+    answers = answer_requests(game, requests, noise=noise, dice=dice)
     ranking = closure_loo(game.compiled, tasks, answers)
     left_out: list[Interval] = [ranking.values[unit] for unit in game.compiled.execution]
-    yield Answer(arm=LEFT_OUT, rollouts=len(set(wanted)), values=np.array([each.value for each in left_out]))
+    yield Answer(arm=LEFT_OUT, rollouts=len(set(requests)), values=np.array([interval.value for interval in left_out]))
     ends = game.chances(np.array([[False], [True]]) & np.ones(len(game.compiled.execution), dtype=np.bool_), noise)
     lift = float(np.diff((rng.random(ends.shape) < ends).mean(axis=1))[0])
     size = len(game.compiled.execution)

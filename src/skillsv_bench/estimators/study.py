@@ -15,9 +15,8 @@ from skillsv_bench.estimators.arms import Answer, Player, play_adaptive, problem
 from skillsv_bench.planted import Noise, planted_skill
 from skillsv_bench.planted.game import Floats
 
-# How good an answer is: error, rank correlation, coverage, decisions.
-
 SLACK = 1e-9
+"""A difference that counts as rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +38,7 @@ class Quality:
 
 
 def judge(answer: Answer, truth: Floats) -> Quality:
-    """Everything about one answer."""
+    """Compare one answer with the true values."""
     estimate = answer.estimate
     covered = plain = None
     decided = false = 0
@@ -74,13 +73,13 @@ def rank_correlation(values: Floats, truth: Floats) -> float:
 
 
 def _covered(units: Sequence[UnitValue], truth: Floats, *, plain: bool = False) -> float:
-    held = [
+    covered = [
         interval.low - SLACK <= value <= interval.high + SLACK
         for interval, value in zip(
             ((unit.plain if plain else unit.net) or unit.net for unit in units), truth, strict=True
         )
     ]
-    return float(np.mean(held))
+    return float(np.mean(covered))
 
 
 def _decisions(estimate: Estimate, truth: Floats) -> tuple[int, int]:
@@ -115,6 +114,8 @@ TEST_SEEDS = range(2_000_000, 2_001_000)
 """Games that figures are reported on. When a figure leads to a change of a constant, take a fresh range here."""
 
 SHAPES = ("livemath", "officeqa", "spreadsheet", "alfworld")
+"""The shapes of planted games, named after the paper's skills."""
+
 NOISES = {
     "T=0": Noise(),
     "T=.25": Noise(temperature=0.25),
@@ -122,11 +123,19 @@ NOISES = {
     "T=1.5": Noise(temperature=1.5),
     "lapse": Noise(lapse=0.08),
 }
+"""The kinds of noise by the names that tables show."""
+
 BUDGETS = (600, 1200, 2400, 4800)
+"""Rollouts at which the adaptive estimator is compared."""
+
 CURVE = tuple(round(120 * 1.12**step) for step in range(33))
 """Budgets at which the error of a steady agent's values is followed, for rollouts at equal error."""
 
 Tell = Callable[[str], None]
+"""Reports progress."""
+
+SAME_ROLLOUTS = {arms.PAPER: "auto, as K=12", arms.MOST: "auto, as K=48"}
+"""The adaptive run cut at what Algorithm 1 spent (or at the largest budget, if that is less)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,10 +184,6 @@ def compare_on_game(shape: str, noise: str, seed: int, budgets: Sequence[int] = 
     )
 
 
-SAME_ROLLOUTS = {arms.PAPER: "auto, as K=12", arms.MOST: "auto, as K=48"}
-"""The adaptive run cut at what Algorithm 1 spent (or at the largest budget, if that is less)."""
-
-
 def compare(
     games: int,
     *,
@@ -220,7 +225,7 @@ def late_noise(games: int, *, begins: int = 1000, budget: int = 4800) -> LateNoi
 
 def operator_ratio(games: int, *, budget: int = 1200, crowding: float = 0.3) -> float | None:
     """Rollouts for both operators over rollouts for deletion alone, at equal mean error of the net effects (T=0)."""
-    grid = [each for each in CURVE if budget <= each <= 4 * budget]
+    grid = [size for size in CURVE if budget <= size <= 4 * budget]
     targets, curves = [], []
     for shape in SHAPES:
         for seed in TEST_SEEDS[:games]:
@@ -232,6 +237,6 @@ def operator_ratio(games: int, *, budget: int = 1200, crowding: float = 0.3) -> 
             options = AdaptiveOptions(stop=Budget(max(grid)))
             record = play_adaptive(problem_of(game, (Operator.DELETE, Operator.PAD)), player, options, seed)
             both = arms.AdaptiveRun(game=game, record=record, orders=alone.orders)
-            curves.append([error_over_spread(both.values(each), truth) for each in grid])
+            curves.append([error_over_spread(both.values(size), truth) for size in grid])
     reached = rollouts_to_reach(float(np.mean(targets)), grid, np.mean(curves, axis=0).tolist())
     return None if reached is None else reached / budget

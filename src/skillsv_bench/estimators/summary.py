@@ -1,4 +1,4 @@
-"""The study as a table: one row a method and noise, means with standard errors over games."""
+"""The study as a table (one row a method and noise, means with standard errors over games), claims and a drawing."""
 
 from __future__ import annotations
 
@@ -14,6 +14,30 @@ from skillsv.report.figures.axis import FAINT, MUTED, NEGATIVE, POSITIVE, Scale
 from skillsv.report.figures.svg import drawing, element, path
 from skillsv_bench.estimators import arms
 from skillsv_bench.estimators.study import SAME_ROLLOUTS, GameComparison, LateNoise
+
+PANEL = 190.0
+"""Width of one panel of the drawing, in pixels, as all lengths here."""
+
+HEIGHT = 200.0
+"""Height of one panel."""
+
+MARGIN = 46.0
+"""Space to the left of the first panel, for the labels of the axis."""
+
+TOP = 40.0
+"""Space above the panels, for the legend and their titles."""
+
+BOTTOM = 44.0
+"""Space below the panels, for the labels of the axis."""
+
+CEILING = 2.0
+"""The largest error drawn, in spreads of the true values; larger errors are drawn at the edge."""
+
+SERIES = (
+    ("auto", POSITIVE, "auto, "),
+    ("Algorithm 1", NEGATIVE, "Algorithm 1, K="),
+)
+"""The curves: name, colour, and the beginning of the names of their methods."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,18 +220,6 @@ def _late(late: LateNoise) -> Claim:
         measured=f"{late.noticed} of {late.runs} runs, after {late.delay:.0f} rollouts (median)",
         holds=late.noticed == late.runs,
     )
-
-
-# The study as a drawing: error against rollouts, one panel a kind of noise.
-
-PANEL, HEIGHT, MARGIN, TOP, BOTTOM = 190.0, 200.0, 46.0, 40.0, 44.0
-CEILING = 2.0
-"""Errors above twice the spread are drawn at the edge: they all say that a guess would have been better."""
-
-SERIES = (
-    ("auto", POSITIVE, "auto, "),
-    ("Algorithm 1", NEGATIVE, "Algorithm 1, K="),
-)
 
 
 def draw(rows: Sequence[Row]) -> str:

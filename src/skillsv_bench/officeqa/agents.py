@@ -1,4 +1,4 @@
-"""The protocol of one question: search, read, and answer within 24 turns."""
+"""The agents of OfficeQA: the protocol with three tools and 24 turns, and agents that need no model."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from skillsv_bench.officeqa.tools import TOOLS, DocumentStore
 
 
 class ToolUsingAgent:
-    """Lets a client use the tools until it answers. Running out of turns, or saying neither, is a wrong answer.
+    """Lets a client use the tools until it answers. A reply with neither, or no answer within the turns, is wrong.
 
-    `timeout` is the time for all turns together, in seconds: running out of it is a failure of the infrastructure.
+    `timeout` is the time for all turns together, in seconds: a rollout that exceeds it is an infrastructure failure.
     """
 
     def __init__(self, client: ChatClient, timeout: float | None = None) -> None:
@@ -34,17 +34,17 @@ class ToolUsingAgent:
 
     @property
     def fingerprint(self) -> str:
-        """The protocol's version and the client's own."""
+        """The protocol's version and the client's fingerprint."""
         return f"officeqa/1:{self._client.fingerprint}"
 
     async def run(self, skill: Rendering | None, task: Task, replicate: int, workspace: Path) -> Outcome:
         """Answer one question."""
         context = Situation(skill=skill, task=task, replicate=replicate, workspace=workspace)
         with anyio.move_on_after(self._timeout):
-            return await self._talk(context)
+            return await self._converse(context)
         raise AgentFailure(f"no answer within {self._timeout:g} s.", kind=FailureKind.TIMEOUT)
 
-    async def _talk(self, context: Situation) -> Outcome:
+    async def _converse(self, context: Situation) -> Outcome:
         messages = [
             Message(role="system", text=system_message(context.skill)),
             Message(role="user", text=context.task.input),
@@ -61,7 +61,7 @@ class ToolUsingAgent:
             messages += await anyio.to_thread.run_sync(_answers, documents, reply.calls)
         skill = context.skill
         return Outcome(
-            answer="" if reply.calls else reply.text,  # words beside a tool call are no answer yet
+            answer="" if reply.calls else reply.text,  # text beside a tool call is not an answer
             usage=usage,
             transcript=transcript(messages),
             opened=skill is not None and not skill.empty,
@@ -74,18 +74,15 @@ def _answers(documents: DocumentStore, calls: Sequence[ToolCall]) -> list[Messag
 
 
 def wrap_agent(spec: str, options: AgentOptions) -> Agent:
-    """The agent that the user names, asked by this protocol."""
+    """Make the agent that the user names, inside this protocol."""
     return ToolUsingAgent(make_chat_client(spec, options), options.timeout)
 
 
-# Agents that need no model: the answer itself, and nothing at all.
-
-
 def reference() -> ScriptedAgent:
-    """Knows the answer."""
+    """Make the agent that gives the right answer."""
     return ScriptedAgent(fingerprint="officeqa-reference/1", answer=lambda _, task: f"<answer>{task.target}</answer>")
 
 
 def noop() -> ScriptedAgent:
-    """Answers with nothing."""
+    """Make the agent that gives an empty answer."""
     return ScriptedAgent(fingerprint="officeqa-noop/1", answer=lambda _, __: "<answer></answer>")

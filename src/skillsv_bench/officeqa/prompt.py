@@ -1,4 +1,4 @@
-"""What is said to the model: the role, the skill where there is one, how to work and to answer; then the question."""
+"""The prompts: a system message with role, skill and instructions, and a user message with the question."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ When you have the evidence, give the answer, and only the answer, in answer tags
 
 
 def system_message(skill: Rendering | None) -> str:
-    """The system prompt; without a skill its section is absent."""
+    """Write the system prompt; without a skill it has no section for one."""
     text = skill.text.strip() if skill is not None else ""
     return "\n\n".join([_ROLE, *([f"## Skill\n{text}"] if text else []), _FORMAT])
 

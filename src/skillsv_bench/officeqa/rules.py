@@ -1,7 +1,11 @@
-"""An agent that can only do what the skill tells it: each competence it finds in the text is a step it can make.
+"""An agent that can only take the steps that the skill teaches: each competence in the text is one step of its search.
 
-It speaks in the ordinary protocol and uses the real tools, turn by turn, so that documents, tools and verifier decide
-what a skill is worth. With no skill it does not even search.
+It uses the ordinary protocol and the real tools, turn by turn, so documents, tools and verifier decide what a skill is
+worth. Without a skill it does not even search. It understands questions of two forms, about tables whose titles state
+basis and unit:
+
+    What was the salt duty in fiscal year 1970, in millions of crowns?
+    By what percent did the salt duty change from 1969 to 1970?
 """
 
 from __future__ import annotations
@@ -20,13 +24,11 @@ from skillsv_bench.officeqa.tasks import PAPER
 from skillsv_bench.officeqa.tools import DocumentStore, TableRow, read_table_row, scale_of
 from skillsv_bench.officeqa.verify import exact_match, extract_answer
 
-# How the rule-following agent finds a figure: a program of tool calls whose every step is a competence.
-# It understands questions of two plain forms, about tables whose titles say basis and unit:
-# What was the salt duty in fiscal year 1970, in millions of crowns?
-# By what percent did the salt duty change from 1969 to 1970?
+_ABOVE = 40
+"""Lines above a hit in which its table begins."""
 
-_ABOVE = 40  # lines above a hit in which its table begins
 _UNKNOWN = "unknown"
+"""The answer of an agent that cannot find the figure."""
 
 _FIGURE = re.compile(
     r"what (?:was|were) (?:the )?(?P<row>.+?) in (?P<basis>fiscal year |calendar year )?(?P<year>\d{4})\b(?P<unit>.*)",
@@ -38,8 +40,26 @@ _CHANGE = re.compile(
     re.IGNORECASE,
 )
 
+_FREE = Usage(input_tokens=0, output_tokens=0, usd=0.0)
+"""The usage of a reply that no model gave."""
+
+COMPETENCE_PATTERNS = compile_patterns(
+    {
+        "search": r"\bsearch terms?\b|\bsearch (for|the)\b|\bgrep\b|\bliteral\b",
+        "columns": r"\bcolumn headers?\b|\bheaded\b",
+        "basis": r"\bfiscal\b",
+        "units": r"\bunits?\b|\bconvert",
+        "change": r"\bpercent(age)? change\b|\bchange from\b|\bgrowth",
+        "all-documents": r"\b(adjacent|other|later|every|all|both|second) (issues?|documents?|files?)\b",
+    }
+)
+"""The competences that the agent can have, and the words in a skill that teach each."""
+
+OUT_OF_REACH = "out-of-reach"
+"""The competence that a question of another form needs: no skill teaches it."""
+
 Search = Generator[ToolCall, str, str]
-"""Yields the calls it makes, is sent what they give, returns the answer."""
+"""Yields tool calls, is sent their outputs, returns the answer."""
 
 ScaledNumber = tuple[Decimal, Decimal]
 """A figure as written, and the scale of its table."""
@@ -47,7 +67,7 @@ ScaledNumber = tuple[Decimal, Decimal]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedQuestion:
-    """A question parse_question: the years are one, or two for a change; the scale None is that of the table."""
+    """A parsed question: one year, or two for a change; with `scale` None the answer has the table's scale."""
 
     row: str
     fiscal: bool
@@ -56,7 +76,7 @@ class ParsedQuestion:
 
 
 def parse_question(question: str) -> ParsedQuestion | None:
-    """What a question asks for; None where it has neither form."""
+    """Parse a question; None if it has neither form."""
     change = _CHANGE.search(question)
     found = change or _FIGURE.search(question)
     if found is None:
@@ -75,7 +95,7 @@ def search_answer(question: str, competences: frozenset[str]) -> Search:
     wanted = parse_question(question)
     if wanted is None or "search" not in competences:
         return _UNKNOWN
-    names = (yield _call(0, "glob", pattern="*")).splitlines()
+    names = (yield _make_call(0, "glob", pattern="*")).splitlines()
     found = yield from _rows(wanted, names if "all-documents" in competences else names[:1], competences)
     picked = [_pick(found, year, competences) for year in wanted.years]
     figures = [figure for figure in picked if figure is not None]
@@ -89,16 +109,16 @@ def search_answer(question: str, competences: frozenset[str]) -> Search:
 def _rows(
     wanted: ParsedQuestion, names: Sequence[str], competences: frozenset[str]
 ) -> Generator[ToolCall, str, list[TableRow]]:
-    """The rows of this name in the documents; who minds the basis leaves tables of the other basis aside."""
+    """Find the rows of this name in the documents; with the competence `basis`, only in tables of the right basis."""
     rows: list[TableRow] = []
     made = 0
     for name in names:
         made += 1
-        hits = yield _call(made, "grep", literal=f"| {wanted.row} |", path=name)
+        hits = yield _make_call(made, "grep", literal=f"| {wanted.row} |", path=name)
         for number in re.findall(r"^(\d+): ", hits, re.MULTILINE):
             first, last = max(1, int(number) - _ABOVE), int(number)
             made += 1
-            text = yield _call(made, "read", path=name, start=first, limit=last - first + 1)
+            text = yield _make_call(made, "read", path=name, start=first, limit=last - first + 1)
             figures = read_table_row(text.splitlines())
             if figures is not None and ("basis" not in competences or figures.fiscal == wanted.fiscal):
                 rows.append(figures)
@@ -106,44 +126,28 @@ def _rows(
 
 
 def _pick(rows: Sequence[TableRow], year: str, competences: frozenset[str]) -> ScaledNumber | None:
-    """The figure of a year by its column; who does not mind the header takes the first figure there is."""
+    """Return the figure in the column of a year; without the competence `columns`, the first figure."""
     if "columns" in competences:
         return next(((row.by_year[year], row.scale) for row in rows if year in row.by_year), None)
     return next(((row.values[0], row.scale) for row in rows if row.values), None)
 
 
 def _change(before: ScaledNumber, after: ScaledNumber, competences: frozenset[str]) -> str:
-    """By how much the second figure is above the first; who does not mind units compares them as they are written."""
+    """Return the change in percent; without the competence `units`, of the figures as they are written."""
     old, new = (value * scale if "units" in competences else value for value, scale in (before, after))
     return f"{(new / old - 1) * 100:.1f}%" if old else _UNKNOWN
 
 
 def _written(figure: ScaledNumber, wanted: ParsedQuestion, competences: frozenset[str]) -> str:
-    """The figure in the unit that was asked for; who does not mind units writes it as it stands in the table."""
+    """Write the figure in the unit of the question; without the competence `units`, as it stands in the table."""
     value, scale = figure
     if wanted.scale is not None and "units" in competences:
         value = value * scale / wanted.scale
     return f"{value.normalize():f}"
 
 
-def _call(number: int, tool: str, **arguments: str | int) -> ToolCall:
+def _make_call(number: int, tool: str, **arguments: str | int) -> ToolCall:
     return ToolCall(id=f"call-{number}", tool=tool, arguments=arguments)
-
-
-COMPETENCE_PATTERNS = compile_patterns(
-    {
-        "search": r"\bsearch terms?\b|\bsearch (for|the)\b|\bgrep\b|\bliteral\b",
-        "columns": r"\bcolumn headers?\b|\bheaded\b",
-        "basis": r"\bfiscal\b",
-        "units": r"\bunits?\b|\bconvert",
-        "change": r"\bpercent(age)? change\b|\bchange from\b|\bgrowth",
-        "all-documents": r"\b(adjacent|other|later|every|all|both|second) (issues?|documents?|files?)\b",
-    }
-)
-"""What the agent can learn, and the words by which it recognises the lesson."""
-
-OUT_OF_REACH = "out-of-reach"
-"""What a question needs that the agent does not understand: no skill teaches it."""
 
 
 def read_competences(text: str) -> frozenset[str]:
@@ -152,7 +156,7 @@ def read_competences(text: str) -> frozenset[str]:
 
 
 def find_needed_competences(task: Task) -> frozenset[str]:
-    """The competences without any of which the agent gets this question wrong, found by trying."""
+    """Find, by trial, each competence without which the agent gives a wrong answer."""
     everything = frozenset(COMPETENCE_PATTERNS)
     if not _solves(task, everything):
         return frozenset({OUT_OF_REACH})
@@ -171,7 +175,7 @@ def _solves(task: Task, competences: frozenset[str]) -> bool:
 
 
 def next_step(question: str, competences: frozenset[str], tool_outputs: Sequence[str]) -> Reply:
-    """The call or the answer that comes after what the tools have said so far."""
+    """Return the call or the answer that follows the tool outputs so far."""
     search = search_answer(question, competences)
     try:
         call = next(search)
@@ -182,11 +186,8 @@ def next_step(question: str, competences: frozenset[str], tool_outputs: Sequence
     return Reply(text="", calls=(call,), usage=_FREE)
 
 
-_FREE = Usage(input_tokens=0, output_tokens=0, usd=0.0)
-
-
 class RuleFollowingClient:
-    """A client that remembers nothing: it repeats its search from what the tools said, and goes one step on."""
+    """A client without memory: it repeats its search with the tool outputs so far, and takes one step more."""
 
     fingerprint = "officeqa-rules/1"
 

@@ -1,4 +1,4 @@
-"""The table of questions and its documents, read as tasks."""
+"""Reads the table of questions and its documents as tasks."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from skillsv_bench.benchmark import LoadedTasks, PaperSetting, RejectedTask, Sou
 from skillsv_bench.manifests import manifest_notes, read_items, refuse_missing, refuse_partial
 from skillsv_bench.officeqa.prompt import user_message
 
-# The documents that questions are about: found by name below the data folder, and never outside it.
-
 _BETWEEN = re.compile(r"[\r\n;]+")
 
 
@@ -26,7 +24,7 @@ def split_names(field: str) -> tuple[str, ...]:
 
 
 def is_plain_name(name: str) -> bool:
-    """Whether this is the name of a file, and no way to somewhere else."""
+    """Say whether a text is a file name without folders."""
     return name not in {".", ".."} and not any(sign in name for sign in ("/", "\\", "\0"))
 
 
@@ -50,7 +48,7 @@ def _preference(path: Path) -> tuple[bool, int, str]:
 
 
 def refuse_missing_documents(wanted: Sequence[str], there: Mapping[str, Path], data: Path, hint: str) -> None:
-    """Say what is missing, once for all."""
+    """Raise TaskError if documents are missing, with their number and the first names."""
     missing = sorted({name for name in wanted if name not in there})
     if missing:
         some = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
@@ -59,8 +57,6 @@ def refuse_missing_documents(wanted: Sequence[str], there: Mapping[str, Path], d
         )
 
 
-# The paper's setting for this benchmark: the one where both operators are run.
-
 PAPER = PaperSetting(
     tasks={"train": 50, "val": 24, "test": 172},
     panel_a=86,
@@ -68,13 +64,19 @@ PAPER = PaperSetting(
     turns=24,
     operators=(Operator.DELETE, Operator.PAD),
 )
-
+"""The paper's setting; only here the paper runs both operators."""
 
 MANIFESTS = "officeqa_id_split"
+"""The folder of the released manifests."""
+
 VERIFIER_VERSION = "officeqa/1"
+"""Raise the version when the rules of scoring or the form of tasks change."""
+
 TABLES = ("officeqa_full.csv", "officeqa_pro.csv")
+"""Upstream's names of the table of questions, the preferred one first."""
+
 COLUMNS = ("uid", "question", "answer", "source_docs", "source_files")
-"""What must be there; `difficulty` is the stratum where there is one."""
+"""The columns that the table must have; `difficulty` is the stratum if the table has it."""
 
 DATA_ORIGIN = (
     "officeqa_full.csv and treasury_bulletins_parsed/transformed/*.txt come from the gated dataset databricks/officeqa "

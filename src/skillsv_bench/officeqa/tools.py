@@ -1,4 +1,4 @@
-"""The three tools of the protocol, over the documents of one question and nothing else."""
+"""The three tools of the protocol, limited to the documents of one question, and a reader of tables in them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,16 @@ from msgspec import Meta
 from skillsv_bench.conversation import Tool, ToolCall
 
 MAX_HITS = 50
+"""Names that `glob` returns at most."""
+
 MAX_CHARACTERS = 4_000
+"""Characters that `read` returns at most, and `grep` of one line."""
+
 MAX_LINES = 20
+"""Lines that `grep` returns at most."""
+
+_SCALE = {"thousands": Decimal(1_000), "millions": Decimal(1_000_000), "billions": Decimal(1_000_000_000)}
+_UNIT = re.compile(r"\bin (thousands|millions|billions)\b", re.IGNORECASE)
 
 
 class Glob(msgspec.Struct):
@@ -44,17 +52,17 @@ class Grep(msgspec.Struct):
 
 
 class ToolError(Exception):
-    """A tool cannot do what was asked; the client is told why and goes on."""
+    """A tool call failed; the client gets the reason and can go on."""
 
 
 class DocumentStore:
-    """The documents of one question by name. A name that is not among them leads nowhere, however it is written."""
+    """The documents of one question by name. No other file can be read, whatever name a client writes."""
 
     def __init__(self, files: Mapping[str, Path]) -> None:
         self._files = files
 
     def call(self, call: ToolCall) -> str:
-        """Do what is asked and answer in words; error is answered, too."""
+        """Run a tool call and return its output; an error is returned as text, too."""
         if call.error:
             return f"error: {call.error}"
         if call.tool not in _TOOL_TABLE:
@@ -115,13 +123,7 @@ def _describe_tool(name: str, arguments: type[msgspec.Struct]) -> Tool:
 
 
 TOOLS = tuple(_describe_tool(name, arguments) for name, (arguments, _) in _TOOL_TABLE.items())
-"""The tools as a model is told of them."""
-
-
-# Tables in the text of a bulletin: the title above, what it says of basis and unit, and one row's figures by year.
-
-_SCALE = {"thousands": Decimal(1_000), "millions": Decimal(1_000_000), "billions": Decimal(1_000_000_000)}
-_UNIT = re.compile(r"\bin (thousands|millions|billions)\b", re.IGNORECASE)
+"""The tools as they are described to a model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ _WORDS = re.compile(r"\b(millions?|billions?|dollars?|nominal)\b")
 
 
 def extract_answer(text: str) -> str | None:
-    """What stands in the first answer tags; None where there are none."""
+    """Return the text in the first answer tags; None if there are none."""
     found = _ANSWER.search(text)
     return found.group(1).strip() if found else None
 

@@ -18,7 +18,14 @@ from skillsv.model.task import Task
 from skillsv.order import exact_design
 from skillsv_bench.planted.skills import mark
 
-# Roles of planted units, and tasks that turn roles into scores.
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+STRATA = ("lookup", "compute", "compare", "explain")
+"""The strata that tasks are assigned to in turn."""
+
+_ROWS_AT_ONCE = 20_000
+"""Coalitions that the exact values evaluate in one batch, which bounds memory."""
 
 
 class Role(StrEnum):
@@ -34,7 +41,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """How a game should look from outside: tasks, and the scores of the bare agent, of {m} and of the whole skill."""
+    """The size of a game, and its scores for the bare agent, for {m} and for the full skill."""
 
     tasks: int
     empty: float
@@ -50,11 +57,9 @@ TARGETS: Mapping[str, Target] = {
 }
 """The paper's closure table."""
 
-STRATA = ("lookup", "compute", "compare", "explain")
-
 
 def make_task(number: int, stratum: str, formula: Mapping[str, Any]) -> Task:
-    """A task that the planted agent solves or not; the answer is compared word for word."""
+    """Make a task that the planted agent solves or not; the answer is compared word for word."""
     name = f"task-{number:03d}"
     return Task(
         id=name,
@@ -68,7 +73,7 @@ def make_task(number: int, stratum: str, formula: Mapping[str, Any]) -> Task:
 
 
 def assign_roles(units: int, rng: np.random.Generator) -> dict[str, Role]:
-    """Roles for `units` marks in random order: a sixth strong, a third weak, pairs, a few harmful, the rest dead."""
+    """Assign roles to `units` marks at random: a sixth strong, a third weak, pairs, a few harmful, the rest dead."""
     pairs = max(1, units // 12)
     harmful = max(1, units // 20)
     strong, weak = max(1, units // 6), units // 3
@@ -79,23 +84,27 @@ def assign_roles(units: int, rng: np.random.Generator) -> dict[str, Role]:
 
 
 def make_tasks(roles: Mapping[str, Role], target: Target, rng: np.random.Generator) -> tuple[Task, ...]:
-    """Tasks in strata whose scores at {m} and N meet the target: gained, kept, lost and hopeless ones."""
+    """Make tasks in strata whose scores at {m} and N meet the target.
+
+    With the skill the agent gains some tasks (`gain`), loses some (`lost`), solves some as before (`kept`), and never
+    solves the rest (`never`).
+    """
     solved_m, solved_n = round(target.trigger * target.tasks), round(target.full * target.tasks)
     lost = 2
     kinds = ["gain"] * (solved_n - solved_m + lost) + ["lost"] * lost + ["kept"] * (solved_m - lost)
     kinds += ["never"] * (target.tasks - len(kinds))
     shuffled = rng.permutation(np.array(kinds, dtype=object))
-    cast = _FormulaWriter(roles, rng)
-    formulas = [cast.formula(str(kind)) for kind in shuffled]
-    bare = _bare(formulas, round(target.empty * target.tasks) - solved_m, rng)
+    writer = _FormulaWriter(roles, rng)
+    formulas = [writer.formula(str(kind)) for kind in shuffled]
+    bare = _bare_logits(formulas, round(target.empty * target.tasks) - solved_m, rng)
     return tuple(
         make_task(number, STRATA[number % len(STRATA)], {**formula, "bare": bare[number]})
         for number, formula in enumerate(formulas)
     )
 
 
-def _bare(formulas: list[dict[str, Any]], extra: int, rng: np.random.Generator) -> list[float]:
-    """Logits of the bare agent: those of {m}, but for as many tasks as the trigger itself gains or loses."""
+def _bare_logits(formulas: list[dict[str, Any]], extra: int, rng: np.random.Generator) -> list[float]:
+    """Return the bare agent's logits: those of {m}, except for the tasks that the trigger itself gains or loses."""
     bare = [float(formula["base"]) for formula in formulas]
     pool = [place for place, base in enumerate(bare) if (base > 0) == (extra < 0)]
     for place in rng.choice(np.array(pool), size=abs(extra), replace=False) if extra else ():
@@ -104,66 +113,61 @@ def _bare(formulas: list[dict[str, Any]], extra: int, rng: np.random.Generator) 
 
 
 class _FormulaWriter:
-    """Writes formulas for the units that play each role."""
+    """Writes the formulas of tasks from the units of each role."""
 
     def __init__(self, roles: Mapping[str, Role], rng: np.random.Generator) -> None:
         self.rng = rng
-        self.of = {role: [name for name, played in roles.items() if played is role] for role in Role}
-        self.everything = Sight(frozenset(roles), 0)
+        self.units_by_role = {role: [name for name, assigned in roles.items() if assigned is role] for role in Role}
+        self.full_skill = Sight(frozenset(roles), 0)
 
     def formula(self, kind: str) -> dict[str, Any]:
-        made = {"gain": self._gain, "kept": self._kept, "lost": self._lost, "never": self._never}[kind]()
-        for name in self._some(Role.WEAK, 3):
+        formula = {"gain": self._gain, "kept": self._kept, "lost": self._lost, "never": self._never}[kind]()
+        for name in self._draw_units(Role.WEAK, 3):
             # Faint effects that only a stochastic agent shows; too small to turn a deterministic answer.
-            made["main"].setdefault(name, round(float(self.rng.normal(0, 0.05)), 3))
-        wanted = kind in {"gain", "kept"}
-        logit = planted_logit(made, self.everything)
-        if (logit > 0) is not wanted:
-            raise AssertionError(f"a {kind} task came out with logit {logit}")
-        return made
+            formula["main"].setdefault(name, round(float(self.rng.normal(0, 0.05)), 3))
+        solved = kind in {"gain", "kept"}
+        logit = planted_logit(formula, self.full_skill)
+        if (logit > 0) is not solved:
+            raise AssertionError(f"a task of kind {kind} has the logit {logit}")
+        return formula
 
-    def _some(self, role: Role, count: int) -> list[str]:
-        names = self.of[role]
+    def _draw_units(self, role: Role, count: int) -> list[str]:
+        names = self.units_by_role[role]
         return [str(name) for name in self.rng.choice(names, size=min(count, len(names)), replace=False)]
 
-    def _pair(self, role: Role) -> list[str]:
-        names = self.of[role]
+    def _draw_pair(self, role: Role) -> list[str]:
+        names = self.units_by_role[role]
         first = 2 * int(self.rng.integers(len(names) // 2))
         return names[first : first + 2]
 
     def _gain(self) -> dict[str, Any]:
         way = self.rng.choice(["strong", "or", "and", "vote"], p=[0.4, 0.2, 0.2, 0.2])
         if way == "strong":
-            main = {self._some(Role.STRONG, 1)[0]: 2.0}
+            main = {self._draw_units(Role.STRONG, 1)[0]: 2.0}
             if self.rng.random() < 0.25:
-                main[self._some(Role.HARMFUL, 1)[0]] = -0.5
+                main[self._draw_units(Role.HARMFUL, 1)[0]] = -0.5
             return {"base": -1.0, "main": main}
         if way == "vote":
-            return {"base": -1.0, "main": dict.fromkeys(self._some(Role.WEAK, 4), 0.6)}
-        group = [self._pair(Role.OR if way == "or" else Role.AND), 2.0]
+            return {"base": -1.0, "main": dict.fromkeys(self._draw_units(Role.WEAK, 4), 0.6)}
+        group = [self._draw_pair(Role.OR if way == "or" else Role.AND), 2.0]
         return {"base": -1.0, "main": {}, "any" if way == "or" else "all": [group]}
 
     def _kept(self) -> dict[str, Any]:
         if self.rng.random() < 0.15:
-            rescue = [[*self._some(Role.STRONG, 1), *self._some(Role.WEAK, 1)], 2.0]
-            return {"base": 1.0, "main": {self._some(Role.HARMFUL, 1)[0]: -1.8}, "any": [rescue]}
+            rescue = [[*self._draw_units(Role.STRONG, 1), *self._draw_units(Role.WEAK, 1)], 2.0]
+            return {"base": 1.0, "main": {self._draw_units(Role.HARMFUL, 1)[0]: -1.8}, "any": [rescue]}
         return {"base": 1.0, "main": {}}
 
     def _lost(self) -> dict[str, Any]:
-        return {"base": 1.0, "main": {self._some(Role.HARMFUL, 1)[0]: -2.0}}
+        return {"base": 1.0, "main": {self._draw_units(Role.HARMFUL, 1)[0]: -2.0}}
 
     def _never(self) -> dict[str, Any]:
-        return {"base": -2.0, "main": dict.fromkeys(self._some(Role.WEAK, 2), 0.4)}
-
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
-_ROWS_AT_ONCE = 20_000
+        return {"base": -2.0, "main": dict.fromkeys(self._draw_units(Role.WEAK, 2), 0.4)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noise:
-    """How an agent departs from its rules: Bernoulli at a temperature, or lapses. Neither: deterministic."""
+    """How an agent deviates from its rules: Bernoulli at a temperature, or lapses; with neither it does not."""
 
     temperature: float = 0.0
     lapse: float = 0.0
@@ -225,10 +229,10 @@ class PlantedGame:
     def unit_of(self) -> Mapping[str, str]:
         """The unit that carries each mark."""
         return {
-            found: unit.id
+            name: unit.id
             for unit in self.compiled.units
             for extent in unit.extents
-            for found in MARK.findall(self.files[extent.file][extent.span.start : extent.span.end].decode())
+            for name in MARK.findall(self.files[extent.file][extent.span.start : extent.span.end].decode())
         }
 
     @cached_property
@@ -269,7 +273,9 @@ class PlantedGame:
 
     def column_mask(self, coalitions: Iterable[Coalition]) -> Bools:
         """Coalitions as rows over the execution units."""
-        return np.array([[unit in kept for unit in self.compiled.execution] for kept in coalitions], dtype=np.bool_)
+        return np.array(
+            [[unit in coalition for unit in self.compiled.execution] for coalition in coalitions], dtype=np.bool_
+        )
 
     def truth(self, noise: Noise) -> Floats:
         """phi(mu) of every execution unit, exactly, in document order (columns)."""

@@ -1,4 +1,4 @@
-"""Make a planted game of a kind: text, compiled skill, tasks. The seed deals roles and tasks."""
+"""Makes a planted game of a kind: text, compiled skill, tasks. The seed decides roles and tasks."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ from skillsv_bench.planted.game import TARGETS, PlantedGame, Role, assign_roles,
 from skillsv_bench.planted.skills import SHAPES, SectionPlan, mark, skill_text
 
 MAIN = "SKILL.md"
+"""The path of a planted skill's only file."""
+
 KINDS = ("mechanism", *SHAPES)
 """The small game of the paper's mechanism figure, and four shaped like the paper's skills."""
 
-_MECHANISM = (SectionPlan(units=2), SectionPlan(units=2), SectionPlan(units=3))
+_MECHANISM_SECTIONS = (SectionPlan(units=2), SectionPlan(units=2), SectionPlan(units=3))
 _MECHANISM_ROLES = (Role.OR, Role.OR, Role.AND, Role.AND, Role.STRONG, Role.HARMFUL, Role.DEAD)
 _MECHANISM_FORMULAS: Mapping[str, Mapping[str, Any]] = {
     "either": {"base": -1.0, "main": {}, "any": [[[mark(1), mark(2)], 2.0]]},
@@ -35,7 +37,7 @@ def planted_skill(kind: str, seed: int = 0) -> PlantedGame:
     """The planted game of that kind (one of `KINDS`); the same seed gives the same game."""
     if kind not in KINDS:
         raise SettingsError(f"there is no planted game {kind!r}.", hint=f"Choose from {', '.join(KINDS)}.")
-    sections = _MECHANISM if kind == "mechanism" else SHAPES[kind]
+    sections = _MECHANISM_SECTIONS if kind == "mechanism" else SHAPES[kind]
     rng = np.random.default_rng([seed, *kind.encode()])
     if kind == "mechanism":
         roles = {mark(place + 1): role for place, role in enumerate(_MECHANISM_ROLES)}

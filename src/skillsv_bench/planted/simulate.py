@@ -1,7 +1,7 @@
-"""Thousands of chains of a planted game in memory: what Algorithm 1 would record, as arrays, in milliseconds a run.
+"""Simulates thousands of chains of a planted game in memory: what Algorithm 1 records, as arrays, in milliseconds.
 
-`play` is the same game through the real policy, request by request; `record_chains` gives the same records at once
-(tested), so a study made here is a study of the real estimator.
+`play` runs the real policy, request by request; `record_chains` computes the same records at once (a test compares
+them), so a study made here is a study of the real estimator.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from skillsv.tasks.panels import draw_window
 from skillsv_bench.planted.game import Floats, Noise, PlantedGame
 
 _CHAINS_AT_ONCE = 400
+"""Chains that one batch simulates, which bounds memory."""
+
 _ROUNDING = 1e-12
+"""Added to the tolerance, because means of scores carry rounding errors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,14 +39,14 @@ class SimulatedChains:
 
 @dataclass(frozen=True, slots=True)
 class Dice:
-    """Chance as a hash of (coalition, task): the ledger runs a prompt once, so all chains share its draws."""
+    """Noise that all chains share: a hash of (coalition, task), because the ledger runs each prompt only once."""
 
     units: npt.NDArray[np.uint64]
     tasks: npt.NDArray[np.uint64]
 
     @classmethod
     def thrown(cls, game: PlantedGame, rng: np.random.Generator) -> Dice:
-        """Fresh draws for one repetition of a study."""
+        """Draw new noise for one repetition of a study."""
         size = len(game.compiled.execution), len(game.tasks)
         keys = (rng.integers(2**63, size=count, dtype=np.uint64) for count in size)
         return cls(*keys)
@@ -60,7 +63,7 @@ class Dice:
 
 
 def _mix_bits(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """SplitMix64's finaliser: neighbouring keys come out unrelated."""
+    """Apply SplitMix64's finaliser, which makes neighbouring keys unrelated."""
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return keys ^ (keys >> np.uint64(31))
@@ -82,9 +85,9 @@ def simulate(
     """Algorithm 1 under deletion along `orders` (columns of execution units) on `windows` (numbers of tasks)."""
     parts = []
     for start in range(0, len(orders), _CHAINS_AT_ONCE):
-        some = slice(start, start + _CHAINS_AT_ONCE)
-        scores = scores_along(game, orders[some], windows[some], noise=noise, dice=dice)
-        parts.append(_truncate_chains(orders[some], scores.mean(axis=2), tolerance))
+        batch = slice(start, start + _CHAINS_AT_ONCE)
+        scores = scores_along(game, orders[batch], windows[batch], noise=noise, dice=dice)
+        parts.append(_truncate_chains(orders[batch], scores.mean(axis=2), tolerance))
     return SimulatedChains(
         change=np.concatenate([part.change for part in parts]),
         trigger=np.concatenate([part.trigger for part in parts]),
@@ -156,20 +159,24 @@ def record_chains(game: PlantedGame, plans: Sequence[ChainPlan], *, noise: Noise
     return [_record(plan, *rows) for plan, *rows in zip(plans, scores.tolist(), bare.tolist(), strict=True)]
 
 
-def _record(plan: ChainPlan, rungs: list[list[float]], bare: list[float]) -> ChainRecord:
-    last = len(rungs) - 1
+def _record(plan: ChainPlan, prefix_scores: list[list[float]], bare: list[float]) -> ChainRecord:
+    last = len(prefix_scores) - 1
     gate = plan.tolerance
     near = (
-        place for place in range(1, last) if gate is not None and within(tuple(rungs[place]), tuple(rungs[last]), gate)
+        place
+        for place in range(1, last)
+        if gate is not None and within(tuple(prefix_scores[place]), tuple(prefix_scores[last]), gate)
     )
     cut = next(near, None)
     return ChainRecord(
         plan=plan,
         empty=tuple(bare),
-        trigger=(tuple(rungs[0]),),
-        full=tuple(rungs[last]),
+        trigger=(tuple(prefix_scores[0]),),
+        full=tuple(prefix_scores[last]),
         steps=tuple(
-            ChainStep(operator=Operator.DELETE, position=place, unit=plan.order[place], scores=tuple(rungs[place]))
+            ChainStep(
+                operator=Operator.DELETE, position=place, unit=plan.order[place], scores=tuple(prefix_scores[place])
+            )
             for place in range(1, (cut or last) + 1)
         ),
         truncated_at=cut,
@@ -177,16 +184,16 @@ def _record(plan: ChainPlan, rungs: list[list[float]], bare: list[float]) -> Cha
 
 
 def play(game: PlantedGame, plans: Sequence[ChainPlan], *, noise: Noise, dice: Dice) -> list[ChainRecord]:
-    """Chain records of the real policy `chain_walk`, answered from memory: no files, no ledger, no agent."""
+    """Run the real policy `chain_policy` with scores from memory: no files, no ledger, no agent."""
     return [_play_one(game, plan, noise, dice) for plan in plans]
 
 
 def _play_one(game: PlantedGame, plan: ChainPlan, noise: Noise, dice: Dice) -> ChainRecord:
-    walk = chain_policy(plan, game.compiled.trigger)
-    wanted = next(walk)
+    policy = chain_policy(plan, game.compiled.trigger)
+    requests = next(policy)
     while True:
         try:
-            wanted = walk.send(answer_requests(game, wanted, noise=noise, dice=dice))
+            requests = policy.send(answer_requests(game, requests, noise=noise, dice=dice))
         except StopIteration as done:
             record: ChainRecord = done.value
             return record
@@ -206,14 +213,12 @@ def answer_requests(game: PlantedGame, requests: Iterable[Request], *, noise: No
 
 def _scores(game: PlantedGame, coalition: Coalition, noise: Noise, dice: Dice) -> list[float]:
     """The scores of one coalition on all tasks; the bare agent is drawn as a prompt of its own."""
-    everything = np.arange(len(game.tasks), dtype=np.int64)[None, :]
+    all_tasks = np.arange(len(game.tasks), dtype=np.int64)[None, :]
     if coalition:
-        kept = game.column_mask([coalition])
-        draws, chances = (
-            dice.draw_for_prefixes(np.flatnonzero(kept[0])[None, :], everything)[0, -1],
-            game.chances(kept, noise)[0],
-        )
+        mask = game.column_mask([coalition])
+        draws = dice.draw_for_prefixes(np.flatnonzero(mask[0])[None, :], all_tasks)[0, -1]
+        chances = game.chances(mask, noise)[0]
     else:
-        draws, chances = dice.draw_for_bare_agent(everything)[0], noise.chances(game.features.bare)
+        draws, chances = dice.draw_for_bare_agent(all_tasks)[0], noise.chances(game.features.bare)
     scores: list[float] = (draws < chances).astype(np.float64).tolist()
     return scores

@@ -15,6 +15,8 @@ _TOPICS = (
     "Recovering from errors",
     "Finishing touches",
 )
+"""The headings of sections, in order."""
+
 _ADVICE = (
     "Read every part of the request before acting on any of it",
     "Write down what is given and what is asked",
@@ -25,6 +27,7 @@ _ADVICE = (
     "Stop and look again when two findings disagree",
     "Leave the surroundings as they were found",
 )
+"""The sentences of units, used in turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

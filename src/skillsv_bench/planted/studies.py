@@ -27,6 +27,7 @@ from skillsv_bench.planted.simulate import (
 )
 
 _SLACK = 1e-12
+"""A difference that counts as rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +50,7 @@ class Recovery:
     rankings: tuple[Ranking, ...]
 
     def role(self, unit: str) -> Role:
-        """What the unit was planted to do."""
+        """Return the role that the unit was planted with."""
         return self.game.role_of[unit]
 
 
@@ -70,8 +71,8 @@ def recover(game: PlantedGame, setting: Setting, seed: int) -> Recovery:
     plans = make_plans(game, rng, chains=setting.chains, window=setting.window, tolerance=setting.tolerance)
     estimate = estimate_chains(game.compiled, record_chains(game, plans, noise=setting.noise, dice=dice))
     tasks = [task.id for task in game.tasks]
-    wanted = closure_loo_requests(game.compiled, tasks)
-    left_out = closure_loo(game.compiled, tasks, answer_requests(game, wanted, noise=setting.noise, dice=dice))
+    requests = closure_loo_requests(game.compiled, tasks)
+    left_out = closure_loo(game.compiled, tasks, answer_requests(game, requests, noise=setting.noise, dice=dice))
     rankings = (ranking_of(estimate), left_out, random_ranking(game.compiled, rng))
     return Recovery(game=game, truth=game.truth(setting.noise), estimate=estimate, rankings=rankings)
 
@@ -85,13 +86,13 @@ def _score(recovery: Recovery, ranking: Ranking) -> MethodScore:
     from scipy.stats import spearmanr  # type: ignore[import-untyped]
 
     units = recovery.game.compiled.execution
-    found, truth = np.array([ranking.values[unit].value for unit in units]), recovery.truth
+    values, truth = np.array([ranking.values[unit].value for unit in units]), recovery.truth
     lift = float(truth.sum())
     return MethodScore(
         method=ranking.method,
-        rmse_over_sd=float(np.sqrt(np.mean((found - truth) ** 2)) / truth.std()),
-        spearman=float(spearmanr(found, truth).statistic) if np.ptp(found) > 0 else 0.0,
-        sum_over_lift=float(found.sum()) / lift if abs(lift) > _SLACK else None,
+        rmse_over_sd=float(np.sqrt(np.mean((values - truth) ** 2)) / truth.std()),
+        spearman=float(spearmanr(values, truth).statistic) if np.ptp(values) > 0 else 0.0,
+        sum_over_lift=float(values.sum()) / lift if abs(lift) > _SLACK else None,
     )
 
 
@@ -152,7 +153,7 @@ class Bias:
 
 
 def bias(game: PlantedGame, setting: Setting, *, repetitions: int, seed: int) -> tuple[Bias, ...]:
-    """Is the estimator unbiased? Untruncated it must be; with truncation the difference is the bias to report."""
+    """Measure the bias of every unit's estimate: zero without truncation, and the cost of truncation with it."""
     rng = np.random.default_rng(seed)
     means = np.array([_run(game, setting, rng).mean(axis=0) for _ in range(repetitions)])
     errors = means.std(axis=0, ddof=1) / np.sqrt(repetitions)
@@ -239,17 +240,17 @@ def calibrate(
     chains: int = 12,
 ) -> tuple[Calibration, ...]:
     """Window size and tolerance judged together, on planted games: the paper's calibration of (b, tau)."""
-    made = [make_game(seed) for seed in games]
-    truths = [game.truth(noise) for game in made]
+    all_games = [make_game(seed) for seed in games]
+    truths = [game.truth(noise) for game in all_games]
     rows = []
     for size in windows:
         for tolerance in tolerances:
             setting = Setting(chains=chains, window=size, tolerance=tolerance, noise=noise)
-            trials = [
+            measurements = [
                 _calibrate_game(game, truth, setting, np.random.default_rng([seed, size]), repetitions)
-                for seed, game, truth in zip(games, made, truths, strict=True)
+                for seed, game, truth in zip(games, all_games, truths, strict=True)
             ]
-            error, shift, cost = np.mean(trials, axis=0).tolist()
+            error, shift, cost = np.mean(measurements, axis=0).tolist()
             rows.append(
                 Calibration(window=size, tolerance=tolerance, rmse_over_sd=error, bias_over_sd=shift, rollouts=cost)
             )
@@ -260,14 +261,14 @@ def _calibrate_game(
     game: PlantedGame, truth: Floats, setting: Setting, rng: np.random.Generator, repetitions: int
 ) -> tuple[float, float, float]:
     """RMSE and bias over the spread of the truth, and the rollouts of deletion chains (three anchors each)."""
-    found, cost = [], 0.0
+    estimates, cost = [], 0.0
     for _ in range(repetitions):
         orders, windows = _draws(game, setting, rng)
         dice = Dice.thrown(game, rng)
         played = simulate(game, orders, windows, noise=setting.noise, dice=dice, tolerance=setting.tolerance)
-        found.append(played.change.mean(axis=0))
+        estimates.append(played.change.mean(axis=0))
         cost += float((played.evaluated + 3).sum()) * setting.window / repetitions
-    means = np.array(found)
+    means = np.array(estimates)
     error = float(np.sqrt(np.mean((means - truth) ** 2)))
     # The squared mean of a few repetitions holds their variance too; what is left is the bias.
     shift = np.mean((means.mean(axis=0) - truth) ** 2 - means.var(axis=0, ddof=1) / repetitions)

@@ -1,4 +1,4 @@
-"""The protocol around a client: it writes programs until one of them saves a workbook."""
+"""The agents of SpreadsheetBench: the protocol in which a client writes programs, and agents that need no model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from skillsv_bench.spreadsheetbench.verify import OUTPUT
 
 @dataclass(slots=True, kw_only=True)
 class _ConversationState:
-    """How far a conversation got."""
+    """The messages, usage and last program of a conversation so far."""
 
     messages: list[Message]
     usage: Usage = field(default_factory=Usage)
@@ -34,7 +34,7 @@ class _ConversationState:
 
 
 class ProgramWritingAgent:
-    """Asks a client for a program, runs it, and tells how it failed, up to `turns` times."""
+    """Asks a client for a program, runs it, and reports its failure to the client, up to `turns` times."""
 
     def __init__(self, client: ChatClient, runner: Runner, turns: int) -> None:
         self._client = client
@@ -70,7 +70,7 @@ class ProgramWritingAgent:
         )
 
     async def _converse(self, state: _ConversationState, context: Situation) -> None:
-        """Speak in turns until a workbook is saved."""
+        """Ask for programs until one saves a workbook."""
         for _ in range(self._turns):
             reply = await self._client.reply(state.messages, context)
             state.usage += reply.usage
@@ -85,24 +85,21 @@ class ProgramWritingAgent:
             state.messages.append(Message(role="user", text=error))
 
     async def _find_problem(self, code: str | None, task: Task, workspace: Path) -> str | None:
-        """What the client has to be told; None where the workbook is saved, by its program or by itself."""
+        """Return the message about a problem; None if the client or its program saved the workbook."""
         if code is None:
             return None if is_file(workspace / OUTPUT) else NO_CODE
-        said = await self._runner.run(code, task, workspace)
-        return None if said is None else failure_message(said)
+        failure = await self._runner.run(code, task, workspace)
+        return None if failure is None else failure_message(failure)
 
 
 def wrap_agent(spec: str, options: AgentOptions) -> Agent:
-    """The agent that the user names, asked by this protocol."""
+    """Make the agent that the user names, inside this protocol."""
     return ProgramWritingAgent(make_chat_client(spec, options), Runner.of(options), options.chat.turns)
-
-
-# Agents that need no model: the gold workbook put into place, and the workbook left as it is.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyAgent:
-    """Hands in a workbook that is there already."""
+    """Answers with a copy of an existing workbook."""
 
     fingerprint: str
     origin: Callable[[Task], Path]
@@ -116,10 +113,10 @@ class CopyAgent:
 
 
 def reference() -> CopyAgent:
-    """Hands in the gold workbook."""
+    """Make the agent that copies the gold workbook."""
     return CopyAgent(fingerprint="spreadsheetbench-reference/1", origin=lambda task: Path(task.target))
 
 
 def noop() -> CopyAgent:
-    """Hands in the workbook as it got it."""
+    """Make the agent that copies the input workbook unchanged."""
     return CopyAgent(fingerprint="spreadsheetbench-noop/1", origin=lambda task: task.files[INPUT])

@@ -1,4 +1,4 @@
-"""The zip of XML parts that an .xlsx file is, read within bounds: nobody vouches for what a model's program wrote.
+"""The zip of XML parts that an .xlsx file is, read within limits, because a model's program may write anything.
 
 Sizes are looked at before anything is unpacked (zipfile never unpacks more than a part declares), parts are streamed,
 and what was read is dropped at once. Entities are expat's to refuse: since 2.4.1 it stops where they multiply.
@@ -20,7 +20,11 @@ from zipfile import BadZipFile, LargeZipFile, ZipFile
 from openpyxl.xml.functions import fromstring, iterparse
 
 MAX_PACKED_BYTES = 64 * 1024**2
+"""The largest file that is read."""
+
 MAX_UNPACKED_BYTES = 256 * 1024**2
+"""The largest total size of a file's parts."""
+
 MAX_PART_BYTES = 4 * 1024**2
 """The largest part that is read as a whole: the lists of parts and of sheets."""
 MAX_XML_EVENTS = 10_000_000
@@ -51,7 +55,7 @@ class WorkbookError(Exception):
 
 @contextmanager
 def convert_read_errors() -> Iterator[None]:
-    """Whatever a broken file does to its readers, one kind of error comes out."""
+    """Convert every error that a broken file causes into WorkbookError."""
     try:
         yield
     except _BROKEN as error:
@@ -98,24 +102,24 @@ class Package:
 
         Attributes are there when it begins. What it contains is there when it ends only for tags in `keep`.
         """
-        around: list[Element] = []
+        ancestors: list[Element] = []
         kept = 0
         with self._zip.open(part) as stream:
             for event, element in iterparse(stream, events=("start", "end")):
                 self.count_steps(1)
                 ends, holds = event == "end", element.tag in keep
                 if not ends:
-                    around.append(element)
+                    ancestors.append(element)
                     kept += holds
                 yield ends, element
                 if ends:
-                    around.pop()
+                    ancestors.pop()
                     kept -= holds
-                    if around and not kept:
-                        around[-1].clear()
+                    if ancestors and not kept:
+                        ancestors[-1].clear()
 
     def count_steps(self, steps: int) -> None:
-        """Count the work that this file makes."""
+        """Count XML events and other work; raise WorkbookError above the limit."""
         self._steps += steps
         if self._steps > MAX_XML_EVENTS:
             raise WorkbookError("it has too many cells")

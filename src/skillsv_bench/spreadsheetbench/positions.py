@@ -9,7 +9,12 @@ from itertools import product
 
 from openpyxl.utils import column_index_from_string
 
-LAST_ROW, LAST_COLUMN = 1_048_576, 16_384
+LAST_ROW = 1_048_576
+"""The last row of a sheet in Excel."""
+
+LAST_COLUMN = 16_384
+"""The last column of a sheet in Excel."""
+
 _QUOTES = "'\""
 _RANGE = re.compile(r"\$?([A-Z]{1,3})\$?([0-9]{1,7})(?:\s*:\s*\$?([A-Z]{1,3})\$?([0-9]{1,7}))?", re.IGNORECASE)
 

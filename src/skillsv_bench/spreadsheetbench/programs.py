@@ -24,9 +24,9 @@ from skillsv.sandbox.workspace import disk_trouble
 from skillsv_bench.spreadsheetbench.prompt import INPUT, NO_OUTPUT
 from skillsv_bench.spreadsheetbench.verify import OUTPUT
 
-# The Python packages that a model's program may import: openpyxl, and pandas where it is installed.
-
 _PURE = ("openpyxl", "et_xmlfile")
+"""openpyxl and the package that it needs, which fit any version of Python."""
+
 _COMPILED = ("pandas", "numpy", "dateutil", "six", "pytz")
 """pandas and what its releases need; numpy only fits the version of Python that it was built for."""
 
@@ -54,8 +54,8 @@ def _same_python() -> bool:
     if python is None:
         return False
     question = "import sys; print(sys.implementation.cache_tag)"
-    said = subprocess.run([python, "-c", question], capture_output=True, check=False)  # noqa: S603 - our own words
-    return said.stdout.decode().strip() == sys.implementation.cache_tag
+    result = subprocess.run([python, "-c", question], capture_output=True, check=False)  # noqa: S603 - a constant program
+    return result.stdout.decode().strip() == sys.implementation.cache_tag
 
 
 def _folders(module: str) -> Iterator[Path]:
@@ -72,6 +72,8 @@ def _folders(module: str) -> Iterator[Path]:
 
 
 PROGRAM = "solution.py"
+"""The program's file name in the workspace."""
+
 _PATHS = {"INPUT_PATH": INPUT, "OUTPUT_PATH": OUTPUT}
 _START = f"""\
 import os, runpy
@@ -104,7 +106,7 @@ class Runner:
         await anyio.to_thread.run_sync(_prepare, code, task, workspace)
         done = await self._run(workspace)
         if done.timed_out or done.code != 0:
-            return self._said(done)
+            return self._describe_failure(done)
         return None if is_file(workspace / OUTPUT) else NO_OUTPUT
 
     async def _run(self, workspace: Path) -> Completed:
@@ -115,10 +117,10 @@ class Runner:
         env = private_environment(workspace)
         return await run_program([sys.executable, "-c", _START], cwd=workspace, env=env, limits=self.limits)
 
-    def _said(self, done: Completed) -> str:
-        said = [part.decode("utf-8", errors="replace").strip() for part in (done.stdout, done.stderr)]
+    def _describe_failure(self, done: Completed) -> str:
+        outputs = [part.decode("utf-8", errors="replace").strip() for part in (done.stdout, done.stderr)]
         end = f"[stopped after {self.limits.seconds:g} s]" if done.timed_out else f"[exit code {done.code}]"
-        return "\n".join([*filter(None, said), end])
+        return "\n".join([*filter(None, outputs), end])
 
 
 def is_file(path: Path) -> bool:

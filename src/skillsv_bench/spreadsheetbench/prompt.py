@@ -1,4 +1,4 @@
-"""What is said to the model: its role, the skill where there is one, the task, and how its programs ended."""
+"""The prompts: system message, task with a preview of the workbook, and reports of failed programs."""
 
 from __future__ import annotations
 
@@ -32,6 +32,17 @@ NO_OUTPUT = "the program ended without an error but saved no workbook to OUTPUT_
 
 _AGAIN = "Reply with the whole corrected program in a ```python code block."
 _LONGEST = 3_000
+"""Characters of a failed program's output that are reported: the last ones, which hold the error."""
+
+ROWS = 5
+"""Rows of each sheet in the preview."""
+
+COLUMNS = 20
+"""Columns of each sheet in the preview."""
+
+LONGEST = 40
+"""Characters of one cell in the preview."""
+
 _BLOCK = re.compile(r"^[ \t]*```[ \t]*(?:python3?|py)[ \t]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE | re.IGNORECASE)
 _ANY_BLOCK = re.compile(r"^[ \t]*```[ \t]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE)
 
@@ -56,14 +67,9 @@ def extract_code(reply: str) -> str | None:
     return found.group(1) if found else None
 
 
-def failure_message(said: str) -> str:
-    """What a program that failed has said; its end, where an error stands."""
-    return f"The program failed:\n```\n{said[-_LONGEST:]}\n```\n{_AGAIN}"
-
-
-# What a model is shown of a workbook: the top left corner of each sheet.
-
-ROWS, COLUMNS, LONGEST = 5, 20, 40
+def failure_message(output: str) -> str:
+    """Report the end of a failed program's output."""
+    return f"The program failed:\n```\n{output[-_LONGEST:]}\n```\n{_AGAIN}"
 
 
 def preview(workbook: Workbook) -> str:

@@ -1,7 +1,7 @@
 """An agent that can only do what the skill tells it, on the real workbooks.
 
-It knows what belongs into every cell. Whether that arrives there depends on the lessons that it finds in the skill: for
-each one that is missing its program makes the mistake that the lesson is about. The program is real, runs like any
+It knows the right value of every cell. Whether its program writes that value depends on the competences of the skill:
+without one of them the program makes the mistake that the competence avoids. The program is real, runs like any
 model's, and the verifier sees only the workbook that it saved.
 """
 
@@ -40,7 +40,7 @@ COMPETENCE_PATTERNS = compile_patterns(
         "blanks": r"\bblanks? as (an )?empty\b|\bempty cells?\b|\bleave (it|them|cells) (blank|empty)\b",
     }
 )
-"""What the agent can learn, and the words by which it recognises the lesson."""
+"""The competences that the agent can have, and the words in a skill that teach each."""
 
 FACTS = "facts.json"
 """What the program knows: written beside it, since some tasks are about ten thousand cells."""
@@ -98,16 +98,16 @@ _REVEALS_MISTAKE: Mapping[str, Callable[[_Case], bool]] = {
     "dates": lambda case: any(isinstance(value, date | time | timedelta) for value in case.gold.values()),
     "blanks": lambda case: sum(area.size for area in case.areas) > len(case.gold),
 }
-"""For each lesson, whether a task shows that it is missing."""
+"""For each competence, whether the agent fails a task without it."""
 
 
 def read_competences(text: str) -> frozenset[str]:
-    """The lessons that a rendered skill teaches."""
+    """Find the competences that a rendered skill teaches."""
     return find_competences(COMPETENCE_PATTERNS, text)
 
 
 def find_needed_competences(task: Task) -> frozenset[str]:
-    """The lessons without which the agent fails this task."""
+    """Find the competences without which the agent fails this task."""
     case = _case(task)
     return frozenset(name for name, shows in _REVEALS_MISTAKE.items() if shows(case))
 
@@ -204,18 +204,18 @@ _CHOICES: Mapping[str, tuple[str, str, str]] = {
     "dates": ("date", "dated(kind, told)", "str(dated(kind, told))"),
     "blanks": ("blank", "None", "0"),
 }
-"""For each lesson a place in the program, what stands there with it, and what without it."""
+"""For each competence: a placeholder in the program, its text with the competence, and its text without."""
 
 
-def program(learned: frozenset[str]) -> str:
-    """The program that the agent writes with these lessons."""
-    words = {place: right if name in learned else wrong for name, (place, right, wrong) in _CHOICES.items()}
-    is_text = 'value.startswith("=")' if "values" in learned else "False"
+def program(competences: frozenset[str]) -> str:
+    """Write the program of an agent with these competences."""
+    words = {place: right if name in competences else wrong for name, (place, right, wrong) in _CHOICES.items()}
+    is_text = 'value.startswith("=")' if "values" in competences else "False"
     return _PROGRAM.format(facts=FACTS, is_text=is_text, **words)
 
 
 class RuleFollowingClient:
-    """Writes the program that the skill's lessons allow."""
+    """Replies with the program of an agent that has the competences of the skill."""
 
     fingerprint = "rules/1"
 

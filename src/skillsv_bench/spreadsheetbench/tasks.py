@@ -20,14 +20,17 @@ from skillsv_bench.spreadsheetbench.positions import UnscoreableTask, read_posit
 from skillsv_bench.spreadsheetbench.prompt import INPUT, preview, user_message
 from skillsv_bench.spreadsheetbench.workbook import Workbook
 
-# The paper's setting for this benchmark.
-
 PAPER = PaperSetting(tasks={"train": 80, "val": 40, "test": 280}, panel_a=80, panel_b=140, turns=30)
-
+"""The paper's setting."""
 
 MANIFESTS = "spreadsheetbench_id_split"
+"""The folder of the released manifests."""
+
 VERIFIER_VERSION = "spreadsheetbench/1"
+"""Raise the version when the rules of scoring or the form of tasks change."""
+
 DATASET = "dataset.json"
+"""The file of all tasks."""
 
 DATA_ORIGIN = (
     "The tasks are data/spreadsheetbench_912_v0.1.tar.gz or data/spreadsheetbench_verified_400.tar.gz of "

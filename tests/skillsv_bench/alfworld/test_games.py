@@ -97,7 +97,7 @@ def test_there_are_never_more_processes_than_slots(toy_games, files):
     assert len(seen) == 1
 
 
-def test_what_was_tried_before_is_remembered_and_the_rest_is_played(toy_games, files):
+def test_cached_scenes_are_reused_and_new_actions_are_played(toy_games, files):
     games = toy_games()
     anyio.run(played, games, files[0], "x", "y")
     games.close()
@@ -109,7 +109,7 @@ def test_what_was_tried_before_is_remembered_and_the_rest_is_played(toy_games, f
     assert result.actions == ("x", "y", "z")
 
 
-def test_going_back_and_forth_between_memory_and_play_loses_nothing(toy_games, files):
+def test_episodes_that_mix_cached_and_new_scenes_are_complete(toy_games, files):
     games = toy_games()
 
     async def run():
@@ -132,7 +132,7 @@ def test_a_file_that_was_changed_is_another_game(toy_games, files):
 
 
 @pytest.mark.parametrize(("action", "words"), [("die", "ended unexpectedly"), ("raise", "ValueError: toy error")])
-def test_a_process_that_dies_is_a_failure_and_the_next_episode_gets_another(toy_games, files, action, words):
+def test_a_process_that_dies_is_a_failure_and_is_replaced(toy_games, files, action, words):
     games = toy_games()
     with pytest.raises(AgentFailure, match=words) as caught:
         anyio.run(played, games, files[0], action)
@@ -175,7 +175,7 @@ def test_a_cancelled_episode_leaves_no_process_that_works(toy_games, files):
     assert games._idle == []
 
 
-def test_an_episode_that_is_cancelled_between_steps_gives_its_process_back(toy_games, files):
+def test_an_episode_cancelled_between_steps_returns_its_process(toy_games, files):
     games = toy_games()
 
     async def run():

@@ -70,7 +70,7 @@ async def wandered(games: Games, file: Path, seed: int) -> list[str]:
         return episode.actions
 
 
-def test_warm_and_remembered_episodes_are_those_of_a_fresh_process_left_alone(loaded):
+def test_reused_and_cached_episodes_equal_those_of_a_new_process(loaded):
     plain = (sys.executable, str(Path(__file__).with_name("plain_worker.py")))
     kinds = {task.stratum: task for task in loaded.tasks}
     assert len(kinds) == 6

@@ -25,14 +25,14 @@ SKILL = {
 }
 
 
-def test_every_lesson_is_learnt_from_its_own_line_and_from_no_other():
+def test_every_competence_is_taught_by_its_own_line_alone():
     assert tuple(COMPETENCE_PATTERNS) == COMPETENCES == tuple(SKILL)
     assert {name: read_competences(line) for name, line in SKILL.items()} == {name: {name} for name in SKILL}
     assert read_competences("\n".join(SKILL.values())) == set(COMPETENCES)
     assert read_competences("Be helpful. Take action.") == frozenset()
 
 
-def test_distinct_units_of_the_published_skill_teach_distinct_lessons(shared):
+def test_units_of_the_published_skill_teach_distinct_competences(shared):
     compiled = compile_skill(shared / "corpus/optimized/microsoft__SkillOpt__ckpt-alfworld-gpt5.5")
     teach = {unit: read_competences(text_of(compiled, unit)) for unit in compiled.execution}
     lessons = [names for names in teach.values() if names]

@@ -29,7 +29,7 @@ def test_the_inner_folder_serves_as_well(data):
     assert load(Source(data=data / "data")).tasks == load(Source(data=data)).tasks
 
 
-def test_the_right_choice_is_appended_and_all_are_shuffled_by_the_published_formula(data):
+def test_choices_are_shuffled_by_the_published_formula(data):
     file = data / "data/209901/qa_209901_final.json"
     raw = json.loads(file.read_text())[0]["mcq"]
     texts = [choice["text"] for choice in raw["choices"]] + [raw["correct_choice"]["text"]]

@@ -96,7 +96,7 @@ def test_skillsv_beats_the_baselines_on_planted_games():
 
 
 @pytest.mark.parametrize("noise", [QUIET, HOT])
-def test_shared_windows_save_variance_and_change_nothing_on_the_whole_panel(noise):
+def test_shared_windows_reduce_variance_except_on_the_whole_panel(noise):
     game = planted_skill("livemath", 2)
     rows = {
         row.window: row for row in variance_by_window(game, noise, windows=(2, 8, len(game.tasks)), chains=200, seed=3)

@@ -39,7 +39,7 @@ def test_tasks_carry_all_that_an_agent_needs_and_no_gold(data):
     assert "cheap" not in task.input
 
 
-def test_a_digest_covers_instruction_workbooks_and_position_but_not_the_place(data, book, tmp_path):
+def test_a_digest_covers_the_task_but_not_the_folder_of_the_data(data, book, tmp_path):
     before = {task.id: task.digest for task in loaded(data).tasks}
     assert len(set(before.values())) == 5
     book(data.file(101, "answer"), {"Shop": {"C2": 4}})

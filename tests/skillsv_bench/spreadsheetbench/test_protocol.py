@@ -174,7 +174,7 @@ def test_no_more_turns_than_are_allowed(task, runner):
     ("last", "cut", "ending"),
     [(RIGHT, True, Ending.ANSWERED), ("words", True, Ending.CUT), ("words", False, Ending.TURN_LIMIT)],
 )
-def test_without_a_workbook_the_outcome_says_what_ended_the_talk(task, last, cut, ending):
+def test_without_a_workbook_the_outcome_says_how_the_rollout_ended(task, last, cut, ending):
     class Cut(Script):
         async def reply(self, messages, context, tools=()):
             return replace(await super().reply(messages, context, tools), cut=cut)

@@ -128,7 +128,7 @@ def test_only_the_cells_that_are_asked_for_are_compared(task, book, tmp_path, na
     assert score(task[name], book(tmp_path / "made.xlsx", sheets), tmp_path) == expected
 
 
-def test_several_areas_are_several_and_what_lies_between_does_not_count(empty, book, tmp_path):
+def test_cells_between_several_areas_are_not_compared(empty, book, tmp_path):
     before, after = {"A": {"C1": 0}, "B": {}}, {"A": {"C1": 1, "C5": 3}, "B": {"A2": 2}}
     empty.add(1, "A!C1,'B!'A2:B2,'A'!C5", "", before, after)
     one = load(Source(data=empty.folder)).tasks[0]

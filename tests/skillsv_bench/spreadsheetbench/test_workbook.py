@@ -86,7 +86,7 @@ def test_the_same_cells_as_openpyxl_sees(cells, merged, mac, box):
         assert Workbook(file).values(wanted) == by_openpyxl(file, wanted)
 
 
-def test_what_a_merge_hides_is_empty_even_where_the_file_has_it():
+def test_cells_hidden_by_a_merge_are_empty():
     book = openpyxl.Workbook()
     for place in ("A1", "A2", "B1", "C3"):
         book.active[place] = place
@@ -105,7 +105,7 @@ def rewritten(file, change, part="xl/worksheets/sheet1.xml") -> BytesIO:
     return made
 
 
-def test_rows_and_cells_that_do_not_say_where_they_are_follow_each_other():
+def test_rows_and_cells_without_a_position_follow_each_other():
     book = openpyxl.Workbook()
     for place in ("A1", "B1", "B4", "C4", "A5"):
         book.active[place] = place
@@ -187,7 +187,7 @@ def test_the_preview_shows_the_top_left_of_each_sheet():
     )
 
 
-def test_the_preview_shows_charts_by_name_and_formulas_as_far_as_they_can_be_read():
+def test_the_preview_shows_chart_names_and_readable_formulas():
     book = openpyxl.Workbook()
     for row in (1, 2):
         book.active.cell(row, 1).value = f"=B{row}"
