@@ -195,7 +195,7 @@ class AdaptiveRun:
 
     def noisy_after(self) -> int | None:
         """The rollouts after which the agent was called noisy; None if it never was."""
-        reasons = (place for place, each in enumerate(self.record.observations) if each.why == "closed-set")
+        reasons = (place for place, each in enumerate(self.record.observations) if each.agent_is_noisy)
         return next(reasons, None)
 
 

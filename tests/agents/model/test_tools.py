@@ -236,7 +236,7 @@ def test_the_model_is_told_of_a_stopped_program_and_its_answer_is_scored(provide
 def test_a_broken_sandbox_is_a_failure_without_a_score(provider, monkeypatch):
     if reason := bubblewrap.sandbox_trouble():
         pytest.skip(reason)
-    monkeypatch.setattr(bubblewrap, "_system", lambda: ("--ro-bind", "/usr/gone", "/usr"))
+    monkeypatch.setattr(bubblewrap, "_system_mounts", lambda: ("--ro-bind", "/usr/gone", "/usr"))
     provider.reply = Script(("run_python", {"code": "print('it went well')"}))
     rollout = run_rollout(provider, tools="all")
     assert rollout.score is None
