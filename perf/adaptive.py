@@ -6,10 +6,10 @@ from time import process_time
 
 import numpy as np
 
-from skillsv.estimate.adaptive.observations import Scored
+from skillsv.estimate.adaptive.observations import ScoredCoalitions
 from skillsv.estimate.adaptive.patterns import pattern_effects
 from skillsv.estimate.adaptive.surrogate import fit_surrogate
-from skillsv.rollout.adaptive import AdaptiveOptions, AdaptiveProblem, Budget, adaptive_policy
+from skillsv.rollout.adaptive import AdaptiveOptions, AdaptiveProblem, MaxRollouts, adaptive_policy
 
 TASKS = 80
 """Tasks of the measured problems."""
@@ -41,7 +41,7 @@ def policy_cost(units: int, agent: str) -> float:
         tasks=tuple(deciding),
         sample_order=lambda order_rng: ("m", *(names[place] for place in order_rng.permutation(units).tolist())),
     )
-    policy = adaptive_policy(problem, AdaptiveOptions(stop=Budget(ROLLOUTS), agent=agent), 0)
+    policy = adaptive_policy(problem, AdaptiveOptions(stop=MaxRollouts(ROLLOUTS), agent=agent), 0)
     start, answering, asked = process_time(), 0.0, 0
     try:
         wanted = next(policy)
@@ -55,11 +55,13 @@ def policy_cost(units: int, agent: str) -> float:
         return (process_time() - start - answering) / max(asked, 1)
 
 
-def _scored(units: int, rows: int) -> Scored:
+def _scored(units: int, rows: int) -> ScoredCoalitions:
     rng = np.random.default_rng(1)
     present, task = rng.random((rows, units)) < 0.5, rng.integers(TASKS, size=rows)
     logit = rng.normal(0, 1, TASKS)[task] + (present - 0.5) @ rng.normal(0, 0.5, units)
-    return Scored(present=present, task=task, score=(rng.random(rows) < 1 / (1 + np.exp(-logit))).astype(float))
+    return ScoredCoalitions(
+        present=present, task=task, score=(rng.random(rows) < 1 / (1 + np.exp(-logit))).astype(float)
+    )
 
 
 def fit_seconds(units: int, rows: int) -> float:

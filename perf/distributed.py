@@ -26,7 +26,7 @@ from perf.rollout import run as run_locally
 from skillsv.model.coalition import Operator
 from skillsv.model.rollout import Request, Rollout
 from skillsv.model.task import Task
-from skillsv.pipeline import ValuationJob, prepare, roll_out, session
+from skillsv.pipeline import ValuationJob, prepare, run_rollouts, session
 from skillsv.rollout import Ledger, RunFolder, Runner, RunnerOptions, Stop
 from skillsv.settings import Settings
 
@@ -227,7 +227,7 @@ def simulate(folder: Path, settings: Settings, *, slots: int, median: float, dri
     anyio.to_thread.run_sync, session.make_engine = counted, lambda *_parts: stub
     loop = VirtualLoop(lambda: threads.count > 0)
     try:
-        work = roll_out(prepared, RunFolder(folder), lambda _event: None, Stop())
+        work = run_rollouts(prepared, RunFolder(folder), lambda _event: None, Stop())
         loop.run_until_complete(work)
         seconds = loop.time()
     finally:

@@ -7,19 +7,19 @@ import tempfile
 import time
 from pathlib import Path
 
-from skillsv.sandbox.bubblewrap import SANDBOX_LIMITS, sandbox_trouble, sandboxed
+from skillsv.sandbox.bubblewrap import SANDBOX_LIMITS, find_sandbox_problem, sandbox_command
 
 _STARTS = 20
 
 
 def figures() -> list[tuple[str, float, str]]:
     """Starts of `true`: plainly, in the sandbox, and their ratio."""
-    if error := sandbox_trouble():
+    if error := find_sandbox_problem():
         return [(f"sandbox: {error}", 0.0, "not measured")]
     with tempfile.TemporaryDirectory(prefix="skillsv-") as folder:
         Path(folder).chmod(0o755)
         plain = _median(["true"])
-        inside = _median(sandboxed(["true"], Path(folder), SANDBOX_LIMITS))
+        inside = _median(sandbox_command(["true"], Path(folder), SANDBOX_LIMITS))
     return [
         ("sandbox: one start", 1000 * inside, "ms"),
         ("sandbox: one start", inside / plain, "times a plain start"),

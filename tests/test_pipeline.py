@@ -14,7 +14,7 @@ from skillsv.pipeline import (
     prepare,
     publish,
     read_manifest,
-    roll_out,
+    run_rollouts,
 )
 from skillsv.pipeline.job import plan_chains
 from skillsv.rollout import RunFolder, Stop
@@ -75,7 +75,7 @@ def job(place, **flags):
 def run(place, **flags):
     prepared = prepare(job(place, **flags))
     folder = RunFolder(place / "run")
-    result = anyio.run(lambda: roll_out(prepared, folder, lambda _event: None, Stop()))
+    result = anyio.run(lambda: run_rollouts(prepared, folder, lambda _event: None, Stop()))
     return prepared, folder, result
 
 
@@ -131,7 +131,7 @@ def test_after_an_edit_only_changed_renderings_are_run(place):
 
 def test_a_reached_budget_is_reported_and_not_exceeded(place):
     _, _, result = run(place, max_rollouts=30)
-    assert isinstance(result.trouble, BudgetReached)
+    assert isinstance(result.error, BudgetReached)
     assert calls(place) <= 30
 
 
@@ -193,7 +193,7 @@ def test_a_window_larger_than_the_panel_is_refused_only_for_chains(place):
 
 def test_a_budget_below_the_least_gives_a_partial_adaptive_result(place):
     _, _, result = run(place, method="auto", max_rollouts=40)
-    assert isinstance(result.trouble, BudgetReached)
+    assert isinstance(result.error, BudgetReached)
     assert result.observations
 
 
@@ -201,7 +201,7 @@ def test_the_forecast_of_a_small_skill_counts_all_its_coalitions(place):
     prepared = prepare(job(place, method="auto", panel_b=0))
     _, _, result = run(place, method="auto", panel_b=0)
     assert result.spending.spent <= prepared.forecast.expected.rollouts < 1000
-    assert result.trouble is None
+    assert result.error is None
 
 
 @pytest.mark.parametrize("method", ["chain", "auto"])

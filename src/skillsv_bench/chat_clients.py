@@ -8,7 +8,7 @@ from dataclasses import replace
 from skillsv.agents import AgentOptions, make_agent
 from skillsv.model.protocols import Agent
 from skillsv.model.rollout import Ending
-from skillsv_bench.conversation import ChatClient, Message, Reply, Situation, Tool
+from skillsv_bench.conversation import ChatClient, Message, Reply, RolloutContext, Tool
 
 
 def make_chat_client(spec: str, options: AgentOptions) -> ChatClient:
@@ -38,7 +38,7 @@ class ProgramClient:
         """The program's own fingerprint."""
         return self._agent.fingerprint
 
-    async def reply(self, messages: Sequence[Message], context: Situation, tools: Sequence[Tool] = ()) -> Reply:
+    async def reply(self, messages: Sequence[Message], context: RolloutContext, tools: Sequence[Tool] = ()) -> Reply:
         """Run the program once."""
         del tools
         user_texts = [message.text for message in messages if message.role == "user"]

@@ -44,7 +44,7 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Situation:
+class RolloutContext:
     """The rollout that a conversation belongs to. `extra` has facts about this turn, for programs."""
 
     skill: Rendering | None
@@ -81,7 +81,7 @@ class ChatClient(Protocol):
     def fingerprint(self) -> str:
         """Identifies everything that can change a reply."""
 
-    async def reply(self, messages: Sequence[Message], context: Situation, tools: Sequence[Tool] = ()) -> Reply:
+    async def reply(self, messages: Sequence[Message], context: RolloutContext, tools: Sequence[Tool] = ()) -> Reply:
         """Give the next reply."""
 
 

@@ -23,7 +23,7 @@ from skillsv.agents import AgentOptions
 from skillsv.agents.model import ModelClient
 from skillsv.agents.model.failures import is_cut
 from skillsv.sandbox.redaction import redact
-from skillsv_bench.conversation import Message, Reply, Situation, Tool, ToolCall
+from skillsv_bench.conversation import Message, Reply, RolloutContext, Tool, ToolCall
 
 
 class ModelChatClient:
@@ -37,7 +37,7 @@ class ModelChatClient:
         """The model, its server and its decoding settings."""
         return self._model.fingerprint()
 
-    async def reply(self, messages: Sequence[Message], context: Situation, tools: Sequence[Tool] = ()) -> Reply:
+    async def reply(self, messages: Sequence[Message], context: RolloutContext, tools: Sequence[Tool] = ()) -> Reply:
         """Send the messages to the model once."""
         offered = [
             ToolDefinition(name=tool.name, description=tool.description, parameters_json_schema=dict(tool.parameters))

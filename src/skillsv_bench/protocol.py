@@ -35,12 +35,12 @@ from skillsv.pipeline import (
     prepare_confirmation,
     publish,
     refine_with,
-    roll_out,
+    run_rollouts,
 )
 from skillsv.pipeline.clients import make_client
 from skillsv.pipeline.confirm import rollouts_to_confirm
 from skillsv.pipeline.job import Grading, TaskSource
-from skillsv.pipeline.rankings import leave_out, loo_panel
+from skillsv.pipeline.rankings import count_loo_tasks, leave_out
 from skillsv.pipeline.run import reopen
 from skillsv.rollout import Forecast, RunFolder, Stop
 from skillsv.rollout.forecast import Cost
@@ -99,7 +99,7 @@ class BenchmarkRun:
         curves = self.curves if skill is None else ()
         return ConfirmJob(
             run=run,
-            again=overrides,
+            overrides=overrides,
             skill=skill,
             curves=curves,
             checkpoints=self.checkpoints,
@@ -152,7 +152,7 @@ def forecast_benchmark(benchmark_run: BenchmarkRun, prepared: PreparedRun) -> Fo
     job = benchmark_run.confirmation(Path(), RunOverrides())
 
     def add_later_steps(cost: Cost, place: int) -> Cost:
-        left_out_on = loo_panel(len(prepared.panel_a.tasks), units, cost.rollouts)
+        left_out_on = count_loo_tasks(len(prepared.panel_a.tasks), units, cost.rollouts)
         more = rollouts_to_confirm(units, panel_b, left_out_on, job)[place]
         more += panel_b if benchmark_run.editor else 0
         share = (cost.rollouts + more) / max(cost.rollouts, 1)
@@ -239,12 +239,12 @@ async def value_on_panel_a(
 
     The same command resumes from there.
     """
-    rollout_result = await roll_out(prepared, folder, listener, stop, keep_going=keep_going)
-    if rollout_result.trouble is not None:
+    rollout_result = await run_rollouts(prepared, folder, listener, stop, keep_going=keep_going)
+    if rollout_result.error is not None:
         if not rollout_result.nothing:
             valuation = build_valuation(prepared.compiled, benchmark_run.settings, benchmark_run.agent, rollout_result)
             publish(folder, replace(load_run(folder.path), valuation=valuation))
-        raise rollout_result.trouble
+        raise rollout_result.error
     return load_run(folder.path)
 
 

@@ -12,7 +12,7 @@ from skillsv.confirm.baselines import (
     read_score,
 )
 from skillsv.errors import RecordsError
-from skillsv_bench.planted import Dice, Noise, answer_requests, planted_skill
+from skillsv_bench.planted import Noise, SharedNoise, answer_requests, planted_skill
 from skillsv_bench.planted.game import Role
 
 
@@ -69,8 +69,10 @@ def mechanism():
 
 def values(game):
     tasks = [task.id for task in game.tasks]
-    dice = Dice.thrown(game, np.random.default_rng(0))
-    answers = answer_requests(game, closure_loo_requests(game.compiled, tasks), noise=Noise(), dice=dice)
+    shared_noise = SharedNoise.draw(game, np.random.default_rng(0))
+    answers = answer_requests(
+        game, closure_loo_requests(game.compiled, tasks), noise=Noise(), shared_noise=shared_noise
+    )
     return closure_loo(game.compiled, tasks, answers), answers, tasks
 
 

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from skillsv.confirm import Gate, interval, intervals, pooled, smallest_drop, worst_case
+from skillsv.confirm import Gate, interval, intervals, lower_bound, pooled, smallest_drop
 from skillsv.confirm.gate import bounded_interval, resampled, task_shares
 from skillsv.errors import SettingsError
 
@@ -40,7 +40,7 @@ def false_passes(kind, size, drop, repetitions=400):
         differences = np.sort(planted_pairs(kind, size, drop, rng))
         key = differences.tobytes()
         if key not in verdicts:
-            verdicts[key] = worst_case(differences, LEVEL, rng) >= -drop
+            verdicts[key] = lower_bound(differences, LEVEL, rng) >= -drop
         passed += verdicts[key]
     return passed / repetitions
 
@@ -67,7 +67,7 @@ def test_with_losses_only_the_exact_rate_is_at_most_one_in_twenty(size, drop):
     rate = 0.0
     for losses in range(size + 1):
         differences = np.concatenate([-np.ones(losses), np.zeros(size - losses)])
-        if worst_case(differences, LEVEL, rng) < -drop:
+        if lower_bound(differences, LEVEL, rng) < -drop:
             break  # more losses pass even less
         rate += math.comb(size, losses) * drop**losses * (1 - drop) ** (size - losses)
     assert rate <= 0.05
@@ -84,7 +84,7 @@ def test_the_percentile_bootstrap_passes_far_more_often():
 
 @pytest.mark.parametrize(("size", "drop", "power"), [(30, 0.10, 1.0), (60, 0.05, 1.0), (120, 0.05, 1.0)])
 def test_an_edit_without_effect_passes_a_gate_that_its_panel_can_meet(size, drop, power):
-    assert float(worst_case(np.zeros(size), LEVEL, np.random.default_rng(0)) >= -drop) == power
+    assert float(lower_bound(np.zeros(size), LEVEL, np.random.default_rng(0)) >= -drop) == power
 
 
 def test_tasks_needed_is_the_smallest_panel_that_can_meet_the_gate():
@@ -100,7 +100,7 @@ def test_without_gains_the_bound_is_the_exact_binomial_bound(losses):
     differences = np.zeros(size)
     differences[:losses] = -1
     exact = beta.ppf(LEVEL, losses + 1, size - losses)
-    assert worst_case(differences, LEVEL, np.random.default_rng(1)) == pytest.approx(-exact, abs=0.003)
+    assert lower_bound(differences, LEVEL, np.random.default_rng(1)) == pytest.approx(-exact, abs=0.003)
 
 
 def test_gains_raise_the_bound_and_losses_lower_it():
@@ -108,7 +108,7 @@ def test_gains_raise_the_bound_and_losses_lower_it():
     zero = np.zeros(60)
     better, worse = zero.copy(), zero.copy()
     better[:5], worse[:5] = 1, -1
-    assert worst_case(worse, LEVEL, rng) < worst_case(zero, LEVEL, rng) < worst_case(better, LEVEL, rng)
+    assert lower_bound(worse, LEVEL, rng) < lower_bound(zero, LEVEL, rng) < lower_bound(better, LEVEL, rng)
 
 
 def test_two_sided_bounds_are_symmetric():

@@ -7,14 +7,14 @@ import pytest
 
 from skillsv.confirm import areas, choose_checkpoints, pooled, score_on_panel
 from skillsv.confirm.baselines import closure_loo, closure_loo_requests, random_ranking
-from skillsv.decide import pruning_path, removable, verdicts
-from skillsv.decide.interactions import partners_of, suspected
+from skillsv.decide import find_removable, pruning_path, verdicts
+from skillsv.decide.interactions import find_partners, find_suspected_pairs
 from skillsv.estimate import estimate_chains
 from skillsv.model.task import PanelB
 from skillsv.model.value import Action
 from skillsv_bench.planted import Noise, planted_skill
 from skillsv_bench.planted.game import Role
-from skillsv_bench.planted.simulate import Dice, answer_requests, make_plans, record_chains
+from skillsv_bench.planted.simulate import SharedNoise, answer_requests, make_plans, record_chains
 
 RULES = Noise()
 CHECKPOINTS = 10
@@ -32,26 +32,26 @@ class Study:
         self.game, self.noise = game, noise
         self.compiled, self.panel_b = game.compiled, PanelB(tasks=b)
         throws = 1 if noise == RULES else 3  # replicates on panel B, as the product has for a noisy agent
-        self.dice = [Dice.thrown(game, self.rng) for _ in range(throws)]
+        self.shared_noise = [SharedNoise.draw(game, self.rng) for _ in range(throws)]
         seen = replace(game, tasks=a)
-        seen_dice = Dice.thrown(seen, self.rng)
+        seen_noise = SharedNoise.draw(seen, self.rng)
         plans = make_plans(seen, self.rng, chains=chains, window=8, tolerance=None)
-        records = record_chains(seen, plans, noise=noise, dice=seen_dice)
+        records = record_chains(seen, plans, noise=noise, shared_noise=seen_noise)
         self.estimate = estimate_chains(self.compiled, records)
         self.records = records
         self.values = {
             "skillsv": [{unit.id: unit.net.value for unit in self.estimate.units}],
-            "loo": [self.left_out(seen, [task.id for task in a], seen_dice)],
+            "loo": [self.left_out(seen, [task.id for task in a], seen_noise)],
             "random": [
                 {unit: value.value for unit, value in random_ranking(self.compiled, self.rng).values.items()}
                 for _ in range(3)
             ],
         }
 
-    def left_out(self, seen, tasks, dice):
+    def left_out(self, seen, tasks, shared_noise):
         """Closure-LOO as in the paper: once on the whole of panel A."""
         requests = closure_loo_requests(self.compiled, tasks)
-        answers = answer_requests(seen, requests, noise=self.noise, dice=dice)
+        answers = answer_requests(seen, requests, noise=self.noise, shared_noise=shared_noise)
         return {unit: value.value for unit, value in closure_loo(self.compiled, tasks, answers).values.items()}
 
     def tokens(self, kept):
@@ -60,16 +60,16 @@ class Study:
     def path(self, method, number=0):
         values = self.values[method][number]
         ours = method == "skillsv"
-        partners = partners_of(self.compiled, self.records, ()) if ours else None
+        partners = find_partners(self.compiled, self.records, ()) if ours else None
         return pruning_path(self.compiled, values, self.tokens, additive=ours, partners=partners)
 
     def scored(self, versions):
-        policy = score_on_panel(self.panel_b, versions, replicates=len(self.dice))
+        policy = score_on_panel(self.panel_b, versions, replicates=len(self.shared_noise))
         requests = next(policy)
         answers = {}
-        for number, dice in enumerate(self.dice):
+        for number, shared_noise in enumerate(self.shared_noise):
             own = [request for request in requests if request.replicate == number]
-            answers |= answer_requests(self.game, own, noise=self.noise, dice=dice)
+            answers |= answer_requests(self.game, own, noise=self.noise, shared_noise=shared_noise)
         try:
             policy.send(answers)
         except StopIteration as done:
@@ -112,7 +112,7 @@ def test_harmful_and_dead_units_go_first_and_redundant_ones_at_no_loss(seed):
 def test_verdicts_never_delete_both_of_a_redundant_pair(seed):
     study = Study("mechanism", seed)
     decided = verdicts(study.compiled, study.estimate, dict.fromkeys(study.compiled.execution, 10))
-    removed = removable(study.compiled, decided, frozenset({Action.DELETE, Action.HARMFUL}))
+    removed = find_removable(study.compiled, decided, frozenset({Action.DELETE, Action.HARMFUL}))
     pair = {unit for unit, role in study.game.role_of.items() if role is Role.OR}
     assert len(pair) == 2
     assert not pair <= removed
@@ -152,7 +152,7 @@ def test_with_a_noisy_agent_skillsv_beats_leave_one_out():
 
 def test_planted_pairs_are_suspected_from_chains():
     study = Study("mechanism", 0)
-    first, second = suspected(study.compiled, study.records, ())[:2]
+    first, second = find_suspected_pairs(study.compiled, study.records, ())[:2]
     roles = study.game.role_of
     kinds = {frozenset({roles[pair.first], roles[pair.second]}): pair.score for pair in (first, second)}
     assert kinds[frozenset({Role.OR})] < 0 < kinds[frozenset({Role.AND})]

@@ -3,7 +3,7 @@
 import pytest
 
 from skillsv.compile import compile_files
-from skillsv.decide.interactions import partners_of, suspected
+from skillsv.decide.interactions import find_partners, find_suspected_pairs
 from skillsv.model.coalition import Observation, Operator
 from skillsv.model.skill import FileRole, Skill, SkillFile
 
@@ -27,10 +27,10 @@ def test_redundant_units_are_suspected_from_observations(compiled):
         for context in contexts
         for coalition in added({compiled.trigger, *context}, first, second)
     ]
-    (pair,) = suspected(compiled, (), observations)
+    (pair,) = find_suspected_pairs(compiled, (), observations)
     assert {pair.first, pair.second} == {one, two}
     assert pair.score < 0
-    assert partners_of(compiled, (), observations) == {one: (two, 0.0, 2.0), two: (one, 0.0, 2.0)}
+    assert find_partners(compiled, (), observations) == {one: (two, 0.0, 2.0), two: (one, 0.0, 2.0)}
 
 
 def added(units, first, second):
@@ -44,5 +44,5 @@ def observation(task, coalition, score):
 
 
 def test_no_records_give_no_suspected_pairs(compiled):
-    assert suspected(compiled, (), ()) == []
-    assert partners_of(compiled, (), ()) == {}
+    assert find_suspected_pairs(compiled, (), ()) == []
+    assert find_partners(compiled, (), ()) == {}

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillsv.compile import CompileOptions, compile_files
-from skillsv.decide.pruning import Goal, how_far, pruning_path, removable
+from skillsv.decide.pruning import Goal, count_steps, find_removable, pruning_path
 from skillsv.errors import SettingsError
 from skillsv.model.skill import FileRole, Skill, SkillFile
 from skillsv.model.value import Action, Verdict
@@ -74,10 +74,10 @@ def test_a_unit_is_removed_with_all_that_needs_it(compiled):
 def test_a_goal_ends_the_path_at_the_right_step(compiled):
     values = dict.fromkeys(compiled.execution, 0.1)
     path = pruning_path(compiled, values, tokens)
-    assert path[how_far(path, Goal(to_tokens=40)) - 1].tokens_left <= 40
-    assert path[how_far(path, Goal(share=0.5)) - 1].share_removed >= 0.5
-    assert how_far(path, Goal(max_drop=0.0)) == 0
-    assert how_far(path, Goal(max_drop=0.15)) == 1
+    assert path[count_steps(path, Goal(to_tokens=40)) - 1].tokens_left <= 40
+    assert path[count_steps(path, Goal(share=0.5)) - 1].share_removed >= 0.5
+    assert count_steps(path, Goal(max_drop=0.0)) == 0
+    assert count_steps(path, Goal(max_drop=0.15)) == 1
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_goal_without_exactly_one_valid_limit_is_refused(given):
 def test_a_size_below_the_trigger_is_an_error(compiled):
     path = pruning_path(compiled, dict.fromkeys(compiled.execution, 0.1), tokens)
     with pytest.raises(SettingsError, match="cannot be made that small"):
-        how_far(path, Goal(to_tokens=3))
+        count_steps(path, Goal(to_tokens=3))
 
 
 def test_a_unit_whose_dependant_should_stay_is_not_removable(compiled):
@@ -100,9 +100,9 @@ def test_a_unit_whose_dependant_should_stay_is_not_removable(compiled):
     actions = dict.fromkeys(compiled.execution, Action.KEEP) | {lead: Action.HARMFUL, four: Action.DELETE}
     verdicts = [Verdict(unit=unit, action=action, reason="") for unit, action in actions.items()]
     both = frozenset({Action.DELETE, Action.HARMFUL})
-    assert removable(compiled, verdicts, both) == {four}
-    assert removable(compiled, verdicts, frozenset({Action.HARMFUL})) == frozenset()
-    assert one not in removable(compiled, verdicts, both)
+    assert find_removable(compiled, verdicts, both) == {four}
+    assert find_removable(compiled, verdicts, frozenset({Action.HARMFUL})) == frozenset()
+    assert one not in find_removable(compiled, verdicts, both)
 
 
 def test_of_redundant_units_the_second_has_the_value_of_both(compiled):

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillsv.model.skill import Leaf
-from skillsv.order import COUNTED, TooManyCoalitions, count_reachable, exact_design, exact_values
+from skillsv.order import COUNT_LIMIT, TooManyCoalitions, count_reachable, exact_design, exact_values
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -167,7 +167,7 @@ def test_too_many_coalitions_are_refused_with_their_number(triggered):
 
 def test_counting_stops_at_the_limit(triggered):
     wide = triggered(tuple(f"u{number}" for number in range(5_000)))
-    assert count_reachable(wide) == COUNTED
+    assert count_reachable(wide) == COUNT_LIMIT
     assert count_reachable(triggered((*(f"v{number}" for number in range(97)), ("a", "b")))) == 1 + 2**98 + 2**98
     with pytest.raises(TooManyCoalitions, match=r"more than 10\^30 \(limit"):
         exact_design(wide)
@@ -175,7 +175,7 @@ def test_counting_stops_at_the_limit(triggered):
 
 def test_counting_stops_at_the_limit_for_many_narrow_blocks(triggered):
     inner = tuple(tuple(f"s{section}u{unit}" for unit in range(90)) for section in range(60))
-    assert count_reachable(triggered(inner)) == COUNTED
+    assert count_reachable(triggered(inner)) == COUNT_LIMIT
 
 
 def test_a_chain_of_thousands_is_counted(structure):

@@ -1,5 +1,5 @@
 from skillsv.model.rollout import FailureKind, Rollout, RolloutFailure, RolloutKey
-from skillsv.report.chain_views import choose_transcripts, telling_places
+from skillsv.report.chain_views import choose_transcripts, find_informative_rollouts
 from skillsv.report.marginals import marginals_by_unit
 
 
@@ -36,7 +36,7 @@ def test_a_failed_rollout_shows_kind_and_message():
 
 
 def test_rollouts_worth_reading_are_those_of_recorded_renderings(case):
-    places = telling_places(marginals_by_unit(case.records))
+    places = find_informative_rollouts(marginals_by_unit(case.records))
     trees = {step.tree for record in case.records for step in record.steps}
     assert places
     assert len(places) == len(set(places))

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from skillsv.errors import SettingsError
 from skillsv.model.rollout import Usage
 from skillsv.rollout.stop_rules import (
-    Budget,
     EstimateStatus,
     MaxAttempts,
     MaxDollars,
+    MaxRollouts,
     MaxSeconds,
     MaxTokens,
     Never,
@@ -37,7 +37,7 @@ RULES = st.recursive(
         st.builds(MaxTokens, st.integers(0, 1000)),
         st.builds(MaxDollars, st.floats(0, 10)),
         st.builds(MaxSeconds, st.floats(0, 1000)),
-        st.builds(Budget, st.integers(1, 1000)),
+        st.builds(MaxRollouts, st.integers(1, 1000)),
         st.builds(UntilWidth, st.floats(0.01, 2)),
         st.builds(UntilResolved, st.floats(0.01, 1)),
     ),
@@ -71,10 +71,10 @@ def test_reasons_name_the_rule_that_stopped():
     def reason(rule, recorded):
         return rule.reason(Progress(recorded=recorded, estimate=EstimateStatus(width=0.02, resolved=1.0)))
 
-    assert reason(Budget(500) | UntilWidth(0.03), 100) == "every interval at most 3 points wide"
-    assert reason(Budget(500) | UntilWidth(0.01), 500) == "500 rollouts"
-    assert reason(Budget(500) | UntilWidth(0.01), 499) == "500 rollouts", "one is left, and a batch needs two"
-    assert reason(UntilResolved(0.9) & Budget(50), 50) == "a verdict on 90% of the units and 50 rollouts"
+    assert reason(MaxRollouts(500) | UntilWidth(0.03), 100) == "every interval at most 3 points wide"
+    assert reason(MaxRollouts(500) | UntilWidth(0.01), 500) == "500 rollouts"
+    assert reason(MaxRollouts(500) | UntilWidth(0.01), 499) == "500 rollouts", "one is left, and a batch needs two"
+    assert reason(UntilResolved(0.9) & MaxRollouts(50), 50) == "a verdict on 90% of the units and 50 rollouts"
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_budget_stops_at_the_first_limit_that_is_reached(progress, reason):
     assert budget().reached(progress) is None
 
 
-@pytest.mark.parametrize("rule", [lambda: Budget(0), lambda: UntilWidth(0.0), lambda: UntilResolved(1.5)])
+@pytest.mark.parametrize("rule", [lambda: MaxRollouts(0), lambda: UntilWidth(0.0), lambda: UntilResolved(1.5)])
 def test_rules_that_cannot_be_met_are_refused(rule):
     with pytest.raises(SettingsError):
         rule()

@@ -16,7 +16,7 @@ import pytest
 
 from skillsv.errors import RolloutError
 from skillsv.sandbox import bubblewrap
-from skillsv.sandbox.bubblewrap import SANDBOX_LIMITS, run_sandboxed, sandbox_python, sandbox_trouble
+from skillsv.sandbox.bubblewrap import SANDBOX_LIMITS, find_sandbox_problem, run_sandboxed, sandbox_python
 
 LIMITS = replace(SANDBOX_LIMITS, seconds=30.0, memory_bytes=512 * 1024**2, file_bytes=1024**2, processes=16)
 
@@ -30,7 +30,7 @@ def temporary():
 
 @pytest.fixture
 def folder(temporary):
-    if problem := sandbox_trouble():
+    if problem := find_sandbox_problem():
         pytest.skip(problem)
     return temporary
 
@@ -266,8 +266,8 @@ def test_missing_package_is_a_sandbox_failure(packages):
     with pytest.raises(RolloutError, match="bubblewrap does not work here") as caught:
         run_with_packages(packages, "print(1)", ["given/absent"])
     assert caught.value.kind == "sandbox"
-    assert "absent" in (sandbox_trouble((packages / "given/absent",)) or "")
-    assert sandbox_trouble((packages / "given/abacus",)) is None
+    assert "absent" in (find_sandbox_problem((packages / "given/absent",)) or "")
+    assert find_sandbox_problem((packages / "given/abacus",)) is None
 
 
 def test_sandbox_python_names_the_python_in_the_sandbox(packages):

@@ -16,14 +16,14 @@ import anyio.to_thread
 import psutil
 import pytest
 
-from skillsv.sandbox.process import Completed, Limits, limit_command, run_program
+from skillsv.sandbox.process import Limits, ProgramResult, limit_command, run_program
 
 QUICK = Limits(seconds=20.0, grace=0.2)
 
 
 def run(
     code: str, folder: Path, *, limits: Limits = QUICK, stdin: bytes = b"", env: dict[str, str] | None = None
-) -> Completed:
+) -> ProgramResult:
     argv = [sys.executable, "-I", "-S", "-c", code]
     return anyio.run(partial(run_program, argv, cwd=folder, env=env or {}, stdin=stdin, limits=limits))
 
@@ -66,7 +66,7 @@ def test_missing_program_raises_file_not_found(tmp_path):
         anyio.run(partial(run_program, [str(tmp_path / "none")], cwd=tmp_path, env={}, limits=QUICK))
 
 
-def shell(script: str, folder: Path, *, limits: Limits) -> Completed:
+def shell(script: str, folder: Path, *, limits: Limits) -> ProgramResult:
     """Run a shell script. Reading `fifo` in its folder blocks for ever. A shell starts within a millisecond."""
     os.mkfifo(folder / "fifo")
     env = {"PATH": os.environ["PATH"]}

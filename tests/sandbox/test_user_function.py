@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from skillsv.errors import SettingsError
-from skillsv.sandbox.user_function import OutOfTime, call_function, find_function, load_function
+from skillsv.sandbox.user_function import FunctionTimeout, call_function, find_function, load_function
 
 
 def write(folder, text: str, name: str = "agent.py"):
@@ -145,9 +145,9 @@ def test_function_over_its_time_limit_raises_a_timeout():
     async def hangs():
         await anyio.sleep_forever()
 
-    with pytest.raises(OutOfTime):
+    with pytest.raises(FunctionTimeout):
         anyio.run(call_function, hangs, (), 0.05)
-    with pytest.raises(OutOfTime):
+    with pytest.raises(FunctionTimeout):
         anyio.run(call_function, stopped.wait, (), 0.05)
     stopped.set()
 
@@ -155,11 +155,11 @@ def test_function_over_its_time_limit_raises_a_timeout():
 def test_process_ends_although_a_function_hangs():
     code = f"""
 import threading, anyio
-from skillsv.sandbox.user_function import {OutOfTime.__name__}, call_function
+from skillsv.sandbox.user_function import {FunctionTimeout.__name__}, call_function
 async def main():
     try:
         await call_function(threading.Event().wait, (), 0.05)
-    except {OutOfTime.__name__}:
+    except {FunctionTimeout.__name__}:
         print("timeout")
 anyio.run(main)
 """

@@ -10,7 +10,7 @@ import pytest
 
 from skillsv.model.coalition import Operator, RenderedFile, Rendering
 from skillsv.order import exact_values
-from skillsv.pipeline import ValuationJob, build_valuation, prepare, roll_out
+from skillsv.pipeline import ValuationJob, build_valuation, prepare, run_rollouts
 from skillsv.render import Renderer
 from skillsv.rollout import RunFolder, Stop
 from skillsv.settings import load_settings
@@ -62,7 +62,7 @@ def known_game(tmp_path):
             task_source=task_source,
         )
         prepared = prepare(job)
-        rolled = anyio.run(lambda: roll_out(prepared, RunFolder(tmp_path / "run"), lambda _event: None, Stop()))
+        rolled = anyio.run(lambda: run_rollouts(prepared, RunFolder(tmp_path / "run"), lambda _event: None, Stop()))
         estimate = build_valuation(prepared.compiled, settings, "rules", rolled).estimate
         renderer = Renderer(prepared.compiled)
         wanted = [needs(task) for task in prepared.panel_a.tasks]

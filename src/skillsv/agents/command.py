@@ -13,10 +13,10 @@ from skillsv.errors import AgentFailure
 from skillsv.model.coalition import Rendering
 from skillsv.model.rollout import FailureKind, Outcome
 from skillsv.model.task import Task
-from skillsv.sandbox.process import Completed, Limits, private_environment, run_program
+from skillsv.sandbox.process import Limits, ProgramResult, private_environment, run_program
 from skillsv.sandbox.redaction import redact
 from skillsv.sandbox.sources import command_line, command_sources, digest_files
-from skillsv.sandbox.user_views import asked_fields, task_fields
+from skillsv.sandbox.user_views import full_task_fields, public_task_fields
 from skillsv.sandbox.workspace import place_skill
 
 _FULL_DISK_BYTES = 1024 * 1024
@@ -70,7 +70,7 @@ class CommandAgent:
             ) from error
         return self._outcome(done, workspace)
 
-    def _outcome(self, done: Completed, workspace: Path) -> Outcome:
+    def _outcome(self, done: ProgramResult, workspace: Path) -> Outcome:
         stderr = self._redact(done.stderr.decode("utf-8", errors="replace"))
         name = Path(self._argv[0]).name
         if done.timed_out:
@@ -96,7 +96,7 @@ class CommandAgent:
 
 def encode_task(task: Task, options: AgentOptions) -> bytes:
     """The task as JSON for the program; fields that grade the answer are in it only with `show_target`."""
-    fields = task_fields(task) if options.show_target else asked_fields(task)
+    fields = full_task_fields(task) if options.show_target else public_task_fields(task)
     return msgspec.json.encode(fields) + b"\n"
 
 

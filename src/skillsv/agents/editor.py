@@ -19,8 +19,8 @@ from skillsv.model.task import Task
 from skillsv.model.value import UnitReport, Valuation
 from skillsv.sandbox.process import Limits, private_environment, run_program
 from skillsv.sandbox.sources import command_line
-from skillsv.sandbox.user_function import OutOfTime, call_function, describe, line_of, load_function
-from skillsv.sandbox.workspace import fresh_workspace, inside
+from skillsv.sandbox.user_function import FunctionTimeout, call_function, describe, line_of, load_function
+from skillsv.sandbox.workspace import check_relative_path, fresh_workspace
 
 PROMPT = "editor_prompt.md"
 """The file beside this module with the paper's instruction to an editor."""
@@ -108,7 +108,7 @@ class PythonEditor:
         """The files that the function returns."""
         try:
             answer = await call_function(self._user.function, (dict(files), instruction), self._options.timeout)
-        except OutOfTime:
+        except FunctionTimeout:
             raise AgentFailure(f"{self._user.name} did not return in time.", kind=FailureKind.TIMEOUT) from None
         except (Exception, SystemExit) as error:  # an error in the user's code becomes a failure with one message
             place = f"{self._user.file.name}:{line_of(error, self._user.file)}"
@@ -190,7 +190,7 @@ def _check_files(answer: Any, name: str) -> dict[str, bytes]:
 
 def _write_files(files: Mapping[str, bytes], folder: Path) -> None:
     for path, data in files.items():
-        place = folder / inside(path)
+        place = folder / check_relative_path(path)
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(data)
 

@@ -11,8 +11,8 @@ from skillsv.errors import AgentFailure, RolloutError, SettingsError
 from skillsv.model.coalition import Rendering
 from skillsv.model.rollout import FailureKind, Outcome
 from skillsv.model.task import Task
-from skillsv.sandbox.user_function import OutOfTime, UserFunction, call_function, describe, find_function, line_of
-from skillsv.sandbox.user_views import AskedTask, SkillView, TaskView
+from skillsv.sandbox.user_function import FunctionTimeout, UserFunction, call_function, describe, find_function, line_of
+from skillsv.sandbox.user_views import FullTaskView, PublicTaskView, SkillView
 
 
 class PythonAgent:
@@ -46,7 +46,7 @@ class PythonAgent:
         """Call the function once."""
         function = self._user.function
         bare = skill is None or skill.empty
-        view = TaskView if self._options.show_target else AskedTask
+        view = FullTaskView if self._options.show_target else PublicTaskView
         arguments = (
             None if bare or skill is None else SkillView(skill, workspace, self._options.skill_dir),
             view.of(task, workspace),
@@ -54,7 +54,7 @@ class PythonAgent:
         )
         try:
             answer = await call_function(function, arguments, self._options.timeout)
-        except OutOfTime:
+        except FunctionTimeout:
             raise AgentFailure(
                 f"{self._name} did not return within {self._options.timeout:g} s.", kind=FailureKind.TIMEOUT
             ) from None

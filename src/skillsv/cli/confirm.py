@@ -51,12 +51,12 @@ def confirm(
     from skillsv.pipeline import ConfirmJob, confirm_versions, prepare_confirmation, proof_dict
 
     flags = spending or SpendingFlags()
-    share = share_of(level)
+    share = level_as_share(level)
     drop = given_share(max_drop, "--max-drop")
     gate = None if drop is None else Gate(max_drop=drop, level=share)
     job = ConfirmJob(
         run=run,
-        again=flags.overrides(),
+        overrides=flags.overrides(),
         skill=skill,
         curves=_curves(curves, with_skill=skill is not None),
         checkpoints=checkpoints,
@@ -82,7 +82,7 @@ def confirm(
     return 0
 
 
-def share_of(level: float) -> float:
+def level_as_share(level: float) -> float:
     """A level as a share: 95 and 0.95 are the same."""
     return level / 100 if level >= 1 else level
 

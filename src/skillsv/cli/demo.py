@@ -78,10 +78,10 @@ def show_pruned(run: Path, *, quiet: bool) -> None:
 
 def _free_folder(run: Path) -> Path:
     """A folder for the shorter skill: that of an earlier demo, or the next number where it holds something else."""
-    from skillsv.render.output import why_kept
+    from skillsv.render.output import reason_to_keep
 
     names = ("shorter" if number == 1 else f"shorter-{number}" for number in count(1))
-    return next(place for place in map(run.joinpath, names) if why_kept(place) is None)
+    return next(place for place in map(run.joinpath, names) if reason_to_keep(place) is None)
 
 
 def example_folder() -> Path:

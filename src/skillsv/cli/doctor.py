@@ -20,7 +20,7 @@ from skillsv.model.format import money
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
 from skillsv.pipeline.clients import make_client
-from skillsv.sandbox.bubblewrap import sandbox_trouble
+from skillsv.sandbox.bubblewrap import find_sandbox_problem
 from skillsv.sandbox.workspace import fresh_workspace
 from skillsv.settings import Settings, settings_from
 
@@ -89,7 +89,7 @@ def _check_sandbox(settings: Settings) -> Finding:
     if settings.no_sandbox:
         return Finding(what="sandbox", works=None, seen="switched off with --no-sandbox")
     started = time.monotonic()
-    trouble = sandbox_trouble()
+    trouble = find_sandbox_problem()
     seen = trouble or f"bubblewrap starts a program in {1000 * (time.monotonic() - started):.0f} ms"
     return Finding(what="sandbox", works=trouble is None, seen=seen)
 

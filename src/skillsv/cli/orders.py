@@ -48,10 +48,10 @@ def orders(
 
 
 def _print_reachable(compiled: CompiledSkill, *, json: bool) -> None:
-    from skillsv.order import COUNTED, LIMIT, count_reachable
+    from skillsv.order import COUNT_LIMIT, LIMIT, count_reachable
 
     reachable, units = count_reachable(compiled), len(compiled.units)
-    listed, counted = reachable <= LIMIT, reachable < COUNTED
+    listed, counted = reachable <= LIMIT, reachable < COUNT_LIMIT
     if json:
         deliver(json_text({"units": units, "reachable": reachable if counted else None, "exact": listed}), None)
         return

@@ -14,8 +14,8 @@ from skillsv.cli.spending_flags import SpendingFlags
 from skillsv.errors import SettingsError
 
 if TYPE_CHECKING:
-    from skillsv.confirm.interaction_tests import Tested
-    from skillsv.decide.interactions import Suspicion
+    from skillsv.confirm.interaction_tests import TestedPair
+    from skillsv.decide.interactions import SuspectedPair
 
 RELATIONS = {
     "redundant": "redundant: either one alone does the work of both",
@@ -45,24 +45,24 @@ def pairs(
     without the other, without both.
     """
     from skillsv.cli.printing import deliver, json_text
-    from skillsv.pipeline import PairsJob, prepare_pairs, try_pairs
+    from skillsv.pipeline import PairsJob, prepare_pairs, run_pair_tests
 
     flags = spending or SpendingFlags()
     if most < 1 or window < 2 or (replicates is not None and replicates < 1):
         raise SettingsError("a test needs a pair, two tasks and a replicate.", hint="Try --most 5 --window 48.")
     job = PairsJob(
         run=run,
-        again=flags.overrides(),
+        overrides=flags.overrides(),
         pairs=tuple(_read_pair(text) for text in pair),
         most=most,
         window=window,
         replicates=replicates,
     )
     prepared = prepare_pairs(job)
-    tested: tuple[Tested, ...] = ()
+    tested: tuple[TestedPair, ...] = ()
     if prepared.pairs and not list_only:
         flags.consent(prepared.forecast)
-        tested = flags.spend(lambda listener, stop: try_pairs(prepared, listener, stop))
+        tested = flags.spend(lambda listener, stop: run_pair_tests(prepared, listener, stop))
     if json:
         table = {
             "schema": "skillsv.pairs/1",
@@ -82,7 +82,7 @@ def _read_pair(text: str) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _lines(suspicions: tuple[Suspicion, ...], tested: tuple[Tested, ...]) -> Iterator[str]:
+def _lines(suspicions: tuple[SuspectedPair, ...], tested: tuple[TestedPair, ...]) -> Iterator[str]:
     from skillsv.model.format import decimal, with_bounds
 
     if not suspicions and not tested:

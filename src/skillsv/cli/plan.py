@@ -43,13 +43,13 @@ def plan(
     from skillsv.cli.printing import deliver, json_text
     from skillsv.cli.run_valuation import forecast_lines
     from skillsv.compile import compile_skill
-    from skillsv.pipeline import forecast_of
+    from skillsv.pipeline import forecast_job
     from skillsv.settings import compile_options
 
     settings = read_settings(skill, given(estimator, budget, how, compiler))
     compiled = compile_skill(skill, compile_options(settings))
     measured = _measure_cost(skill, tasks, agent, settings, run_dir) if probe else None
-    forecast = forecast_of(compiled, settings, _panel_size(tasks, settings), measured)
+    forecast = forecast_job(compiled, settings, _panel_size(tasks, settings), measured)
     if json:
         deliver(json_text({"schema": "skillsv.plan/1", "units": len(compiled.units), **asdict(forecast)}), None)
     else:

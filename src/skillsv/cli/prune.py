@@ -16,7 +16,7 @@ from skillsv.model.format import count, percent, points
 from skillsv.model.value import Action
 
 if TYPE_CHECKING:
-    from skillsv.pipeline import Pruned, Run
+    from skillsv.pipeline import PrunedSkill, Run
 
 
 def prune(
@@ -68,7 +68,7 @@ def prune(
     return 0
 
 
-def _ask_about_large_removal(run: Run, pruned: Pruned, *, yes: bool) -> None:
+def _ask_about_large_removal(run: Run, pruned: PrunedSkill, *, yes: bool) -> None:
     """Ask before more than half of the tokens are removed. Raises SettingsError without a yes."""
     from skillsv.cli.consent import Question, agree
 
@@ -82,24 +82,24 @@ def _ask_about_large_removal(run: Run, pruned: Pruned, *, yes: bool) -> None:
     agree(_total_lines(run, pruned), yes=yes, question=question)
 
 
-def _write(run: Run, pruned: Pruned, output: Path | None, *, in_place: bool, force: bool) -> None:
-    from skillsv.pipeline import original_of
+def _write(run: Run, pruned: PrunedSkill, output: Path | None, *, in_place: bool, force: bool) -> None:
+    from skillsv.pipeline import find_original
     from skillsv.render.output import check_patch, new_folder, write_patch
     from skillsv.report.edits import patch_lines
     from skillsv.sandbox.workspace import write_tree
 
     patch = "".join(patch_lines(pruned.before.contents, pruned.after.contents))
     if in_place:
-        _change_in_place(original_of(run), pruned)
+        _change_in_place(find_original(run), pruned)
     elif output is not None:
-        with new_folder(output, skill=original_of(run, check=False), force=force) as new:
+        with new_folder(output, skill=find_original(run, check=False), force=force) as new:
             check_patch(output, force=force)
             write_tree(pruned.after, new)
         place = write_patch(output, patch, force=force)
         print(f"Wrote {output} and {place}.", file=sys.stderr)
 
 
-def _change_in_place(skill: Path, pruned: Pruned) -> None:
+def _change_in_place(skill: Path, pruned: PrunedSkill) -> None:
     """Write the files that changed and remove those that are gone; other files of the folder stay as they are."""
     top = skill.parent if skill.is_file() else skill
     old, new = pruned.before.contents, pruned.after.contents
@@ -117,19 +117,19 @@ def _change_in_place(skill: Path, pruned: Pruned) -> None:
     print(f"Changed {skill}.", file=sys.stderr)
 
 
-def _show_difference(pruned: Pruned) -> None:
+def _show_difference(pruned: PrunedSkill) -> None:
     from skillsv.cli.printing import print_lines, styled_patch
 
     print_lines(styled_patch(pruned.before.contents, pruned.after.contents))
 
 
-def _lines(run: Run, pruned: Pruned) -> list[str]:
+def _lines(run: Run, pruned: PrunedSkill) -> list[str]:
     if not pruned.steps:
         return ["Nothing to remove: no unit is shown to be worthless or harmful."]
     return [*(_step_line(run, step) for step in pruned.steps), *_total_lines(run, pruned)]
 
 
-def _total_lines(run: Run, pruned: Pruned) -> list[str]:
+def _total_lines(run: Run, pruned: PrunedSkill) -> list[str]:
     before, after = pruned.tokens_before, pruned.tokens_after
     share = after / before if before else 1.0
     gone = f"{len(pruned.removed)} of {len(run.compiled.execution)} units go"
@@ -147,7 +147,7 @@ def _step_line(run: Run, step: PruneStep) -> str:
     return f"{step.unit} ({verdict.action}): {verdict.reason}{along}"
 
 
-def _summary(run: Run, pruned: Pruned) -> dict[str, Any]:
+def _summary(run: Run, pruned: PrunedSkill) -> dict[str, Any]:
     reasons = {unit.id: unit.verdict.reason for unit in run.valuation.units}
     return {
         "schema": "skillsv.pruned/1",

@@ -58,10 +58,10 @@ def refine(
     proof = _confirm_revision(run, output, flags, level) if confirm else None
     deliver(json_text(_table(revision, proof)) if json else "\n".join(_lines(revision, proof)) + "\n", None)
     if proof is not None and drop is not None:
-        from skillsv.cli.confirm import require_gate, share_of
+        from skillsv.cli.confirm import level_as_share, require_gate
         from skillsv.confirm import Gate
 
-        require_gate(proof, Gate(max_drop=drop, level=share_of(level)))
+        require_gate(proof, Gate(max_drop=drop, level=level_as_share(level)))
     return 0
 
 
@@ -74,7 +74,7 @@ def _ask_consent(run: Path, flags: SpendingFlags, editor: str | None, *, confirm
         for note in notes:
             print(note, file=sys.stderr)
         return load_run(run)
-    prepared = prepare_confirmation(ConfirmJob(run=run, again=flags.overrides()))
+    prepared = prepare_confirmation(ConfirmJob(run=run, overrides=flags.overrides()))
     flags.consent(prepared.forecast, notes)
     return prepared.reopened.run
 
@@ -96,12 +96,12 @@ def _make_revision(loaded: Run, run: Path, editor: str | None) -> Revision:
 
 def _write_revision(loaded: Run, run: Path, editor: str | None, output: Path, *, force: bool) -> Revision:
     """Write the new skill and a patch beside it. A folder that cannot be written ends it before the editor is paid."""
-    from skillsv.pipeline import original_of
+    from skillsv.pipeline import find_original
     from skillsv.render.output import check_patch, new_folder, write_patch
     from skillsv.report.edits import patch_lines
     from skillsv.sandbox.workspace import write_tree
 
-    original = original_of(loaded, check=False)
+    original = find_original(loaded, check=False)
     with new_folder(output, skill=original, force=force) as new:
         check_patch(output, force=force)
         revision = _make_revision(loaded, run, editor)
@@ -113,10 +113,12 @@ def _write_revision(loaded: Run, run: Path, editor: str | None, output: Path, *,
 
 
 def _confirm_revision(run: Path, skill: Path, flags: SpendingFlags, level: float) -> Proof:
-    from skillsv.cli.confirm import save_proof, share_of
+    from skillsv.cli.confirm import level_as_share, save_proof
     from skillsv.pipeline import ConfirmJob, confirm_versions, prepare_confirmation
 
-    prepared = prepare_confirmation(ConfirmJob(run=run, again=flags.overrides(), skill=skill, level=share_of(level)))
+    prepared = prepare_confirmation(
+        ConfirmJob(run=run, overrides=flags.overrides(), skill=skill, level=level_as_share(level))
+    )
     proof = flags.spend(lambda listener, stop: confirm_versions(prepared, listener, stop))
     save_proof(prepared, proof)
     return proof

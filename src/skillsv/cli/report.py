@@ -35,17 +35,17 @@ def report(
         raise SettingsError("--open shows the page, and no page was asked for.", hint="Leave out --format.")
     if transcripts < 0:
         raise SettingsError("--transcripts cannot be negative.", hint="Give 0 for a page without transcripts.")
-    from skillsv.pipeline import load_run, original_of, page_of
+    from skillsv.pipeline import find_original, load_run, render_page
     from skillsv.rollout import RunFolder
 
     loaded = load_run(run)
-    refuse_inside(output, original_of(loaded, check=False))
+    refuse_inside(output, find_original(loaded, check=False))
     if format != "html":
         deliver(_text(loaded, format), output)
         return 0
     folder = RunFolder(run)
     page = output or folder.report
-    deliver(page_of(folder, loaded, transcripts=transcripts), page)
+    deliver(render_page(folder, loaded, transcripts=transcripts), page)
     print(f"Report: {page}")
     if show and not _open(page):
         print("skillsv: no browser could be started; open the file yourself.", file=sys.stderr)

@@ -26,7 +26,7 @@ from skillsv.pipeline import (
     publish,
     read_manifest,
     require_measurable_budget,
-    roll_out,
+    run_rollouts,
     with_measured_cost,
 )
 from skillsv.report.escape import escape_text
@@ -51,19 +51,19 @@ def run_valuation(job: ValuationJob, flags: RunFlags, *, json: bool, out: TextIO
     prepared = with_measured_cost(prepared, measured)
     ask_consent(prepared, yes=flags.yes)
     result = anyio.run(_run_rollouts, prepared, folder, flags)
-    if result.trouble is not None:
+    if result.error is not None:
         if result.nothing:
-            raise result.trouble
-        print(escape_text(f"skillsv: {result.trouble}"), file=sys.stderr)
+            raise result.error
+        print(escape_text(f"skillsv: {result.error}"), file=sys.stderr)
     run = build_run(prepared.renderer, job.settings, read_manifest(folder), result)
     page = publish(folder, run)
     show(run.valuation, page, json=json, out=out)
-    return result.trouble.exit_code if result.trouble else 0
+    return result.error.exit_code if result.error else 0
 
 
 async def _run_rollouts(prepared: PreparedRun, folder: RunFolder, flags: RunFlags) -> RolloutResult:
     with progress(sys.stderr, quiet=flags.quiet) as listener:
-        return await roll_out(prepared, folder, listener, Stop(), fresh=flags.fresh, keep_going=flags.keep_going)
+        return await run_rollouts(prepared, folder, listener, Stop(), fresh=flags.fresh, keep_going=flags.keep_going)
 
 
 def default_folder(name: str) -> Path:

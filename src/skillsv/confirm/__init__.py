@@ -16,7 +16,7 @@ from skillsv.confirm.curves import (
     curve,
     pooled_comparisons,
 )
-from skillsv.confirm.gate import Gate, interval, intervals, pooled, smallest_drop, worst_case
+from skillsv.confirm.gate import Gate, interval, intervals, lower_bound, pooled, smallest_drop
 from skillsv.confirm.proof import Proof, Versions, prove
 from skillsv.confirm.scoring import PanelScores, score_on_panel
 
@@ -35,10 +35,10 @@ __all__ = [
     "curve",
     "interval",
     "intervals",
+    "lower_bound",
     "pooled",
     "pooled_comparisons",
     "prove",
     "score_on_panel",
     "smallest_drop",
-    "worst_case",
 ]

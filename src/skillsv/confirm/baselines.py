@@ -16,7 +16,7 @@ import numpy as np
 
 from skillsv.errors import RecordsError
 from skillsv.model.coalition import Coalition, Operator
-from skillsv.model.rollout import Answers, Request
+from skillsv.model.rollout import Request, RequestScores
 from skillsv.model.skill import CompiledSkill, Unit
 from skillsv.model.task import Task
 from skillsv.model.value import Interval, Ranking
@@ -61,7 +61,7 @@ def _request(coalition: Coalition, task: str, replicate: int) -> Request:
 
 
 def closure_loo(
-    compiled: CompiledSkill, tasks: Sequence[str], answers: Answers, *, replicate: int = 0, level: float = 0.95
+    compiled: CompiledSkill, tasks: Sequence[str], answers: RequestScores, *, replicate: int = 0, level: float = 0.95
 ) -> Ranking:
     """V(N) - V(N without the reverse closure) for every unit, paired task by task; a missing score drops its pair."""
     values = {}
@@ -78,7 +78,7 @@ def closure_loo(
 
 
 def closure_loo_total(
-    compiled: CompiledSkill, tasks: Sequence[str], answers: Answers, *, replicate: int = 0, level: float = 0.95
+    compiled: CompiledSkill, tasks: Sequence[str], answers: RequestScores, *, replicate: int = 0, level: float = 0.95
 ) -> Interval:
     """The sum of Closure-LOO over all units, to compare with the lift. It may exceed 1."""
     sums = []
@@ -93,7 +93,7 @@ def closure_loo_total(
     return _paired_interval(sums, level, bounds=(-most, most))
 
 
-def _drop(compiled: CompiledSkill, unit: str, task: str, answers: Answers, replicate: int) -> float | None:
+def _drop(compiled: CompiledSkill, unit: str, task: str, answers: RequestScores, replicate: int) -> float | None:
     full = answers[_request(compiled.everything, task, replicate)]
     without = answers[_request(_without(compiled, unit), task, replicate)]
     return None if full is None or without is None else full - without

@@ -58,7 +58,7 @@ def smallest_drop(tasks: int, level: float) -> float:
     return float(1 - (1 - level) ** (1 / tasks))
 
 
-def worst_case(differences: Floats, level: float, rng: np.random.Generator) -> float:
+def lower_bound(differences: Floats, level: float, rng: np.random.Generator) -> float:
     """The lower bound, at one-sided confidence `level`, of the mean difference new - old over tasks like these."""
     if not differences.any():
         return -smallest_drop(len(differences), level)
@@ -77,8 +77,8 @@ def bounded_interval(
     lowest, highest = bounds
     half, span = 1 - (1 - level) / 2, highest - lowest
     # Scaled to [-1, 0], where the worst value of either side is -1, and back.
-    low = worst_case((values - highest) / span, half, rng) * span + highest
-    high = lowest - worst_case((lowest - values) / span, half, rng) * span
+    low = lower_bound((values - highest) / span, half, rng) * span + highest
+    high = lowest - lower_bound((lowest - values) / span, half, rng) * span
     return low, high
 
 

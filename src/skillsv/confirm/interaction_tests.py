@@ -15,7 +15,7 @@ from skillsv.confirm.gate import bounded_interval
 from skillsv.confirm.scoring import Floats
 from skillsv.errors import RecordsError
 from skillsv.model.coalition import Coalition, Operator
-from skillsv.model.rollout import Answers, Request
+from skillsv.model.rollout import Request, RequestScores
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import Interval
 
@@ -33,7 +33,7 @@ class Relation(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tested:
+class TestedPair:
     """What is lost without one unit, the other and both. `interaction`: loss of both minus the losses of each."""
 
     first: str
@@ -60,7 +60,7 @@ def pair_coalitions(compiled: CompiledSkill, one: str, other: str) -> tuple[Coal
 
 def pairs_policy(
     coalitions: Sequence[Coalition], tasks: Sequence[str], *, replicates: int = 1
-) -> Generator[tuple[Request, ...], Answers, dict[Coalition, Floats]]:
+) -> Generator[tuple[Request, ...], RequestScores, dict[Coalition, Floats]]:
     """Score every coalition on every task: means over replicates, NaN where a score is missing."""
     distinct = tuple(dict.fromkeys(coalitions))
     answers = yield tuple(
@@ -88,7 +88,7 @@ def classify_pair(
     level: float,
     resolution: float,
     rng: np.random.Generator,
-) -> Tested:
+) -> TestedPair:
     """Compare the loss of both units with the sum of the losses of each, on the tasks that have all scores.
 
     A larger loss of both means redundant, a smaller one complementary; where the interval allows neither conclusion the
@@ -102,7 +102,7 @@ def classify_pair(
         )
     losses = {"without_first": full - first, "without_second": full - second, "without_both": full - both}
     interaction = _interval(losses["without_both"] - losses["without_first"] - losses["without_second"], level, rng)
-    return Tested(
+    return TestedPair(
         first=pair[0],
         second=pair[1],
         interaction=interaction,

@@ -9,7 +9,7 @@ import numpy as np
 
 from skillsv.confirm.agreement import Agreement, agreements
 from skillsv.confirm.curves import Checkpoints, Comparison, areas, comparisons, curve
-from skillsv.confirm.gate import Gate, intervals, worst_case
+from skillsv.confirm.gate import Gate, intervals, lower_bound
 from skillsv.confirm.scoring import PanelScores
 from skillsv.model.coalition import Coalition
 from skillsv.model.edit import Confirmation
@@ -85,7 +85,7 @@ def prove(
     return Proof(
         confirmation=confirmation,
         anchors=Anchors(empty=empty, trigger=trigger, full=old),
-        at_worst=0.0 if versions.same else worst_case(difference, level, rng),
+        at_worst=0.0 if versions.same else lower_bound(difference, level, rng),
         level=level,
         replicates=replicates,
         left_out=len(scores.tasks) - len(paired.tasks),

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from skillsv.errors import TaskError, Unavailable
 from skillsv.model.coalition import Coalition, Operator
-from skillsv.model.rollout import Answers, Request
+from skillsv.model.rollout import Request, RequestScores
 from skillsv.model.task import PanelB
 
 Floats = npt.NDArray[np.float64]
@@ -47,7 +47,7 @@ class PanelScores:
 
 def score_on_panel(
     panel: PanelB, versions: Sequence[Coalition], *, replicates: int = 1
-) -> Generator[tuple[Request, ...], Answers, PanelScores]:
+) -> Generator[tuple[Request, ...], RequestScores, PanelScores]:
     """The policy that scores every version on the whole of panel B, `replicates` times each."""
     if not panel.tasks:
         raise TaskError("panel B is empty.", hint="Value the skill with --panel-b, or name new tasks with --tasks.")

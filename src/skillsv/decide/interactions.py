@@ -24,7 +24,7 @@ SUSPICIOUS = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Suspicion:
+class SuspectedPair:
     """A pair of units that seem redundant (`score` below zero) or complementary (above), in standard errors."""
 
     first: str
@@ -58,9 +58,9 @@ class _ChangeSums:
         return scores
 
 
-def suspected(
+def find_suspected_pairs(
     compiled: CompiledSkill, records: Sequence[ChainRecord], observations: Sequence[Observation]
-) -> list[Suspicion]:
+) -> list[SuspectedPair]:
     """Find the pairs of units whose effects depend on each other, the most suspicious first.
 
     If two units were independent, the other would be present at half of the changes by one, whatever their size.
@@ -68,7 +68,7 @@ def suspected(
     return _suspected_pairs(compiled, _sum_changes(compiled, records, observations))
 
 
-def partners_of(
+def find_partners(
     compiled: CompiledSkill, records: Sequence[ChainRecord], observations: Sequence[Observation]
 ) -> Partners:
     """For a unit its partner, and the factors of the unit's value while the partner is kept and after it is removed.
@@ -96,11 +96,11 @@ def partners_of(
     return partners
 
 
-def _suspected_pairs(compiled: CompiledSkill, sums: _ChangeSums) -> list[Suspicion]:
+def _suspected_pairs(compiled: CompiledSkill, sums: _ChangeSums) -> list[SuspectedPair]:
     scores, units = sums.scores(), sums.units
     rows, columns = np.nonzero(np.triu(np.abs(scores) >= SUSPICIOUS, k=1))
     pairs = [
-        Suspicion(first=units[row], second=units[column], score=float(scores[row, column]))
+        SuspectedPair(first=units[row], second=units[column], score=float(scores[row, column]))
         for row, column in zip(rows.tolist(), columns.tolist(), strict=True)
         if not _order_is_fixed(compiled, units[row], units[column])
     ]

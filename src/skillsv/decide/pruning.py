@@ -72,7 +72,7 @@ def _current_values(values: Mapping[str, float], kept: Coalition, partners: Part
     return current
 
 
-def removable(compiled: CompiledSkill, verdicts: Iterable[Verdict], actions: frozenset[Action]) -> frozenset[str]:
+def find_removable(compiled: CompiledSkill, verdicts: Iterable[Verdict], actions: frozenset[Action]) -> frozenset[str]:
     """The units with one of these verdicts that can be removed without a unit that should stay."""
     action_of = {verdict.unit: verdict.action for verdict in verdicts}
     useless = {unit for unit, action in action_of.items() if action in {Action.DELETE, Action.HARMFUL}}
@@ -103,7 +103,7 @@ class Goal:
             raise SettingsError(f"{self.to_tokens} tokens cannot be reached.", hint="Give a positive number.")
 
 
-def how_far(path: Sequence[PruneStep], goal: Goal) -> int:
+def count_steps(path: Sequence[PruneStep], goal: Goal) -> int:
     """How many steps of the path the goal asks for; 0 leaves the skill as it is.
 
     A size is reached by the first step that is small enough. A drop allows the longest beginning of the path whose

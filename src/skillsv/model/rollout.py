@@ -144,5 +144,5 @@ class Request:
     why: str = "chain"
 
 
-Answers = Mapping[Request, float | None]
+RequestScores = Mapping[Request, float | None]
 """Scores of finished requests. None means missing: the infrastructure failed in every attempt."""

@@ -110,7 +110,7 @@ class SectionValue:
     net: Interval
 
 
-class Tabular:
+class UnitTable:
     """Base class of results with one row per unit: as a dictionary, a pandas data frame, or a table in a notebook.
 
     A subclass defines `rows`. Every float of a row is an amount of score. Dictionaries and data frames hold shares of
@@ -146,7 +146,7 @@ class Tabular:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate(Tabular):
+class Estimate(UnitTable):
     """The result of one estimation method: anchors, values of units, and the check that they add up.
 
     `truncation_share` is gamma in the paper: the share of intermediate prefixes that were evaluated; 1 means that no
@@ -223,7 +223,7 @@ class Spending:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Valuation(Tabular):
+class Valuation(UnitTable):
     """The complete result for one skill, agent and panel: data of a report and of the JSON `skillsv.valuation/1`."""
 
     skill: Mapping[str, Any]

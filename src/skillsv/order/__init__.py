@@ -1,7 +1,7 @@
 """Feasible insertion orders of a compiled skill: random samples under the declared mu, and exact values."""
 
 from skillsv.order.exact import (
-    COUNTED,
+    COUNT_LIMIT,
     LIMIT,
     ExactDesign,
     TooManyCoalitions,
@@ -12,7 +12,7 @@ from skillsv.order.exact import (
 from skillsv.order.sample import Sampler, check, probability
 
 __all__ = [
-    "COUNTED",
+    "COUNT_LIMIT",
     "LIMIT",
     "ExactDesign",
     "Sampler",

@@ -25,7 +25,7 @@ from skillsv.order.downsets import CountingLimitReached, DownsetCounter, list_do
 LIMIT = 1_000_000
 """Largest number of reachable coalitions that `exact_design` lists."""
 
-COUNTED = 10**30
+COUNT_LIMIT = 10**30
 """Counting stops at this number: the count of a flat skill with thousands of units has thousands of digits."""
 
 Game = Callable[[Coalition], Any]
@@ -39,7 +39,7 @@ class TooManyCoalitions(SkillSVError):
         if reachable is None:
             number = "too many to count"
         else:
-            number = count(reachable) if reachable < COUNTED else "more than 10^30"
+            number = count(reachable) if reachable < COUNT_LIMIT else "more than 10^30"
         super().__init__(
             f"The exact values need every reachable coalition, and there are {number} (limit {count(limit)}).",
             hint="Estimate by sampling orders, or compile at a coarser granularity.",
@@ -89,8 +89,8 @@ def count_reachable(compiled: CompiledSkill) -> int:
 def _count_reachable(tree: BlockTree) -> int:
     reachable = [2] * len(tree.nodes)  # a unit: out or in
     for index, node in reversed(tuple(tree.inner)):
-        if widest_level(node) >= COUNTED.bit_length():
-            return COUNTED
+        if widest_level(node) >= COUNT_LIMIT.bit_length():
+            return COUNT_LIMIT
         counter = DownsetCounter(node)
         partial = [reachable[child] - 2 for child in node.children]
         try:
@@ -98,8 +98,8 @@ def _count_reachable(tree: BlockTree) -> int:
             reachable[index] = counter.count_all() + unfinished
         except CountingLimitReached:
             raise TooManyCoalitions(None, LIMIT) from None
-        if reachable[index] >= COUNTED:
-            return COUNTED  # the blocks around this one can only add coalitions
+        if reachable[index] >= COUNT_LIMIT:
+            return COUNT_LIMIT  # the blocks around this one can only add coalitions
     return reachable[0]
 
 

@@ -24,14 +24,14 @@ from skillsv.pipeline.confirm import (
     recorded_areas,
 )
 from skillsv.pipeline.cost import measured_cost, require_measurable_budget, with_measured_cost
-from skillsv.pipeline.edit import REMOVABLE, Pruned, original_of, prune
-from skillsv.pipeline.interactions import PairsJob, prepare_pairs, try_pairs
-from skillsv.pipeline.job import PreparedRun, ValuationJob, forecast_of, prepare
+from skillsv.pipeline.edit import REMOVABLE, PrunedSkill, find_original, prune
+from skillsv.pipeline.interactions import PairsJob, prepare_pairs, run_pair_tests
+from skillsv.pipeline.job import PreparedRun, ValuationJob, forecast_job, prepare
 from skillsv.pipeline.probe import probe
-from skillsv.pipeline.publish import page_of, publish, recorded_confirmation
+from skillsv.pipeline.publish import publish, recorded_confirmation, render_page
 from skillsv.pipeline.refine import Revision, refine_mechanically, refine_with
 from skillsv.pipeline.run import Run, RunOverrides, build_run, load_run, read_manifest
-from skillsv.pipeline.value import roll_out
+from skillsv.pipeline.value import run_rollouts
 
 __all__ = [
     "REMOVABLE",
@@ -39,7 +39,7 @@ __all__ = [
     "PairsJob",
     "PreparedConfirmation",
     "PreparedRun",
-    "Pruned",
+    "PrunedSkill",
     "Revision",
     "RolloutResult",
     "Run",
@@ -48,12 +48,11 @@ __all__ = [
     "build_run",
     "build_valuation",
     "confirm_versions",
-    "forecast_of",
+    "find_original",
+    "forecast_job",
     "keep_proof",
     "load_run",
     "measured_cost",
-    "original_of",
-    "page_of",
     "prepare",
     "prepare_confirmation",
     "prepare_pairs",
@@ -66,8 +65,9 @@ __all__ = [
     "recorded_confirmation",
     "refine_mechanically",
     "refine_with",
+    "render_page",
     "require_measurable_budget",
-    "roll_out",
-    "try_pairs",
+    "run_pair_tests",
+    "run_rollouts",
     "with_measured_cost",
 ]

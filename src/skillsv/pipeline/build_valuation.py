@@ -11,7 +11,7 @@ import numpy as np
 from skillsv.decide import verdicts
 from skillsv.errors import SkillSVError
 from skillsv.estimate import EstimateOptions, estimate_chains
-from skillsv.estimate.adaptive import ORDERS, estimate_adaptive
+from skillsv.estimate.adaptive import AVERAGED_ORDERS, estimate_adaptive
 from skillsv.model.coalition import ChainRecord, Observation, Order
 from skillsv.model.format import plural
 from skillsv.model.rollout import Usage
@@ -31,14 +31,14 @@ MOST_NAMED_TASKS = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutResult:
-    """What the rollouts gave: chains or observations, by method. `trouble` is the error that ended them early."""
+    """What the rollouts gave: chains or observations, by method. `error` is what ended them early."""
 
     records: tuple[ChainRecord, ...] = ()
     observations: tuple[Observation, ...] = ()
     spending: Spending
     usage: Usage
     notes: tuple[str, ...] = ()
-    trouble: SkillSVError | None = None
+    error: SkillSVError | None = None
 
     @property
     def nothing(self) -> bool:
@@ -65,7 +65,7 @@ def build_valuation(
         units=_unit_reports(compiled, estimate, tokens),
         rollouts=result.spending,
         usage=result.usage,
-        provisional=result.trouble is not None,
+        provisional=result.error is not None,
         notes=(*result.notes, *_missing_answers_note(result), *_early_end_note(result)),
     )
 
@@ -91,7 +91,10 @@ def estimate_options(compiled: CompiledSkill, settings: Settings) -> EstimateOpt
 def averaging_orders(compiled: CompiledSkill, settings: Settings) -> Sequence[Order]:
     """Orders to average a fitted game over: many, because they cost no rollouts."""
     sampler = Sampler(compiled)
-    return [sampler.sample(np.random.default_rng([settings.seed, index, AVERAGING_STREAM])) for index in range(ORDERS)]
+    return [
+        sampler.sample(np.random.default_rng([settings.seed, index, AVERAGING_STREAM]))
+        for index in range(AVERAGED_ORDERS)
+    ]
 
 
 def _units_without_bytes(compiled: CompiledSkill) -> frozenset[str]:
@@ -166,9 +169,9 @@ def _missing_answers_note(result: RolloutResult) -> tuple[str, ...]:
 
 def _early_end_note(result: RolloutResult) -> tuple[str, ...]:
     """A sentence about a run that stopped before its end."""
-    if result.trouble is None:
+    if result.error is None:
         return ()
     done = (
         plural(len(result.records), "finished chain") if result.records else plural(len(result.observations), "answer")
     )
-    return (f"This is a partial result of {done}: {result.trouble.what}",)
+    return (f"This is a partial result of {done}: {result.error.what}",)

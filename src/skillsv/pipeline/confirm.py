@@ -18,7 +18,7 @@ from skillsv.model.edit import Confirmation
 from skillsv.model.protocols import Listener
 from skillsv.model.task import PanelB
 from skillsv.model.value import Ranking
-from skillsv.pipeline.cost import forecast_again
+from skillsv.pipeline.cost import forecast_more_rollouts
 from skillsv.pipeline.edit import prune
 from skillsv.pipeline.job import make_renderer
 from skillsv.pipeline.publish import CONFIRMATION_FILE, CONFIRMATION_SCHEMA, recorded_proof
@@ -46,7 +46,7 @@ class ConfirmJob:
     """
 
     run: Path
-    again: RunOverrides = field(default_factory=RunOverrides)
+    overrides: RunOverrides = field(default_factory=RunOverrides)
     skill: Path | None = None
     curves: tuple[str, ...] = ()
     checkpoints: int = 10
@@ -80,7 +80,7 @@ class PreparedConfirmation:
 
 def prepare_confirmation(job: ConfirmJob) -> PreparedConfirmation:
     """Read the run, its panel B and the new skill; forecast. Nothing is run and nothing is written."""
-    reopened = reopen(job.run, job.again)
+    reopened = reopen(job.run, job.overrides)
     panel = panel_b(reopened)
     versions, new = _versions(reopened, job.skill)
     return PreparedConfirmation(
@@ -118,7 +118,7 @@ def _versions(reopened: ReopenedRun, skill: Path | None) -> tuple[Versions, Rend
 def _forecast(reopened: ReopenedRun, job: ConfirmJob, tasks: int) -> Forecast:
     left_out_on = len(loo_tasks(reopened)) if "loo" in job.curves else 0
     low, high = rollouts_to_confirm(len(reopened.run.compiled.execution), tasks, left_out_on, job)
-    return forecast_again(reopened.folder, reopened.settings.jobs, low, high)
+    return forecast_more_rollouts(reopened.folder, reopened.settings.jobs, low, high)
 
 
 def rollouts_to_confirm(units: int, tasks: int, left_out_on: int, job: ConfirmJob) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from skillsv.model.events import Event, Note, RolloutFinished
 from skillsv.model.format import money, plural
 from skillsv.model.protocols import Listener
 from skillsv.pipeline.clients import make_client
-from skillsv.pipeline.job import PreparedRun, ValuationJob, forecast_of
+from skillsv.pipeline.job import PreparedRun, ValuationJob, forecast_job
 from skillsv.rollout import Forecast, Ledger, PerRollout, RunFolder
 from skillsv.rollout.forecast import cost_of
 from skillsv.settings import Settings
@@ -40,10 +40,10 @@ def measured_cost(folder: RunFolder, fingerprint: str) -> PerRollout:
 def with_measured_cost(prepared: PreparedRun, measured: PerRollout) -> PreparedRun:
     """The same run with a forecast of tokens, money and time, as far as they were measured."""
     tasks = len(prepared.panel_a.tasks)
-    return replace(prepared, forecast=forecast_of(prepared.compiled, prepared.job.settings, tasks, measured))
+    return replace(prepared, forecast=forecast_job(prepared.compiled, prepared.job.settings, tasks, measured))
 
 
-def forecast_again(folder: RunFolder, jobs: int, low: int, high: int) -> Forecast:
+def forecast_more_rollouts(folder: RunFolder, jobs: int, low: int, high: int) -> Forecast:
     """The cost of `low` to `high` more rollouts, at what the rollouts of the run in this folder took."""
     status = folder.status()
     measured = PerRollout.measured(status.rollouts, status.usage, status.seconds)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skillsv.compile import compile_skill
-from skillsv.decide import Goal, how_far, pruning_path, removable
-from skillsv.decide.interactions import partners_of
+from skillsv.decide import Goal, count_steps, find_removable, pruning_path
+from skillsv.decide.interactions import find_partners
 from skillsv.errors import RecordsError
 from skillsv.model.coalition import Coalition, Operator, Rendering
 from skillsv.model.edit import PruneStep
@@ -22,7 +22,7 @@ REMOVABLE = frozenset({Action.DELETE, Action.HARMFUL})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pruned:
+class PrunedSkill:
     """A shorter skill: what is removed, step by step, and both versions as files."""
 
     steps: tuple[PruneStep, ...]
@@ -37,16 +37,16 @@ class Pruned:
         return tuple(unit for step in self.steps for unit in step.removed)
 
 
-def prune(run: Run, goal: Goal | None, actions: frozenset[Action] = REMOVABLE) -> Pruned:
+def prune(run: Run, goal: Goal | None, actions: frozenset[Action] = REMOVABLE) -> PrunedSkill:
     """Shorten the skill of a run: as far as the goal asks, or by the verdicts in `actions` where there is none."""
     among = None
     if goal is None:
-        among = removable(run.compiled, (unit.verdict for unit in run.valuation.units), actions)
+        among = find_removable(run.compiled, (unit.verdict for unit in run.valuation.units), actions)
     path = path_of(run, among)
-    steps = path if goal is None else path[: how_far(path, goal)]
+    steps = path if goal is None else path[: count_steps(path, goal)]
     everything, renderer = run.compiled.everything, run.renderer
     after = renderer.render(steps[-1].kept if steps else everything, Operator.DELETE)
-    return Pruned(
+    return PrunedSkill(
         steps=steps,
         before=renderer.render(everything, Operator.DELETE),
         after=after,
@@ -58,7 +58,7 @@ def prune(run: Run, goal: Goal | None, actions: frozenset[Action] = REMOVABLE) -
 def path_of(run: Run, among: Iterable[str] | None = None) -> tuple[PruneStep, ...]:
     """The whole pruning path by the values of a run; it takes suspected interactions into account."""
     values = {unit.id: unit.value.net.value for unit in run.valuation.units}
-    partners = partners_of(run.compiled, run.records, run.observations)
+    partners = find_partners(run.compiled, run.records, run.observations)
     return pruning_path(run.compiled, values, lambda kept: count_tokens(run.renderer, kept), among, partners=partners)
 
 
@@ -67,7 +67,7 @@ def count_tokens(renderer: Renderer, coalition: Coalition) -> int:
     return renderer.count_tokens(renderer.render(coalition, Operator.DELETE))
 
 
-def original_of(run: Run, *, check: bool = True) -> Path:
+def find_original(run: Run, *, check: bool = True) -> Path:
     """The path that the skill of a run was read from. With `check`, raises RecordsError where it has changed since."""
     path = Path(run.manifest["about"]["skill"])
     if check:

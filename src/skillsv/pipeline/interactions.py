@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from skillsv.confirm.interaction_tests import Tested, classify_pair, pair_coalitions, pairs_policy
-from skillsv.decide.interactions import Suspicion, suspected
+from skillsv.confirm.interaction_tests import TestedPair, classify_pair, pair_coalitions, pairs_policy
+from skillsv.decide.interactions import SuspectedPair, find_suspected_pairs
 from skillsv.errors import CoalitionError
 from skillsv.model.protocols import Listener
 from skillsv.model.task import Task
-from skillsv.pipeline.cost import forecast_again
+from skillsv.pipeline.cost import forecast_more_rollouts
 from skillsv.pipeline.run import ReopenedRun, RunOverrides, panel_a, reopen
 from skillsv.pipeline.session import open_recorded_run
 from skillsv.rollout import Forecast, Stop, check_noise
@@ -33,7 +33,7 @@ class PairsJob:
     """Which pairs to test: these, or the `most` most suspicious ones of the run."""
 
     run: Path
-    again: RunOverrides
+    overrides: RunOverrides
     pairs: tuple[tuple[str, str], ...] = ()
     most: int = 5
     window: int = 48
@@ -47,16 +47,16 @@ class PreparedPairs:
     job: PairsJob
     reopened: ReopenedRun
     pairs: tuple[tuple[str, str], ...]
-    suspicions: tuple[Suspicion, ...]
+    suspicions: tuple[SuspectedPair, ...]
     tasks: tuple[Task, ...]
     forecast: Forecast
 
 
 def prepare_pairs(job: PairsJob) -> PreparedPairs:
     """Find suspected pairs, or check the pairs that were named; forecast the test."""
-    reopened = reopen(job.run, job.again)
+    reopened = reopen(job.run, job.overrides)
     run = reopened.run
-    suspicions = tuple(suspected(run.compiled, run.records, run.observations))
+    suspicions = tuple(find_suspected_pairs(run.compiled, run.records, run.observations))
     named = tuple(_resolve_pair(reopened, *pair) for pair in job.pairs)
     pairs = named or tuple((pair.first, pair.second) for pair in suspicions[: job.most])
     panel = panel_a(reopened)
@@ -71,7 +71,7 @@ def prepare_pairs(job: PairsJob) -> PreparedPairs:
         pairs=pairs,
         suspicions=suspicions,
         tasks=tuple(reopened.tasks[task] for task in window.tasks),
-        forecast=forecast_again(reopened.folder, reopened.settings.jobs, low, high),
+        forecast=forecast_more_rollouts(reopened.folder, reopened.settings.jobs, low, high),
     )
 
 
@@ -92,7 +92,7 @@ def _resolve_unit(units: tuple[str, ...], name: str) -> str:
     return matching[0]
 
 
-async def try_pairs(prepared: PreparedPairs, listener: Listener, stop: Stop) -> tuple[Tested, ...]:
+async def run_pair_tests(prepared: PreparedPairs, listener: Listener, stop: Stop) -> tuple[TestedPair, ...]:
     """Remove one unit, the other and both on the same tasks, and classify how the two act together."""
     compiled, settings = prepared.reopened.run.compiled, prepared.reopened.settings
     coalitions = [coalition for pair in prepared.pairs for coalition in pair_coalitions(compiled, *pair)]

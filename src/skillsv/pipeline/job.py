@@ -145,7 +145,7 @@ def prepare(job: ValuationJob) -> PreparedRun:
         verifier=job.task_source.make_verifier(job.tasks, tasks, grading_of(job)),
         first_window=first_window(panel_a, settings),
         plans=plan_chains(compiled, panel_a, settings) if settings.method == "chain" else (),
-        forecast=forecast_of(compiled, settings, len(panel_a.tasks)),
+        forecast=forecast_job(compiled, settings, len(panel_a.tasks)),
     )
 
 
@@ -170,7 +170,7 @@ def plan_chains(compiled: CompiledSkill, panel: PanelA, settings: Settings) -> t
     )
 
 
-def forecast_of(
+def forecast_job(
     compiled: CompiledSkill, settings: Settings, tasks: int, per_rollout: PerRollout | None = None
 ) -> Forecast:
     """The cost of these settings on a panel of so many tasks, as far as it is known."""

@@ -16,7 +16,7 @@ from skillsv.model.rollout import Rollout, RolloutKey
 from skillsv.pipeline.edit import path_of
 from skillsv.pipeline.run import Run
 from skillsv.report import page, valuation_dict
-from skillsv.report.chain_views import telling_places
+from skillsv.report.chain_views import find_informative_rollouts
 from skillsv.report.marginals import marginals_by_unit
 from skillsv.rollout import Ledger, RunFolder
 
@@ -48,10 +48,10 @@ def recorded_confirmation(folder: RunFolder) -> Confirmation | None:
 def publish(folder: RunFolder, run: Run) -> Path:
     """Write the valuation and its page into the run folder; returns the path of the page."""
     folder.write(folder.valuation.name, json.dumps(valuation_dict(run.valuation), indent=2).encode())
-    return folder.write(folder.report.name, page_of(folder, run).encode("utf-8", errors="replace"))
+    return folder.write(folder.report.name, render_page(folder, run).encode("utf-8", errors="replace"))
 
 
-def page_of(folder: RunFolder, run: Run, *, transcripts: int = TRANSCRIPTS) -> str:
+def render_page(folder: RunFolder, run: Run, *, transcripts: int = TRANSCRIPTS) -> str:
     """The report page of a run with all that its folder holds, and about so many characters of transcripts."""
     return page(
         run.valuation,
@@ -92,7 +92,7 @@ def _informative_keys(run: Run) -> Iterator[RolloutKey]:
     """In chains, where a unit made the largest difference; in an adaptive run, the lowest scores of the full skill."""
     agent, digests = run.manifest["agent"]["fingerprint"], run.manifest["panel_a"]
     replicate = {step.tree: record.plan.replicate for record in run.records for step in record.steps}
-    for tree, task in telling_places(marginals_by_unit(run.records)):
+    for tree, task in find_informative_rollouts(marginals_by_unit(run.records)):
         yield RolloutKey(tree=tree, task=digests.get(task, ""), agent=agent, replicate=replicate.get(tree, 0))
     everything = run.compiled.everything
     full = [item for item in run.observations if item.coalition == everything and item.score is not None]

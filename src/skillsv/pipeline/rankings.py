@@ -19,12 +19,12 @@ from skillsv.confirm.baselines import (
     read_score,
 )
 from skillsv.decide import pruning_path
-from skillsv.decide.interactions import partners_of
+from skillsv.decide.interactions import find_partners
 from skillsv.errors import SettingsError, VerifierFailure
 from skillsv.model.coalition import Coalition, Operator
 from skillsv.model.edit import PruneStep
 from skillsv.model.protocols import Listener
-from skillsv.model.rollout import Answers, Ending, Outcome, Request
+from skillsv.model.rollout import Ending, Outcome, Request, RequestScores
 from skillsv.model.task import Task
 from skillsv.model.value import Interval, Ranking
 from skillsv.pipeline.clients import make_client
@@ -55,7 +55,7 @@ already, and a random number measures nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOut:
+class LeaveOneOutResult:
     """Closure-LOO on panel A: a value per unit, and their sum, which is compared with the lift."""
 
     ranking: Ranking
@@ -92,7 +92,7 @@ def _random_rankings(run: Run) -> list[Ranking]:
     return [random_ranking(run.compiled, np.random.default_rng(seed)) for seed in seeds]
 
 
-async def leave_out(reopened: ReopenedRun, listener: Listener, stop: Stop) -> LeftOut:
+async def leave_out(reopened: ReopenedRun, listener: Listener, stop: Stop) -> LeaveOneOutResult:
     """Closure-LOO on panel A, through the run's ledger."""
     tasks, compiled = loo_tasks(reopened), reopened.run.compiled
     names = tuple(task.id for task in tasks)
@@ -102,7 +102,7 @@ async def leave_out(reopened: ReopenedRun, listener: Listener, stop: Stop) -> Le
     ) as runner:
         (answers,) = await runner.run_policies([_request_all(requests)])
     level = reopened.settings.level
-    return LeftOut(
+    return LeaveOneOutResult(
         ranking=closure_loo(compiled, names, answers, level=level),
         total=closure_loo_total(compiled, names, answers, level=level),
         tasks=len(names),
@@ -112,17 +112,17 @@ async def leave_out(reopened: ReopenedRun, listener: Listener, stop: Stop) -> Le
 def loo_tasks(reopened: ReopenedRun) -> tuple[Task, ...]:
     """As many tasks of panel A as make leave-one-out cost what the valuation cost, but at least a few."""
     panel, run = panel_a(reopened), reopened.run
-    size = loo_panel(len(panel.tasks), len(run.compiled.execution), run.valuation.rollouts.spent)
+    size = count_loo_tasks(len(panel.tasks), len(run.compiled.execution), run.valuation.rollouts.spent)
     window = draw_window(panel, size, np.random.default_rng([run.settings.seed, LOO_STREAM]))
     return tuple(reopened.tasks[task] for task in window.tasks)
 
 
-def loo_panel(tasks: int, units: int, rollouts: int) -> int:
+def count_loo_tasks(tasks: int, units: int, rollouts: int) -> int:
     """How many of so many tasks leave-one-out uses, beside a valuation of so many rollouts."""
     return min(tasks, max(FEWEST_TASKS, rollouts // (units + 1)))
 
 
-def _request_all(requests: tuple[Request, ...]) -> Policy[Answers]:
+def _request_all(requests: tuple[Request, ...]) -> Policy[RequestScores]:
     """A policy that makes all requests at once."""
     answers = yield requests
     return answers
@@ -173,6 +173,6 @@ def pruning_paths(run: Run, method: str, rankings: Sequence[Ranking]) -> list[tu
         return known[coalition]
 
     tables = [{unit: interval.value for unit, interval in ranking.values.items()} for ranking in rankings]
-    partners = partners_of(run.compiled, run.records, run.observations) if method == "skillsv" else None
+    partners = find_partners(run.compiled, run.records, run.observations) if method == "skillsv" else None
     additive = method in _ADDITIVE
     return [pruning_path(run.compiled, values, tokens, additive=additive, partners=partners) for values in tables]

@@ -10,7 +10,7 @@ from pathlib import Path
 from skillsv.agents.editor import editor_instruction
 from skillsv.compile import compile_skill
 from skillsv.compile.lint import lint_compiled
-from skillsv.decide import removable
+from skillsv.decide import find_removable
 from skillsv.decide.duplicates import RedundantUnits, choose_spare_units, find_redundant
 from skillsv.errors import AgentFailure, InputError, RolloutError, SkillSVError, Unavailable
 from skillsv.model.coalition import Operator, RenderedFile, Rendering
@@ -24,7 +24,7 @@ from skillsv.pipeline.job import make_renderer
 from skillsv.pipeline.run import Run
 from skillsv.render.document import file_digest, tree_digest
 from skillsv.rollout import RunFolder
-from skillsv.sandbox.workspace import inside, write_tree
+from skillsv.sandbox.workspace import check_relative_path, write_tree
 from skillsv.settings import compile_options
 
 TRIES = 3
@@ -127,7 +127,7 @@ def _examine(run: Run, after: Rendering, most: int) -> tuple[int, tuple[str, ...
 def _is_inside(path: str) -> bool:
     """Whether a relative path stays inside the skill."""
     try:
-        inside(path)
+        check_relative_path(path)
     except RolloutError:
         return False
     return True
@@ -160,7 +160,7 @@ def _keep_refused(folder: RunFolder, after: Rendering) -> Path | None:
 def refine_mechanically(run: Run) -> Revision:
     """Without a model: remove what the verdicts call useless or harmful, and one of two redundant units."""
     compiled, renderer = run.compiled, run.renderer
-    useless = removable(compiled, (unit.verdict for unit in run.valuation.units), REMOVABLE)
+    useless = find_removable(compiled, (unit.verdict for unit in run.valuation.units), REMOVABLE)
     removed = compiled.reverse_closure(useless) if useless else useless
     reports = {unit.id: unit for unit in run.valuation.units if unit.id not in removed}
     pairs = find_redundant({name: unit.text for name, unit in reports.items()})

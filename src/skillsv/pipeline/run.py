@@ -21,7 +21,7 @@ from skillsv.pipeline.cost import measured_cost, require_measurable_budget
 from skillsv.pipeline.job import TaskSource, ValuationJob, find_task_source, grading_of, make_renderer
 from skillsv.render import Renderer
 from skillsv.rollout import RunFolder
-from skillsv.settings import BEFORE_ADDED, Settings, compile_options, settings_from
+from skillsv.settings import EARLIER_BEHAVIOUR, Settings, compile_options, settings_from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ def load_run(path: Path, changes: Mapping[str, Any] | None = None) -> Run:
     folder = RunFolder(path)
     manifest = read_manifest(folder)
     recorded = {**manifest["settings"], **manifest["about"]["settings"]}
-    settings = settings_from({**BEFORE_ADDED, **recorded, **(changes or {})})
+    settings = settings_from({**EARLIER_BEHAVIOUR, **recorded, **(changes or {})})
     result = RolloutResult(
         records=tuple(folder.chains().values()),
         observations=tuple(folder.observations()),

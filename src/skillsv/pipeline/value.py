@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from skillsv.errors import BudgetReached, Interrupted, SkillSVError, Unavailable
-from skillsv.estimate.adaptive import assemble, value_all
+from skillsv.estimate.adaptive import build_estimate, compute_values
 from skillsv.model.coalition import ChainPlan, ChainRecord, Observation, Operator
 from skillsv.model.events import Note, RunFinished, RunStarted
 from skillsv.model.protocols import Listener
@@ -23,8 +23,8 @@ from skillsv.rollout.adaptive import (
     AdaptiveOptions,
     AdaptiveProblem,
     AdaptiveRecord,
-    Budget,
     EstimateStatus,
+    MaxRollouts,
     StopRule,
     UntilResolved,
     UntilWidth,
@@ -37,7 +37,7 @@ NOISE_TASKS = 5
 """Tasks of the first window that are repeated to see whether the agent is deterministic."""
 
 
-async def roll_out(
+async def run_rollouts(
     prepared: PreparedRun,
     folder: RunFolder,
     listener: Listener,
@@ -64,7 +64,7 @@ async def roll_out(
     async with open_runner(session_of(prepared, folder), listener, stop, on_locked=begin) as runner:
         result = await _Rollouts(prepared, runner, folder, listener, keep_going=keep_going).run()
         folder.keep_notes(result.notes)
-    listener(RunFinished(reason="done" if result.trouble is None else result.trouble.what))
+    listener(RunFinished(reason="done" if result.error is None else result.error.what))
     return result
 
 
@@ -99,7 +99,7 @@ class _Rollouts:
             spending=replace(self.runner.spending, forecast=self.prepared.forecast.expected.rollouts),
             usage=self.runner.usage,
             notes=tuple(self.notes),
-            trouble=error,
+            error=error,
         )
 
     def note(self, sentence: str | None) -> None:
@@ -187,9 +187,9 @@ class _Rollouts:
     def stop_rule(self, rollouts: int) -> StopRule:
         """The budget, or the precision that the user asked for, whichever comes first."""
         settings = self.prepared.job.settings
-        rule: StopRule = Budget(rollouts)
+        rule: StopRule = MaxRollouts(rollouts)
         if settings.until_width is not None:
-            rule = Budget(rollouts) | UntilWidth(settings.until_width)
+            rule = MaxRollouts(rollouts) | UntilWidth(settings.until_width)
         if settings.until_resolved is not None:
             rule = UntilResolved(settings.until_resolved) | rule
         return rule
@@ -200,8 +200,8 @@ class _Rollouts:
         orders, options = averaging_orders(compiled, settings), estimate_options(compiled, settings)
 
         def estimate_status(observations: Sequence[Observation]) -> EstimateStatus:
-            values = value_all(compiled, observations, orders, options)
-            units = assemble(compiled, values, options).units
+            values = compute_values(compiled, observations, orders, options)
+            units = build_estimate(compiled, values, options).units
             return EstimateStatus(
                 width=max(unit.net.high - unit.net.low for unit in units),
                 resolved=sum(unit.evidence is not Evidence.UNRESOLVED for unit in units) / len(units),

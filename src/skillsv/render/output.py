@@ -55,7 +55,7 @@ def new_folder(target: Path, *, skill: Path, force: bool = False) -> Iterator[Pa
         raise OutputError(f"{reason}.", where=str(target), hint=_OTHER_FOLDER) from error
 
 
-def why_kept(folder: Path) -> str | None:
+def reason_to_keep(folder: Path) -> str | None:
     """Why the folder at this path must not be replaced, as an error message; None if it may be replaced."""
     if not os.path.lexists(folder):
         return None
@@ -100,7 +100,7 @@ def _check_target(target: Path, skill: Path, *, force: bool) -> None:
     parent = next(above for above in place.parents if above.exists())
     if not parent.is_dir():
         raise OutputError(f"{parent} is a file, not a folder.", where=str(target), hint=_OTHER_FOLDER)
-    reason = why_kept(target if target.is_symlink() else place)
+    reason = reason_to_keep(target if target.is_symlink() else place)
     if reason is not None:
         raise OutputError(reason, where=str(target), hint=_OTHER_FOLDER)
     if not place.exists():

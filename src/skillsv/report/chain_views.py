@@ -87,7 +87,7 @@ class ChainView:
     length: int
 
 
-def telling_places(marginals: Mapping[str, Sequence[Marginal]], per_unit: int = 3) -> list[TranscriptKey]:
+def find_informative_rollouts(marginals: Mapping[str, Sequence[Marginal]], per_unit: int = 3) -> list[TranscriptKey]:
     """The rollouts worth reading: for each unit those in which it raised or lowered a score the most."""
     keys: dict[TranscriptKey, None] = {}
     for items in marginals.values():

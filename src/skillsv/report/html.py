@@ -33,7 +33,7 @@ from skillsv.model.format import bounds, count, plural, points, task_score, with
 from skillsv.model.rollout import Rollout
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import Action, Interval, Valuation
-from skillsv.report.chain_views import chain_views, choose_transcripts, telling_places
+from skillsv.report.chain_views import chain_views, choose_transcripts, find_informative_rollouts
 from skillsv.report.edits import revision_hunks, verdict_hunks
 from skillsv.report.escape import escape_text
 from skillsv.report.figures import (
@@ -94,7 +94,7 @@ def page(
     marginals = marginals_by_unit(records)
     unit_anchors = anchors_by_unit(valuation)
     units = unit_views(valuation, compiled, marginals, unit_anchors)
-    chosen = choose_transcripts(transcripts, telling_places(marginals), limit)
+    chosen = choose_transcripts(transcripts, find_informative_rollouts(marginals), limit)
     all_curves = (*curves, *(confirmation.curves if confirmation else ()))
     context = {
         **_head(valuation, records, observations),

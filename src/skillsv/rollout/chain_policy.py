@@ -19,10 +19,10 @@ from typing import TypeVar
 
 from skillsv.errors import SettingsError
 from skillsv.model.coalition import ChainPlan, ChainRecord, ChainStep, Coalition, Operator, Scores
-from skillsv.model.rollout import Answers, Request
+from skillsv.model.rollout import Request, RequestScores
 
 T = TypeVar("T")
-Policy = Generator[tuple[Request, ...], Answers, T]
+Policy = Generator[tuple[Request, ...], RequestScores, T]
 """Yields requests, receives their scores, returns a result of type `T`."""
 
 TreeOf = Callable[[Coalition, Operator], str]
@@ -54,7 +54,7 @@ class _Evaluation:
                 why=self.why,
             )
 
-    def scores(self, answers: Answers) -> Scores:
+    def scores(self, answers: RequestScores) -> Scores:
         return tuple(answers[request] for request in self.requests())
 
 
@@ -123,14 +123,14 @@ def _check(plan: ChainPlan, trigger: str, speculate: int) -> None:
         raise SettingsError("speculate cannot be negative.", hint="Use 0 for none.")
 
 
-def _request(evaluations: Iterable[_Evaluation]) -> Generator[tuple[Request, ...], Answers, Answers]:
+def _request(evaluations: Iterable[_Evaluation]) -> Generator[tuple[Request, ...], RequestScores, RequestScores]:
     wanted = dict.fromkeys(request for evaluation in evaluations for request in evaluation.requests())
     return (yield tuple(wanted)) if wanted else {}
 
 
 def _score_prefixes(
     chain: _Chain, full: Scores, speculate: int, tree_of: TreeOf | None
-) -> Generator[tuple[Request, ...], Answers, tuple[tuple[ChainStep, ...], int | None]]:
+) -> Generator[tuple[Request, ...], RequestScores, tuple[tuple[ChainStep, ...], int | None]]:
     """The steps of all operators, position by position, and the position of the truncation."""
     tolerance = chain.plan.tolerance
     stride = 1 + (speculate if tolerance is not None else max(speculate, CERTAIN_STRIDE - 1))

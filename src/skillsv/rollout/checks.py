@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from skillsv.model.coalition import ChainPlan, Coalition, Operator, Scores
-from skillsv.model.rollout import Answers, Request
+from skillsv.model.rollout import Request, RequestScores
 from skillsv.rollout.chain_policy import Policy
 
 FURTHER_BATCH = 8
@@ -130,5 +130,5 @@ def anchor(coalition: Coalition, task: str, replicate: int = 0, why: str = "chec
     return Request(coalition=coalition, operator=Operator.DELETE, task=task, replicate=replicate, why=why)
 
 
-def _scores(answers: Answers, requests: Iterable[Request]) -> Scores:
+def _scores(answers: RequestScores, requests: Iterable[Request]) -> Scores:
     return tuple(answers[request] for request in requests)

@@ -14,7 +14,16 @@ from skillsv.errors import BudgetReached, Interrupted, SkillSVError, TaskError
 from skillsv.model.coalition import ChainRecord, Coalition, Operator, Rendering
 from skillsv.model.events import ChainFinished
 from skillsv.model.protocols import Listener
-from skillsv.model.rollout import Answers, Ending, FailureKind, Request, Rollout, RolloutFailure, RolloutKey, Usage
+from skillsv.model.rollout import (
+    Ending,
+    FailureKind,
+    Request,
+    RequestScores,
+    Rollout,
+    RolloutFailure,
+    RolloutKey,
+    Usage,
+)
 from skillsv.model.task import Task
 from skillsv.model.value import Spending
 from skillsv.rollout.chain_policy import Policy
@@ -165,7 +174,7 @@ class Runner:
             result: T = end.value
             return result
 
-    async def _answers(self, index: int, requests: tuple[Request, ...]) -> Answers:
+    async def _answers(self, index: int, requests: tuple[Request, ...]) -> RequestScores:
         """Scores of all requests: from the ledger, from a pending rollout, or from a new one."""
         keys = {request: self._key(request) for request in requests}
         pending, given_up = self._scheduler.pending, self._scheduler.given_up

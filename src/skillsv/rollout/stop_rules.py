@@ -184,7 +184,7 @@ class MaxSeconds(Combinable):
 
 
 @dataclass(frozen=True, slots=True)
-class Budget(Combinable):
+class MaxRollouts(Combinable):
     """At most so many rollouts in the record of an adaptive run, those from the ledger included."""
 
     most: int

@@ -21,11 +21,11 @@ import anyio.to_thread
 
 from skillsv.errors import RolloutError
 from skillsv.model.rollout import FailureKind
-from skillsv.sandbox.process import Completed, Limits, limit_command, run_program
+from skillsv.sandbox.process import Limits, ProgramResult, limit_command, run_program
 from skillsv.sandbox.termination import ROLLOUT_VARIABLE
-from skillsv.sandbox.workspace import disk_trouble
+from skillsv.sandbox.workspace import convert_disk_errors
 
-INSIDE = "/task"
+WORKSPACE_MOUNT = "/task"
 """Path of the workspace in the sandbox. It is fixed, so that answers do not depend on a random name."""
 
 SANDBOX_LIMITS = Limits(
@@ -56,7 +56,7 @@ _PROBE_SECONDS = 20
 
 async def run_sandboxed(
     argv: Sequence[str], *, workspace: Path, limits: Limits, stdin: bytes = b"", packages: Sequence[Path] = ()
-) -> Completed:
+) -> ProgramResult:
     """Run `argv` in the sandbox. `workspace` is its working folder and the only folder of the user that it can change.
 
     `packages` are extra Python packages (folders, or single module files) that the program may import. Raises
@@ -64,7 +64,7 @@ async def run_sandboxed(
     """
     await anyio.to_thread.run_sync(_give_to_nobody, workspace)
     outer = replace(limits, memory_bytes=None, file_bytes=None, processes=None)
-    command = sandboxed(argv, workspace, limits, packages)
+    command = sandbox_command(argv, workspace, limits, packages)
     env = {**_environment(), **({"PYTHONPATH": PACKAGES} if packages else {})}
     try:
         done = await run_program(command, cwd=workspace, env=env, stdin=stdin, limits=outer)
@@ -78,7 +78,7 @@ async def run_sandboxed(
     return done
 
 
-def sandboxed(argv: Sequence[str], workspace: Path, limits: Limits, packages: Sequence[Path] = ()) -> list[str]:
+def sandbox_command(argv: Sequence[str], workspace: Path, limits: Limits, packages: Sequence[Path] = ()) -> list[str]:
     """The command line that runs `argv` in the sandbox."""
     scratch_bytes = str(limits.file_bytes or SANDBOX_LIMITS.file_bytes)
     mounts = [word for package in packages for word in ("--ro-bind", str(package), f"{PACKAGES}/{package.name}")]
@@ -90,7 +90,17 @@ def sandboxed(argv: Sequence[str], workspace: Path, limits: Limits, packages: Se
         *mounts,
         *("--proc", "/proc", "--dev", "/dev", "--size", scratch_bytes, "--tmpfs", "/dev/shm"),  # noqa: S108 - inside
         *("--size", scratch_bytes, "--tmpfs", "/tmp"),  # noqa: S108 - a folder inside the sandbox
-        *("--bind", str(workspace), INSIDE, "--chdir", INSIDE, "--remount-ro", "/dev", "--remount-ro", "/"),
+        *(
+            "--bind",
+            str(workspace),
+            WORKSPACE_MOUNT,
+            "--chdir",
+            WORKSPACE_MOUNT,
+            "--remount-ro",
+            "/dev",
+            "--remount-ro",
+            "/",
+        ),
         "--",
         *limit_command(argv, limits),
     ]
@@ -102,7 +112,7 @@ def sandbox_python() -> str | None:
 
 
 @functools.cache
-def sandbox_trouble(packages: tuple[Path, ...] = ()) -> str | None:
+def find_sandbox_problem(packages: tuple[Path, ...] = ()) -> str | None:
     """Why the sandbox does not work on this machine, in one sentence; None if it works. The result is cached."""
     with tempfile.TemporaryDirectory(prefix="skillsv-") as folder:
         return _probe(Path(folder), packages)
@@ -119,7 +129,7 @@ def _give_to_nobody(workspace: Path) -> None:
     """Make `nobody` the owner of the workspace if this process runs as root. Links are not followed."""
     if os.geteuid() != 0:
         return
-    with disk_trouble(workspace):
+    with convert_disk_errors(workspace):
         os.chown(workspace, _NOBODY, _NOBODY)
         for folder, folders, files in os.walk(workspace):
             for name in (*folders, *files):
@@ -170,7 +180,7 @@ def _probe(workspace: Path, packages: Sequence[Path] = ()) -> str | None:
         if shutil.which(program) is None and (program == "bwrap" or os.geteuid() == 0):
             return f"the program `{program}` of the package {package} is not installed."
     _give_to_nobody(workspace)
-    command = sandboxed(["true"], workspace, SANDBOX_LIMITS, packages)
+    command = sandbox_command(["true"], workspace, SANDBOX_LIMITS, packages)
     try:
         done = subprocess.run(  # noqa: S603 - our own command
             command, env=_environment(), capture_output=True, timeout=_PROBE_SECONDS, check=False

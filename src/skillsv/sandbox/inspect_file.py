@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedTask:
+class LoadedInspectTask:
     """An Inspect task. `model` comes from the specification, `digest` covers the file and its imports."""
 
     task: InspectTask
@@ -39,7 +39,7 @@ def require_inspect() -> None:
         )
 
 
-def load_inspect_task(spec: str, folder: Path) -> LoadedTask:
+def load_inspect_task(spec: str, folder: Path) -> LoadedInspectTask:
     """Load `FILE.py@task`, the file relative to `folder`; `?model=NAME&argument=value` may follow.
 
     While it is loaded, the current folder is the folder of the file, as with `inspect eval`. Raises SettingsError.
@@ -58,7 +58,7 @@ def load_inspect_task(spec: str, folder: Path) -> LoadedTask:
     with _change_folder(file.parent):
         user = load_function(f"{file}:{name}", folder)
         task = _make_task(user, arguments)
-    return LoadedTask(
+    return LoadedInspectTask(
         task=task,
         name=name,
         file=user.file,
@@ -96,7 +96,7 @@ def _make_task(user: UserFunction, arguments: Mapping[str, Any]) -> InspectTask:
         task = user.function(**arguments)
     except (Exception, SystemExit) as error:  # the user's function may raise anything
         where = f"{user.file.name}:{line_of(error, user.file)}"
-        raise SettingsError(f"Making the task failed: {in_words(error)}.", where=where) from error
+        raise SettingsError(f"Making the task failed: {describe_inspect_error(error)}.", where=where) from error
     if not isinstance(task, InspectTask):
         raise SettingsError(
             f"`{user.name}` makes {type(task).__name__}, no task of Inspect.",
@@ -108,7 +108,7 @@ def _make_task(user: UserFunction, arguments: Mapping[str, Any]) -> InspectTask:
     return task
 
 
-def in_words(error: BaseException) -> str:
+def describe_inspect_error(error: BaseException) -> str:
     """The message of an Inspect error in one line, without the terminal markup that some of them have."""
     from rich.errors import MarkupError
     from rich.text import Text

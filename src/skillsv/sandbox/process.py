@@ -18,7 +18,7 @@ import anyio
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 
 from skillsv.sandbox.termination import ROLLOUT_VARIABLE, end_program, new_rollout_id
-from skillsv.sandbox.workspace import disk_trouble
+from skillsv.sandbox.workspace import convert_disk_errors
 
 _CHUNK = 65536
 """Bytes that are read from a pipe at once: the size of a pipe's buffer on Linux."""
@@ -50,7 +50,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Completed:
+class ProgramResult:
     """How a program ended. `code` is negative for a signal. `stdout` is the beginning of long output, `stderr` the end.
 
     `duration` (seconds) comes from a monotonic clock: a change of the system time does not affect it.
@@ -71,7 +71,7 @@ async def run_program(
     env: Mapping[str, str],
     limits: Limits,
     stdin: bytes = b"",
-) -> Completed:
+) -> ProgramResult:
     """Run `argv` (without a shell) in `cwd` with exactly the environment `env`.
 
     The program leads its own session. Its descendants are ended with it: when it exits, when its time is up, and when
@@ -98,7 +98,7 @@ async def run_program(
     finally:
         with anyio.CancelScope(shield=True):
             await process.aclose()
-    return Completed(
+    return ProgramResult(
         code=-1 if process.returncode is None else process.returncode,
         stdout=bytes(head.data),
         stderr=bytes(tail.data),
@@ -133,7 +133,7 @@ def private_environment(workspace: Path, forward: Sequence[str] = ()) -> dict[st
     there), the program sees the user's real home, with the skills that are installed in it.
     """
     private = {"HOME": workspace / ".home", "TMPDIR": workspace / ".tmp"}
-    with disk_trouble(workspace):
+    with convert_disk_errors(workspace):
         for folder in private.values():
             folder.mkdir(exist_ok=True)
     forwarded = {name: os.environ[name] for name in (*_FORWARDED_ALWAYS, *forward) if name in os.environ}

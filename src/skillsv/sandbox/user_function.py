@@ -25,7 +25,7 @@ _RUN_TIME_DEFINITIONS = {"*", "globals", "vars", "exec", "setattr", "__getattr__
 """A file that uses one of these names may define functions that cannot be found by reading it."""
 
 
-class OutOfTime(Exception):
+class FunctionTimeout(Exception):
     """A function of the user did not return within its time limit."""
 
 
@@ -101,8 +101,8 @@ def find_function(location: str, folder: Path) -> UserFunction:
 async def call_function(function: Callable[..., Any], arguments: tuple[Any, ...], seconds: float | None) -> Any:
     """Call a function, plain or `async`, and wait for its result at most `seconds`.
 
-    After that it raises OutOfTime. A coroutine is cancelled. A plain function runs in a daemon thread, which cannot be
-    stopped: it continues until it returns or the process ends.
+    After that it raises FunctionTimeout. A coroutine is cancelled. A plain function runs in a daemon thread, which
+    cannot be stopped: it continues until it returns or the process ends.
     """
     with anyio.move_on_after(seconds) as scope:
         if inspect.iscoroutinefunction(function):
@@ -110,7 +110,7 @@ async def call_function(function: Callable[..., Any], arguments: tuple[Any, ...]
         result = await _in_thread(function, arguments)
         return await result if inspect.isawaitable(result) else result
     assert scope.cancelled_caught
-    raise OutOfTime
+    raise FunctionTimeout
 
 
 def describe(error: BaseException) -> str:

@@ -15,12 +15,12 @@ GRADING = frozenset({"target", "verifier"})
 """Fields of a task that the agent does not see unless the user sets --show-target."""
 
 
-def asked_fields(task: Task) -> dict[str, Any]:
+def public_task_fields(task: Task) -> dict[str, Any]:
     """The JSON of a task for an agent: without the fields that grade it. `files` are paths in the workspace."""
     return {"id": task.id, "input": task.input, "files": list(task.files), "metadata": dict(task.metadata)}
 
 
-def task_fields(task: Task) -> dict[str, Any]:
+def full_task_fields(task: Task) -> dict[str, Any]:
     """The JSON of a task for a verifier: with all fields. `files` are paths in the workspace."""
     return {
         "id": task.id,
@@ -34,7 +34,7 @@ def task_fields(task: Task) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedTask:
+class PublicTaskView:
     """A task for an agent's function: `task.id` or `task["id"]`, without the fields that grade the answer.
 
     `folder` is the workspace, `files` maps relative paths to the files in it.
@@ -48,9 +48,9 @@ class AskedTask:
     folder: Path
 
     @classmethod
-    def of(cls, task: Task, workspace: Path) -> AskedTask:
+    def of(cls, task: Task, workspace: Path) -> PublicTaskView:
         """The view of a task whose files are in `workspace`."""
-        return AskedTask(
+        return PublicTaskView(
             id=task.id,
             input=task.input,
             stratum=task.stratum,
@@ -82,16 +82,16 @@ class AskedTask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaskView(AskedTask):
+class FullTaskView(PublicTaskView):
     """A task for a verifier's function: also the target, the verifier, and all keys of the task's JSON object."""
 
     target: Any
     verifier: str
 
     @classmethod
-    def of(cls, task: Task, workspace: Path) -> TaskView:
+    def of(cls, task: Task, workspace: Path) -> FullTaskView:
         """The view of a task whose files are in `workspace`."""
-        return TaskView(
+        return FullTaskView(
             id=task.id,
             input=task.input,
             target=task.target,

@@ -83,7 +83,7 @@ class fresh_workspace:  # noqa: N801 - reads as a verb: `with fresh_workspace(ta
     def _make(self) -> Path:
         parent = _resolve(self._parent or Path(tempfile.gettempdir()))
         pooled = take_from_pool(parent) if self._parent is None else None
-        with disk_trouble(parent):
+        with convert_disk_errors(parent):
             self._folder = pooled or Path(tempfile.mkdtemp(prefix="skillsv-", dir=parent))
         return self._folder
 
@@ -92,9 +92,9 @@ class fresh_workspace:  # noqa: N801 - reads as a verb: `with fresh_workspace(ta
         return error is None and self._parent is None and self._folder is not None and return_to_pool(self._folder)
 
     def _copy_files(self, folder: Path) -> None:
-        with disk_trouble(folder):
+        with convert_disk_errors(folder):
             for name, origin in self._task.files.items():
-                path = folder / inside(name)
+                path = folder / check_relative_path(name)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(origin, path)
                 path.chmod(0o755 if origin.stat().st_mode & 0o111 else 0o644)  # the agent may edit its copy
@@ -142,7 +142,11 @@ LONGEST_NAME = 64
 
 def place_skill(rendering: Rendering, workspace: Path, skill_dir: str | None) -> Path:
     """Write the skill to `workspace/SKILL_DIR/NAME` and return that folder. The bare agent has no skill."""
-    folder = workspace / inside(skill_dir or DEFAULT_SKILL_DIR) / folder_name(rendering.skill_name)[:LONGEST_NAME]
+    folder = (
+        workspace
+        / check_relative_path(skill_dir or DEFAULT_SKILL_DIR)
+        / folder_name(rendering.skill_name)[:LONGEST_NAME]
+    )
     write_tree(rendering, folder)
     return folder
 
@@ -160,18 +164,18 @@ def write_tree(rendering: Rendering, folder: Path) -> None:
 
     Raises RolloutError: kind `disk` for a full or read-only disk, kind `sandbox` for a path that leaves the folder.
     """
-    with disk_trouble(folder):
+    with convert_disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         made = {folder}
         for file in rendering.files:
-            path = folder / inside(file.path)
+            path = folder / check_relative_path(file.path)
             if path.parent not in made:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 made.add(path.parent)
             _write_file(file, path)
 
 
-def inside(path: str) -> PurePosixPath:
+def check_relative_path(path: str) -> PurePosixPath:
     """The relative path. Raises RolloutError (kind `sandbox`) if it leaves the folder below which it is used."""
     pure = PurePosixPath(path)
     if not path or pure.is_absolute() or ".." in pure.parts or pure == PurePosixPath() or "\0" in path:
@@ -180,7 +184,7 @@ def inside(path: str) -> PurePosixPath:
 
 
 @contextlib.contextmanager
-def disk_trouble(folder: Path) -> Iterator[None]:
+def convert_disk_errors(folder: Path) -> Iterator[None]:
     """Convert an OSError into a RolloutError: kind `disk` for a full or read-only disk, else kind `sandbox`."""
     try:
         yield

@@ -10,8 +10,8 @@ from skillsv.settings.files import (
 )
 from skillsv.settings.info import SettingGroup, SettingInfo, declared
 from skillsv.settings.tree import (
-    BEFORE_ADDED,
     DEFAULTS,
+    EARLIER_BEHAVIOUR,
     FLAGS_ONLY,
     FREE,
     GUARDED,
@@ -27,8 +27,8 @@ from skillsv.settings.tree import (
 from skillsv.settings.values import share_of_points, small_amounts
 
 __all__ = [
-    "BEFORE_ADDED",
     "DEFAULTS",
+    "EARLIER_BEHAVIOUR",
     "FLAGS_ONLY",
     "FREE",
     "GUARDED",

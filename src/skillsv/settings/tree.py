@@ -198,7 +198,9 @@ DEFAULTS = Settings()
 RESULT_SETTINGS = tuple(name for name, info in SETTINGS.items() if info.decides_result)
 """The settings that decide what is estimated. The others decide only how fast, and how far, a run gets."""
 
-BEFORE_ADDED = {name: info.earlier_behaviour for name, info in SETTINGS.items() if info.earlier_behaviour is not None}
+EARLIER_BEHAVIOUR = {
+    name: info.earlier_behaviour for name, info in SETTINGS.items() if info.earlier_behaviour is not None
+}
 """What earlier versions did, for the settings that their manifests do not have."""
 
 FREE = tuple(name for name, info in SETTINGS.items() if info.trust == "free")
@@ -253,7 +255,7 @@ def settings_dict(settings: Settings) -> dict[str, Any]:
 
 def identity_settings(table: Mapping[str, Any]) -> dict[str, Any]:
     """The settings, as plain values, that distinguish this run from others."""
-    left_out = {name for name in BEFORE_ADDED if table[name] == SETTINGS[name].default}
+    left_out = {name for name in EARLIER_BEHAVIOUR if table[name] == SETTINGS[name].default}
     return {name: table[name] for name in RESULT_SETTINGS if name not in left_out}
 
 

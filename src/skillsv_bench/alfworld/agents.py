@@ -20,7 +20,7 @@ from skillsv_bench.alfworld.games import Episode, Games, open_games, scripted_ga
 from skillsv_bench.alfworld.process import NO_EFFECT, Scene
 from skillsv_bench.alfworld.tasks import Result, read_game
 from skillsv_bench.chat_clients import make_chat_client
-from skillsv_bench.conversation import ChatClient, Message, Situation, transcript
+from skillsv_bench.conversation import ChatClient, Message, RolloutContext, transcript
 
 Choose = Callable[[Scene], str]
 """Chooses the action of a scripted player in a scene."""
@@ -145,7 +145,7 @@ class EpisodeAgent:
 
     async def run(self, skill: Rendering | None, task: Task, replicate: int, workspace: Path) -> Outcome:
         """Play one episode."""
-        context = Situation(skill=skill, task=replace(task, target=None), replicate=replicate, workspace=workspace)
+        context = RolloutContext(skill=skill, task=replace(task, target=None), replicate=replicate, workspace=workspace)
         log = _EpisodeLog()
         try:
             async with self._games.episode(Path(task.target)) as episode:
@@ -164,7 +164,7 @@ class EpisodeAgent:
             ending=log.ending,
         )
 
-    async def _choose_action(self, context: Situation, episode: Episode, log: _EpisodeLog) -> str:
+    async def _choose_action(self, context: RolloutContext, episode: Episode, log: _EpisodeLog) -> str:
         """The action of this turn."""
         scene = episode.scene
         question = user_message(context.skill, context.task.input, log.past, scene)

@@ -26,7 +26,7 @@ def compare(
     Pool several benchmarks, each with equal weight: the differences between the areas under the pruning curves of
     SkillSV and the baselines, with intervals, and the paper's tables with one row per benchmark. Costs nothing.
     """
-    from skillsv.cli.confirm import share_of
+    from skillsv.cli.confirm import level_as_share
     from skillsv.cli.printing import deliver, json_text
     from skillsv.confirm import pooled_comparisons
     from skillsv_bench.cli.published import write_all
@@ -36,12 +36,14 @@ def compare(
     if not runs:
         raise SettingsError("nothing to compare.", hint="Name the folders of benchmark runs.")
     all_results = [read_results(run) for run in runs]
-    comparisons = pooled_comparisons([result["held_out"]["areas"] for result in all_results], level=share_of(level))
+    comparisons = pooled_comparisons(
+        [result["held_out"]["areas"] for result in all_results], level=level_as_share(level)
+    )
     tables = (*make_tables(all_results), pooled_table(comparisons, len(all_results)))
     pooled = {
         "schema": "skillsv.bench.pooled/1",
         "benchmarks": [result["benchmark"] for result in all_results],
-        "level": share_of(level),
+        "level": level_as_share(level),
         "differences": [asdict(comparison) for comparison in comparisons],
         "tables": {table.name: [dict(zip(table.columns, row, strict=True)) for row in table.rows] for table in tables},
     }

@@ -9,13 +9,13 @@ import numpy as np
 
 from skillsv.confirm.baselines import closure_loo, closure_loo_requests
 from skillsv.estimate import estimate_chains
-from skillsv.estimate.adaptive import ORDERS, estimate_adaptive, value_all
+from skillsv.estimate.adaptive import AVERAGED_ORDERS, compute_values, estimate_adaptive
 from skillsv.model.coalition import ChainRecord, Coalition, Operator, Order
-from skillsv.model.rollout import Answers, Request
+from skillsv.model.rollout import Request, RequestScores
 from skillsv.model.value import Estimate, Interval
 from skillsv.order import Sampler
-from skillsv.rollout.adaptive import AdaptiveOptions, AdaptiveProblem, AdaptiveRecord, Budget, adaptive_policy
-from skillsv_bench.planted import Dice, answer_requests, make_plans, record_chains
+from skillsv.rollout.adaptive import AdaptiveOptions, AdaptiveProblem, AdaptiveRecord, MaxRollouts, adaptive_policy
+from skillsv_bench.planted import SharedNoise, answer_requests, make_plans, record_chains
 from skillsv_bench.planted.game import Floats, Noise, PlantedGame
 
 PAPER = "Algorithm 1, K=12"
@@ -68,7 +68,7 @@ class Player:
         self._crowding = crowding
         self._rng = np.random.default_rng([seed, 11])
 
-    def answer(self, requests: Sequence[Request]) -> Answers:
+    def answer(self, requests: Sequence[Request]) -> RequestScores:
         """Scores of all requests."""
         logits = np.array([self._logit(request) for request in requests])
         draws = self._rng.random(len(requests))
@@ -91,7 +91,7 @@ class Player:
         return total
 
 
-def problem_of(game: PlantedGame, operators: tuple[Operator, ...] = (Operator.DELETE,)) -> AdaptiveProblem:
+def make_adaptive_problem(game: PlantedGame, operators: tuple[Operator, ...] = (Operator.DELETE,)) -> AdaptiveProblem:
     """The planted game as the adaptive policy sees it."""
     return AdaptiveProblem(
         units=game.compiled.execution,
@@ -138,14 +138,14 @@ def of_estimate(arm: str, rollouts: int, estimate: Estimate) -> Answer:
 
 def chain_answers(game: PlantedGame, noise: Noise, rng: np.random.Generator) -> Iterator[Answer]:
     """Algorithm 1 at the paper's setting, untruncated, and with two and four times the orders."""
-    dice = Dice.thrown(game, rng)
+    shared_noise = SharedNoise.draw(game, rng)
     plans = make_plans(game, rng, chains=48, window=WINDOW, tolerance=TOLERANCE)
-    records = record_chains(game, plans, noise=noise, dice=dice)
+    records = record_chains(game, plans, noise=noise, shared_noise=shared_noise)
     for arm, chains in ((PAPER, 12), (MORE, 24), (MOST, 48)):
         part = records[:chains]
         yield of_estimate(arm, count_rollouts(part), estimate_chains(game.compiled, part))
     untruncated_plans = make_plans(game, rng, chains=12, window=WINDOW, tolerance=None)
-    untruncated = record_chains(game, untruncated_plans, noise=noise, dice=dice)
+    untruncated = record_chains(game, untruncated_plans, noise=noise, shared_noise=shared_noise)
     yield of_estimate(UNTRUNCATED, count_rollouts(untruncated), estimate_chains(game.compiled, untruncated))
 
 
@@ -163,10 +163,10 @@ def count_rollouts(records: Sequence[ChainRecord]) -> int:
 
 def simple_answers(game: PlantedGame, noise: Noise, rng: np.random.Generator) -> Iterator[Answer]:
     """Closure-LOO on the whole panel, and the measured lift divided equally among the units."""
-    dice = Dice.thrown(game, rng)
+    shared_noise = SharedNoise.draw(game, rng)
     tasks = [task.id for task in game.tasks]
     requests = closure_loo_requests(game.compiled, tasks)
-    answers = answer_requests(game, requests, noise=noise, dice=dice)
+    answers = answer_requests(game, requests, noise=noise, shared_noise=shared_noise)
     ranking = closure_loo(game.compiled, tasks, answers)
     left_out: list[Interval] = [ranking.values[unit] for unit in game.compiled.execution]
     yield Answer(arm=LEFT_OUT, rollouts=len(set(requests)), values=np.array([interval.value for interval in left_out]))
@@ -191,7 +191,7 @@ class AdaptiveRun:
 
     def values(self, budget: int) -> Floats:
         """The values alone."""
-        return value_all(self.game.compiled, self.record.observations[:budget], self.orders).net.values
+        return compute_values(self.game.compiled, self.record.observations[:budget], self.orders).net.values
 
     def noisy_after(self) -> int | None:
         """The rollouts after which the agent was called noisy; None if it never was."""
@@ -202,11 +202,11 @@ class AdaptiveRun:
 def run_adaptive(game: PlantedGame, noise: Noise, seed: int, budget: int, *, noise_from: int = 0) -> AdaptiveRun:
     """Play the adaptive policy up to a budget."""
     player = Player(game, noise, seed, noise_from=noise_from)
-    record = play_adaptive(problem_of(game), player, AdaptiveOptions(stop=Budget(budget)), seed)
+    record = play_adaptive(make_adaptive_problem(game), player, AdaptiveOptions(stop=MaxRollouts(budget)), seed)
     return AdaptiveRun(game=game, record=record, orders=draw_orders(game, seed))
 
 
 def draw_orders(game: PlantedGame, seed: int) -> list[Order]:
     """Orders for the estimator, which cost nothing."""
     sampler, rng = Sampler(game.compiled), np.random.default_rng([seed, 3])
-    return [sampler.sample(rng) for _ in range(ORDERS)]
+    return [sampler.sample(rng) for _ in range(AVERAGED_ORDERS)]

@@ -9,9 +9,9 @@ import numpy as np
 
 from skillsv.model.coalition import Operator
 from skillsv.model.value import Estimate, Evidence, UnitValue
-from skillsv.rollout.adaptive import AdaptiveOptions, Budget
+from skillsv.rollout.adaptive import AdaptiveOptions, MaxRollouts
 from skillsv_bench.estimators import arms
-from skillsv_bench.estimators.arms import Answer, Player, play_adaptive, problem_of
+from skillsv_bench.estimators.arms import Answer, Player, make_adaptive_problem, play_adaptive
 from skillsv_bench.planted import Noise, planted_skill
 from skillsv_bench.planted.game import Floats
 
@@ -234,8 +234,8 @@ def operator_ratio(games: int, *, budget: int = 1200, crowding: float = 0.3) -> 
             alone = arms.run_adaptive(game, Noise(), seed, budget)
             targets.append(error_over_spread(alone.values(budget), truth))
             player = Player(game, Noise(), seed, crowding=crowding)
-            options = AdaptiveOptions(stop=Budget(max(grid)))
-            record = play_adaptive(problem_of(game, (Operator.DELETE, Operator.PAD)), player, options, seed)
+            options = AdaptiveOptions(stop=MaxRollouts(max(grid)))
+            record = play_adaptive(make_adaptive_problem(game, (Operator.DELETE, Operator.PAD)), player, options, seed)
             both = arms.AdaptiveRun(game=game, record=record, orders=alone.orders)
             curves.append([error_over_spread(both.values(size), truth) for size in grid])
     reached = rollouts_to_reach(float(np.mean(targets)), grid, np.mean(curves, axis=0).tolist())

@@ -19,7 +19,7 @@ from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
 from skillsv_bench.benchmark import ScriptedAgent, compile_patterns, find_competences
 from skillsv_bench.chat_clients import make_chat_client
-from skillsv_bench.conversation import ChatClient, Message, Situation, transcript
+from skillsv_bench.conversation import ChatClient, Message, RolloutContext, transcript
 
 _ROLE = "You are a research mathematician who answers multiple-choice questions."
 """The beginning of the system prompt."""
@@ -85,7 +85,7 @@ class OneTurnAgent:
     async def run(self, skill: Rendering | None, task: Task, replicate: int, workspace: Path) -> Outcome:
         """Answer one question."""
         messages = [Message(role="system", text=system_message(skill)), Message(role="user", text=task.input)]
-        context = Situation(skill=skill, task=task, replicate=replicate, workspace=workspace)
+        context = RolloutContext(skill=skill, task=task, replicate=replicate, workspace=workspace)
         reply = await self._client.reply(messages, context)
         return Outcome(
             answer=reply.text,

@@ -16,7 +16,7 @@ from skillsv.model.rollout import Ending, FailureKind, Outcome, Usage
 from skillsv.model.task import Task
 from skillsv_bench.benchmark import ScriptedAgent
 from skillsv_bench.chat_clients import make_chat_client
-from skillsv_bench.conversation import ChatClient, Message, Reply, Situation, ToolCall, transcript
+from skillsv_bench.conversation import ChatClient, Message, Reply, RolloutContext, ToolCall, transcript
 from skillsv_bench.officeqa.prompt import system_message
 from skillsv_bench.officeqa.tasks import PAPER
 from skillsv_bench.officeqa.tools import TOOLS, DocumentStore
@@ -39,12 +39,12 @@ class ToolUsingAgent:
 
     async def run(self, skill: Rendering | None, task: Task, replicate: int, workspace: Path) -> Outcome:
         """Answer one question."""
-        context = Situation(skill=skill, task=task, replicate=replicate, workspace=workspace)
+        context = RolloutContext(skill=skill, task=task, replicate=replicate, workspace=workspace)
         with anyio.move_on_after(self._timeout):
             return await self._converse(context)
         raise AgentFailure(f"no answer within {self._timeout:g} s.", kind=FailureKind.TIMEOUT)
 
-    async def _converse(self, context: Situation) -> Outcome:
+    async def _converse(self, context: RolloutContext) -> Outcome:
         messages = [
             Message(role="system", text=system_message(context.skill)),
             Message(role="user", text=context.task.input),

@@ -18,7 +18,7 @@ from decimal import Decimal
 from skillsv.model.rollout import Usage
 from skillsv.model.task import Task
 from skillsv_bench.benchmark import compile_patterns, find_competences
-from skillsv_bench.conversation import Message, Reply, Situation, Tool, ToolCall
+from skillsv_bench.conversation import Message, Reply, RolloutContext, Tool, ToolCall
 from skillsv_bench.officeqa.agents import ToolUsingAgent
 from skillsv_bench.officeqa.tasks import PAPER
 from skillsv_bench.officeqa.tools import DocumentStore, TableRow, read_table_row, scale_of
@@ -191,7 +191,7 @@ class RuleFollowingClient:
 
     fingerprint = "officeqa-rules/1"
 
-    async def reply(self, messages: Sequence[Message], context: Situation, tools: Sequence[Tool] = ()) -> Reply:
+    async def reply(self, messages: Sequence[Message], context: RolloutContext, tools: Sequence[Tool] = ()) -> Reply:
         """The next call, or the answer."""
         del tools
         text = context.skill.text if context.skill is not None else ""

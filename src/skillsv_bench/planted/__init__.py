@@ -2,13 +2,13 @@
 
 from skillsv_bench.planted.game import Noise, PlantedGame
 from skillsv_bench.planted.generate import KINDS, planted_skill, write_game
-from skillsv_bench.planted.simulate import Dice, answer_requests, make_plans, play, record_chains, simulate
+from skillsv_bench.planted.simulate import SharedNoise, answer_requests, make_plans, play, record_chains, simulate
 
 __all__ = [
     "KINDS",
-    "Dice",
     "Noise",
     "PlantedGame",
+    "SharedNoise",
     "answer_requests",
     "make_plans",
     "planted_skill",

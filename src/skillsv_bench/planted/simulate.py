@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skillsv.model.coalition import ChainPlan, ChainRecord, ChainStep, Coalition, Operator, Order
-from skillsv.model.rollout import Answers, Request
+from skillsv.model.rollout import Request, RequestScores
 from skillsv.model.task import PanelA
 from skillsv.order import Sampler
 from skillsv.rollout.chain_policy import chain_policy, within
@@ -38,14 +38,14 @@ class SimulatedChains:
 
 
 @dataclass(frozen=True, slots=True)
-class Dice:
+class SharedNoise:
     """Noise that all chains share: a hash of (coalition, task), because the ledger runs each prompt only once."""
 
     units: npt.NDArray[np.uint64]
     tasks: npt.NDArray[np.uint64]
 
     @classmethod
-    def thrown(cls, game: PlantedGame, rng: np.random.Generator) -> Dice:
+    def draw(cls, game: PlantedGame, rng: np.random.Generator) -> SharedNoise:
         """Draw new noise for one repetition of a study."""
         size = len(game.compiled.execution), len(game.tasks)
         keys = (rng.integers(2**63, size=count, dtype=np.uint64) for count in size)
@@ -79,14 +79,14 @@ def simulate(
     windows: npt.NDArray[np.int64],
     *,
     noise: Noise,
-    dice: Dice,
+    shared_noise: SharedNoise,
     tolerance: float | None,
 ) -> SimulatedChains:
     """Algorithm 1 under deletion along `orders` (columns of execution units) on `windows` (numbers of tasks)."""
     parts = []
     for start in range(0, len(orders), _CHAINS_AT_ONCE):
         batch = slice(start, start + _CHAINS_AT_ONCE)
-        scores = scores_along(game, orders[batch], windows[batch], noise=noise, dice=dice)
+        scores = scores_along(game, orders[batch], windows[batch], noise=noise, shared_noise=shared_noise)
         parts.append(_truncate_chains(orders[batch], scores.mean(axis=2), tolerance))
     return SimulatedChains(
         change=np.concatenate([part.change for part in parts]),
@@ -112,7 +112,12 @@ def _truncate_chains(orders: npt.NDArray[np.int64], means: Floats, tolerance: fl
 
 
 def scores_along(
-    game: PlantedGame, orders: npt.NDArray[np.int64], windows: npt.NDArray[np.int64], *, noise: Noise, dice: Dice
+    game: PlantedGame,
+    orders: npt.NDArray[np.int64],
+    windows: npt.NDArray[np.int64],
+    *,
+    noise: Noise,
+    shared_noise: SharedNoise,
 ) -> Floats:
     """Scores of every prefix from {m} to N of every order on its window: [chains, prefixes, tasks]."""
     features = game.features
@@ -123,7 +128,7 @@ def scores_along(
     chances = noise.chances(logits + features.base[windows][:, None, :])
     if not noise.temperature and not noise.lapse:
         return chances
-    return (dice.draw_for_prefixes(orders, windows) < chances).astype(np.float64)
+    return (shared_noise.draw_for_prefixes(orders, windows) < chances).astype(np.float64)
 
 
 def as_columns(game: PlantedGame, orders: Sequence[Order]) -> npt.NDArray[np.int64]:
@@ -149,13 +154,17 @@ def make_plans(
     ]
 
 
-def record_chains(game: PlantedGame, plans: Sequence[ChainPlan], *, noise: Noise, dice: Dice) -> list[ChainRecord]:
+def record_chains(
+    game: PlantedGame, plans: Sequence[ChainPlan], *, noise: Noise, shared_noise: SharedNoise
+) -> list[ChainRecord]:
     """The chain records that `play` gives, computed all at once."""
     number = {task.id: place for place, task in enumerate(game.tasks)}
     windows = np.array([[number[task] for task in plan.window.tasks] for plan in plans], dtype=np.int64)
-    scores = scores_along(game, as_columns(game, [plan.order for plan in plans]), windows, noise=noise, dice=dice)
+    scores = scores_along(
+        game, as_columns(game, [plan.order for plan in plans]), windows, noise=noise, shared_noise=shared_noise
+    )
     chances = noise.chances(game.features.bare[windows])
-    bare = (dice.draw_for_bare_agent(windows) < chances).astype(np.float64)
+    bare = (shared_noise.draw_for_bare_agent(windows) < chances).astype(np.float64)
     return [_record(plan, *rows) for plan, *rows in zip(plans, scores.tolist(), bare.tolist(), strict=True)]
 
 
@@ -183,42 +192,46 @@ def _record(plan: ChainPlan, prefix_scores: list[list[float]], bare: list[float]
     )
 
 
-def play(game: PlantedGame, plans: Sequence[ChainPlan], *, noise: Noise, dice: Dice) -> list[ChainRecord]:
+def play(
+    game: PlantedGame, plans: Sequence[ChainPlan], *, noise: Noise, shared_noise: SharedNoise
+) -> list[ChainRecord]:
     """Run the real policy `chain_policy` with scores from memory: no files, no ledger, no agent."""
-    return [_play_one(game, plan, noise, dice) for plan in plans]
+    return [_play_one(game, plan, noise, shared_noise) for plan in plans]
 
 
-def _play_one(game: PlantedGame, plan: ChainPlan, noise: Noise, dice: Dice) -> ChainRecord:
+def _play_one(game: PlantedGame, plan: ChainPlan, noise: Noise, shared_noise: SharedNoise) -> ChainRecord:
     policy = chain_policy(plan, game.compiled.trigger)
     requests = next(policy)
     while True:
         try:
-            requests = policy.send(answer_requests(game, requests, noise=noise, dice=dice))
+            requests = policy.send(answer_requests(game, requests, noise=noise, shared_noise=shared_noise))
         except StopIteration as done:
             record: ChainRecord = done.value
             return record
 
 
-def answer_requests(game: PlantedGame, requests: Iterable[Request], *, noise: Noise, dice: Dice) -> Answers:
+def answer_requests(
+    game: PlantedGame, requests: Iterable[Request], *, noise: Noise, shared_noise: SharedNoise
+) -> RequestScores:
     """Scores of any requests under deletion; each coalition is evaluated once, on all tasks."""
     number = {task.id: place for place, task in enumerate(game.tasks)}
     known: dict[Coalition, list[float]] = {}
     answers: dict[Request, float | None] = {}
     for request in requests:
         if request.coalition not in known:
-            known[request.coalition] = _scores(game, request.coalition, noise, dice)
+            known[request.coalition] = _scores(game, request.coalition, noise, shared_noise)
         answers[request] = known[request.coalition][number[request.task]]
     return answers
 
 
-def _scores(game: PlantedGame, coalition: Coalition, noise: Noise, dice: Dice) -> list[float]:
+def _scores(game: PlantedGame, coalition: Coalition, noise: Noise, shared_noise: SharedNoise) -> list[float]:
     """The scores of one coalition on all tasks; the bare agent is drawn as a prompt of its own."""
     all_tasks = np.arange(len(game.tasks), dtype=np.int64)[None, :]
     if coalition:
         mask = game.column_mask([coalition])
-        draws = dice.draw_for_prefixes(np.flatnonzero(mask[0])[None, :], all_tasks)[0, -1]
+        draws = shared_noise.draw_for_prefixes(np.flatnonzero(mask[0])[None, :], all_tasks)[0, -1]
         chances = game.chances(mask, noise)[0]
     else:
-        draws, chances = dice.draw_for_bare_agent(all_tasks)[0], noise.chances(game.features.bare)
+        draws, chances = shared_noise.draw_for_bare_agent(all_tasks)[0], noise.chances(game.features.bare)
     scores: list[float] = (draws < chances).astype(np.float64).tolist()
     return scores

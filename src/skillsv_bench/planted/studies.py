@@ -17,7 +17,7 @@ from skillsv.model.value import Estimate, Interval, Ranking
 from skillsv_bench.planted.game import Floats, Noise, PlantedGame, Role
 from skillsv_bench.planted.generate import planted_skill
 from skillsv_bench.planted.simulate import (
-    Dice,
+    SharedNoise,
     answer_requests,
     as_columns,
     make_plans,
@@ -67,12 +67,16 @@ class MethodScore:
 def recover(game: PlantedGame, setting: Setting, seed: int) -> Recovery:
     """Run SkillSV, Closure-LOO (on the whole panel) and random on one planted game."""
     rng = np.random.default_rng(seed)
-    dice = Dice.thrown(game, rng)
+    shared_noise = SharedNoise.draw(game, rng)
     plans = make_plans(game, rng, chains=setting.chains, window=setting.window, tolerance=setting.tolerance)
-    estimate = estimate_chains(game.compiled, record_chains(game, plans, noise=setting.noise, dice=dice))
+    estimate = estimate_chains(
+        game.compiled, record_chains(game, plans, noise=setting.noise, shared_noise=shared_noise)
+    )
     tasks = [task.id for task in game.tasks]
     requests = closure_loo_requests(game.compiled, tasks)
-    left_out = closure_loo(game.compiled, tasks, answer_requests(game, requests, noise=setting.noise, dice=dice))
+    left_out = closure_loo(
+        game.compiled, tasks, answer_requests(game, requests, noise=setting.noise, shared_noise=shared_noise)
+    )
     rankings = (ranking_of(estimate), left_out, random_ranking(game.compiled, rng))
     return Recovery(game=game, truth=game.truth(setting.noise), estimate=estimate, rankings=rankings)
 
@@ -118,7 +122,7 @@ def coverage(
         truth = game.truth(setting.noise)
         for _ in range(repetitions):
             plans = make_plans(game, rng, chains=max(chains), window=setting.window, tolerance=setting.tolerance)
-            records = record_chains(game, plans, noise=setting.noise, dice=Dice.thrown(game, rng))
+            records = record_chains(game, plans, noise=setting.noise, shared_noise=SharedNoise.draw(game, rng))
             for count in chains:
                 options = EstimateOptions(seed=int(rng.integers(2**31)))
                 hits[count].append(_hits(estimate_chains(game.compiled, records[:count], options), truth))
@@ -167,8 +171,10 @@ def bias(game: PlantedGame, setting: Setting, *, repetitions: int, seed: int) ->
 def _run(game: PlantedGame, setting: Setting, rng: np.random.Generator) -> Floats:
     """Marginals of one run, [chains, units]."""
     orders, windows = _draws(game, setting, rng)
-    dice = Dice.thrown(game, rng)
-    return simulate(game, orders, windows, noise=setting.noise, dice=dice, tolerance=setting.tolerance).change
+    shared_noise = SharedNoise.draw(game, rng)
+    return simulate(
+        game, orders, windows, noise=setting.noise, shared_noise=shared_noise, tolerance=setting.tolerance
+    ).change
 
 
 def _draws(
@@ -197,11 +203,11 @@ def variance_by_window(
     for size in windows:
         rng = np.random.default_rng([seed, size])
         setting = Setting(chains=chains, window=size, noise=noise)
-        dice = Dice.thrown(game, rng)
+        shared_noise = SharedNoise.draw(game, rng)
         orders, first = _draws(game, setting, rng)
         other = _draws(game, setting, rng)[1]
-        after = scores_along(game, orders, first, noise=noise, dice=dice).mean(axis=2)
-        before = scores_along(game, orders, other, noise=noise, dice=dice).mean(axis=2)
+        after = scores_along(game, orders, first, noise=noise, shared_noise=shared_noise).mean(axis=2)
+        before = scores_along(game, orders, other, noise=noise, shared_noise=shared_noise).mean(axis=2)
         rows.append(
             WindowVariance(
                 window=size,
@@ -264,8 +270,10 @@ def _calibrate_game(
     estimates, cost = [], 0.0
     for _ in range(repetitions):
         orders, windows = _draws(game, setting, rng)
-        dice = Dice.thrown(game, rng)
-        played = simulate(game, orders, windows, noise=setting.noise, dice=dice, tolerance=setting.tolerance)
+        shared_noise = SharedNoise.draw(game, rng)
+        played = simulate(
+            game, orders, windows, noise=setting.noise, shared_noise=shared_noise, tolerance=setting.tolerance
+        )
         estimates.append(played.change.mean(axis=0))
         cost += float((played.evaluated + 3).sum()) * setting.window / repetitions
     means = np.array(estimates)

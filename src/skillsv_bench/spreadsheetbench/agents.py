@@ -15,9 +15,9 @@ from skillsv.model.coalition import Rendering
 from skillsv.model.protocols import Agent
 from skillsv.model.rollout import Ending, Outcome, Usage
 from skillsv.model.task import Task
-from skillsv.sandbox.workspace import disk_trouble
+from skillsv.sandbox.workspace import convert_disk_errors
 from skillsv_bench.chat_clients import make_chat_client
-from skillsv_bench.conversation import ChatClient, Message, Situation, transcript
+from skillsv_bench.conversation import ChatClient, Message, RolloutContext, transcript
 from skillsv_bench.spreadsheetbench.programs import Runner, is_file
 from skillsv_bench.spreadsheetbench.prompt import INPUT, NO_CODE, extract_code, failure_message, system_message
 from skillsv_bench.spreadsheetbench.verify import OUTPUT
@@ -54,7 +54,7 @@ class ProgramWritingAgent:
         state = _ConversationState(
             messages=[Message(role="system", text=system), Message(role="user", text=task.input)]
         )
-        context = Situation(skill=skill, task=task, replicate=replicate, workspace=workspace)
+        context = RolloutContext(skill=skill, task=task, replicate=replicate, workspace=workspace)
         try:
             await self._converse(state, context)
         except RolloutError as failure:
@@ -69,7 +69,7 @@ class ProgramWritingAgent:
             ending=state.ending,
         )
 
-    async def _converse(self, state: _ConversationState, context: Situation) -> None:
+    async def _converse(self, state: _ConversationState, context: RolloutContext) -> None:
         """Ask for programs until one saves a workbook."""
         for _ in range(self._turns):
             reply = await self._client.reply(state.messages, context)
@@ -107,7 +107,7 @@ class CopyAgent:
     async def run(self, skill: Rendering | None, task: Task, replicate: int, workspace: Path) -> Outcome:
         """Answer one task."""
         del skill, replicate
-        with disk_trouble(workspace):
+        with convert_disk_errors(workspace):
             await anyio.to_thread.run_sync(shutil.copyfile, self.origin(task), workspace / OUTPUT)
         return Outcome(answer="", usage=Usage(input_tokens=0, output_tokens=0, usd=0.0), opened=False)
 

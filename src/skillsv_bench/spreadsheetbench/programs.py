@@ -18,9 +18,9 @@ import anyio.to_thread
 from skillsv.agents import AgentOptions
 from skillsv.errors import Unavailable
 from skillsv.model.task import Task
-from skillsv.sandbox.bubblewrap import SANDBOX_LIMITS, run_sandboxed, sandbox_python, sandbox_trouble
-from skillsv.sandbox.process import Completed, Limits, private_environment, run_program
-from skillsv.sandbox.workspace import disk_trouble
+from skillsv.sandbox.bubblewrap import SANDBOX_LIMITS, find_sandbox_problem, run_sandboxed, sandbox_python
+from skillsv.sandbox.process import Limits, ProgramResult, private_environment, run_program
+from skillsv.sandbox.workspace import convert_disk_errors
 from skillsv_bench.spreadsheetbench.prompt import INPUT, NO_OUTPUT
 from skillsv_bench.spreadsheetbench.verify import OUTPUT
 
@@ -94,7 +94,7 @@ class Runner:
     def of(cls, options: AgentOptions) -> Runner:
         """The runner that the user's settings describe. Raises Unavailable where programs cannot be sandboxed."""
         allowed = libraries(sandbox=options.chat.sandbox)
-        if options.chat.sandbox and (error := sandbox_trouble(allowed.folders)):
+        if options.chat.sandbox and (error := find_sandbox_problem(allowed.folders)):
             raise Unavailable(
                 f"programs of the model cannot be sandboxed: {error}", hint="Run them unprotected: --no-sandbox."
             )
@@ -109,7 +109,7 @@ class Runner:
             return self._describe_failure(done)
         return None if is_file(workspace / OUTPUT) else NO_OUTPUT
 
-    async def _run(self, workspace: Path) -> Completed:
+    async def _run(self, workspace: Path) -> ProgramResult:
         if self.sandbox:
             program = ["python3", "-c", _START]
             folders = self.libraries.folders
@@ -117,7 +117,7 @@ class Runner:
         env = private_environment(workspace)
         return await run_program([sys.executable, "-c", _START], cwd=workspace, env=env, limits=self.limits)
 
-    def _describe_failure(self, done: Completed) -> str:
+    def _describe_failure(self, done: ProgramResult) -> str:
         outputs = [part.decode("utf-8", errors="replace").strip() for part in (done.stdout, done.stderr)]
         end = f"[stopped after {self.limits.seconds:g} s]" if done.timed_out else f"[exit code {done.code}]"
         return "\n".join([*filter(None, outputs), end])
@@ -130,7 +130,7 @@ def is_file(path: Path) -> bool:
 
 def _prepare(code: str, task: Task, workspace: Path) -> None:
     """Put the program and the workbook into place; what an earlier program left there does not count."""
-    with disk_trouble(workspace):
+    with convert_disk_errors(workspace):
         for name in (INPUT, OUTPUT, PROGRAM):
             _remove(workspace / name)
         shutil.copyfile(task.files[INPUT], workspace / INPUT)

@@ -18,10 +18,10 @@ import msgspec
 
 from skillsv.model.rollout import Usage
 from skillsv.model.task import Task
-from skillsv.sandbox.bubblewrap import SANDBOX_LIMITS, sandbox_trouble
-from skillsv.sandbox.workspace import disk_trouble
+from skillsv.sandbox.bubblewrap import SANDBOX_LIMITS, find_sandbox_problem
+from skillsv.sandbox.workspace import convert_disk_errors
 from skillsv_bench.benchmark import compile_patterns, find_competences
-from skillsv_bench.conversation import Message, Reply, Situation, Tool
+from skillsv_bench.conversation import Message, Reply, RolloutContext, Tool
 from skillsv_bench.spreadsheetbench.agents import ProgramWritingAgent
 from skillsv_bench.spreadsheetbench.positions import Area
 from skillsv_bench.spreadsheetbench.programs import Runner, libraries
@@ -219,7 +219,7 @@ class RuleFollowingClient:
 
     fingerprint = "rules/1"
 
-    async def reply(self, messages: Sequence[Message], context: Situation, tools: Sequence[Tool] = ()) -> Reply:
+    async def reply(self, messages: Sequence[Message], context: RolloutContext, tools: Sequence[Tool] = ()) -> Reply:
         """The program, with its facts put beside it."""
         del messages, tools
         await anyio.to_thread.run_sync(_write_facts, context.task, context.workspace)
@@ -229,13 +229,13 @@ class RuleFollowingClient:
 
 
 def _write_facts(task: Task, workspace: Path) -> None:
-    with disk_trouble(workspace):
+    with convert_disk_errors(workspace):
         (workspace / FACTS).write_bytes(msgspec.json.encode(facts(task)))
 
 
 def rules() -> ProgramWritingAgent:
     """The agent that follows the rules it finds. Its programs are ours: where there is no sandbox, they run as such."""
     allowed = libraries(sandbox=True)
-    sandbox = sandbox_trouble(allowed.folders) is None
+    sandbox = find_sandbox_problem(allowed.folders) is None
     runner = Runner(sandbox=sandbox, limits=replace(SANDBOX_LIMITS, seconds=_SECONDS), libraries=allowed)
     return ProgramWritingAgent(RuleFollowingClient(), runner, turns=1)

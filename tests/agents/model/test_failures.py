@@ -22,7 +22,7 @@ pytest.importorskip("pydantic_ai", reason="the extra `models` is not installed")
 from fake_provider import say
 
 from skillsv.tasks import make_verifier
-from skillsv_bench.conversation import Message, Situation
+from skillsv_bench.conversation import Message, RolloutContext
 from skillsv_bench.model_client import ModelChatClient
 
 TASK = Task(id="t", input="How did it go?", digest="digest")
@@ -183,7 +183,7 @@ def test_synonyms_of_the_finish_reason_stop_are_known(provider, tmp_path, reason
 
 def test_a_benchmark_client_marks_cut_replies_and_fails_on_empty_ones(provider, tmp_path):
     client = ModelChatClient("openai:tiny", AgentOptions(chat=ChatOptions(base_url=provider.url)))
-    situation = Situation(skill=None, task=TASK, replicate=0, workspace=tmp_path)
+    situation = RolloutContext(skill=None, task=TASK, replicate=0, workspace=tmp_path)
     provider.faults = ["", "length", "empty"]
 
     async def reply():

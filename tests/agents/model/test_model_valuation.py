@@ -14,7 +14,7 @@ from fake_provider import FAULTS, say
 
 from skillsv.cli import run as command
 from skillsv.model.rollout import FailureKind
-from skillsv.pipeline import ValuationJob, build_run, prepare, publish, read_manifest, roll_out
+from skillsv.pipeline import ValuationJob, build_run, prepare, publish, read_manifest, run_rollouts
 from skillsv.pipeline.run import load_run
 from skillsv.report.valuation_json import valuation_dict
 from skillsv.rollout import RunFolder, Stop, ledger_file, runner
@@ -49,7 +49,7 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run_rollouts(place, provider, name, **change):
+def run_model(place, provider, name, **change):
     flags = {"base_url": provider.url, "tools": "files", "operators": "delete", "panel_b": 0, "timeout": 2.0}
     flags |= {"attempts": 40, "jobs": 4, "max_rollouts": 400, **change}
     settings = load_settings(place / "tiny", flags)
@@ -57,13 +57,13 @@ def run_rollouts(place, provider, name, **change):
         skill=place / "tiny", tasks=place / "tasks.jsonl", agent="model:openai:tiny", settings=settings, folder=place
     )
     prepared, folder, events = prepare(job), RunFolder(place / name), []
-    result = anyio.run(lambda: roll_out(prepared, folder, events.append, Stop()))
+    result = anyio.run(lambda: run_rollouts(prepared, folder, events.append, Stop()))
     return prepared, folder, result, events
 
 
 def value(place, provider, name, **change):
-    prepared, folder, result, events = run_rollouts(place, provider, name, **change)
-    assert result.trouble is None
+    prepared, folder, result, events = run_model(place, provider, name, **change)
+    assert result.error is None
     run = build_run(prepared.renderer, prepared.job.settings, read_manifest(folder), result)
     publish(folder, run)
     return valuation_dict(run.valuation), events
@@ -132,11 +132,11 @@ def test_cut_answers_are_scored_on_request_and_counted_in_all_outputs(place, pro
 
 def test_a_run_with_only_cut_answers_ends_with_a_hint(place, provider):
     provider.reply = cut_answers_to("")
-    *_, result, events = run_rollouts(place, provider, "run", jobs=1)
-    assert result.trouble.exit_code == 5
+    *_, result, events = run_model(place, provider, "run", jobs=1)
+    assert result.error.exit_code == 5
     missing = result.spending.failed
-    assert f"Answers cut by the token limit: {missing}. Raise --max-output-tokens" in str(result.trouble)
-    assert "--cut-answers score" in str(result.trouble)
+    assert f"Answers cut by the token limit: {missing}. Raise --max-output-tokens" in str(result.error)
+    assert "--cut-answers score" in str(result.error)
     assert (result.spending.spent, result.spending.cut) == (0, missing)
     assert len(provider.requests) == missing, "a retry would be cut again"
     assert RunFolder(place / "run").status().failures == {FailureKind.CUT_ANSWER: missing}
@@ -179,10 +179,10 @@ def test_a_wrong_key_ends_the_run_at_once(place, provider, key):
     job = ValuationJob(
         skill=place / "tiny", tasks=place / "tasks.jsonl", agent="model:openai:tiny", settings=settings, folder=place
     )
-    result = anyio.run(lambda: roll_out(prepare(job), RunFolder(place / "run"), lambda _: None, Stop()))
-    assert result.trouble is not None
-    assert result.trouble.exit_code == 5
-    assert key not in str(result.trouble)
+    result = anyio.run(lambda: run_rollouts(prepare(job), RunFolder(place / "run"), lambda _: None, Stop()))
+    assert result.error is not None
+    assert result.error.exit_code == 5
+    assert key not in str(result.error)
     assert len(provider.requests) == 1
 
 

@@ -184,7 +184,7 @@ def test_a_model_that_only_calls_tools_answers_with_its_last_text(provider, fold
 
 
 def test_programs_run_in_the_sandbox(provider, folder):
-    if reason := bubblewrap.sandbox_trouble():
+    if reason := bubblewrap.find_sandbox_problem():
         pytest.skip(reason)
     _, seen = play(
         provider,
@@ -218,7 +218,7 @@ ESCAPES = {
 
 @pytest.mark.parametrize("program", ESCAPES.values(), ids=ESCAPES)
 def test_the_model_is_told_of_a_stopped_program_and_its_answer_is_scored(provider, program):
-    if reason := bubblewrap.sandbox_trouble():
+    if reason := bubblewrap.find_sandbox_problem():
         pytest.skip(reason)
     with tempfile.TemporaryDirectory(prefix="skillsv-") as other, socket.create_server(("127.0.0.1", 0)) as server:
         Path(other, "secret.txt").write_text("x")
@@ -234,7 +234,7 @@ def test_the_model_is_told_of_a_stopped_program_and_its_answer_is_scored(provide
 
 
 def test_a_broken_sandbox_is_a_failure_without_a_score(provider, monkeypatch):
-    if reason := bubblewrap.sandbox_trouble():
+    if reason := bubblewrap.find_sandbox_problem():
         pytest.skip(reason)
     monkeypatch.setattr(bubblewrap, "_system_mounts", lambda: ("--ro-bind", "/usr/gone", "/usr"))
     provider.reply = Script(("run_python", {"code": "print('it went well')"}))
@@ -270,7 +270,7 @@ def test_programs_without_the_sandbox_see_no_key(provider, folder, key):
 
 
 def test_programs_are_refused_without_a_sandbox_unless_allowed(provider, monkeypatch):
-    monkeypatch.setattr("skillsv.agents.model.agent.sandbox_trouble", lambda: "there is none.")
+    monkeypatch.setattr("skillsv.agents.model.agent.find_sandbox_problem", lambda: "there is none.")
     chat = {"base_url": provider.url, "tools": "all"}
     with pytest.raises(SettingsError, match=r"cannot be sandboxed: there is none\. .*--no-sandbox"):
         make_agent("model:openai:tiny", AgentOptions(chat=ChatOptions(**chat)))

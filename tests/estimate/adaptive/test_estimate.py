@@ -5,11 +5,11 @@ import pytest
 
 from skillsv.errors import RecordsError
 from skillsv.estimate import EstimateOptions
-from skillsv.estimate.adaptive import estimate_adaptive, value_all
+from skillsv.estimate.adaptive import compute_values, estimate_adaptive
 from skillsv.model.coalition import Operator
 from skillsv.model.value import Evidence
-from skillsv.rollout.adaptive import AdaptiveOptions, Budget, adaptive_policy
-from skillsv_bench.estimators import Player, play_adaptive, problem_of
+from skillsv.rollout.adaptive import AdaptiveOptions, MaxRollouts, adaptive_policy
+from skillsv_bench.estimators import Player, make_adaptive_problem, play_adaptive
 from skillsv_bench.planted import Noise, planted_skill
 
 BOTH = (Operator.DELETE, Operator.PAD)
@@ -17,9 +17,9 @@ BOTH = (Operator.DELETE, Operator.PAD)
 
 def played(kind, noise, budget, seed=1, operators=(Operator.DELETE,), crowding=0.0):
     game = planted_skill(kind, seed)
-    problem = problem_of(game, operators)
+    problem = make_adaptive_problem(game, operators)
     player = Player(game, noise, seed, crowding=crowding)
-    record = play_adaptive(problem, player, AdaptiveOptions(stop=Budget(budget)), seed)
+    record = play_adaptive(problem, player, AdaptiveOptions(stop=MaxRollouts(budget)), seed)
     rng = np.random.default_rng(seed)
     return game, record.observations, [problem.sample_order(rng) for _ in range(400)]
 
@@ -95,7 +95,7 @@ def test_a_unit_that_renders_the_same_bytes_is_identical():
 
 def test_open_tasks_names_every_task_with_a_weight():
     game, seen, orders = played("mechanism", Noise(), 400)
-    weights = value_all(game.compiled, seen, orders).open_tasks
+    weights = compute_values(game.compiled, seen, orders).open_tasks
     assert set(weights) == {task.id for task in game.tasks}
     assert min(weights.values()) >= 0
 
@@ -118,7 +118,7 @@ def coverage_where_tasks_need_many_units(seed, budget=4800, useful_units=10):
     A task is passed if all of five to eight units are present, drawn from ten useful ones.
     """
     game = planted_skill("alfworld", seed)
-    problem, rng = problem_of(game), np.random.default_rng(seed)
+    problem, rng = make_adaptive_problem(game), np.random.default_rng(seed)
     useful = rng.choice(problem.units, size=useful_units, replace=False).tolist()
     needs = {task: set(rng.choice(useful, size=rng.integers(5, 9), replace=False)) for task in problem.tasks}
 
@@ -135,7 +135,7 @@ def coverage_where_tasks_need_many_units(seed, budget=4800, useful_units=10):
 
 
 def play_with(answer, problem, budget, seed):
-    policy = adaptive_policy(problem, AdaptiveOptions(stop=Budget(budget)), seed)
+    policy = adaptive_policy(problem, AdaptiveOptions(stop=MaxRollouts(budget)), seed)
     try:
         wanted = next(policy)
         while True:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillsv.estimate.adaptive.observations import Scored
+from skillsv.estimate.adaptive.observations import ScoredCoalitions
 from skillsv.estimate.adaptive.patterns import pattern_effects, score_patterns
 
 UNITS = 4
@@ -28,7 +28,7 @@ def shapley(scores):
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1 << UNITS, max_size=1 << UNITS))
 def test_values_are_exact_when_everything_was_scored(scores):
-    scored = Scored(present=EVERY, task=np.zeros(len(EVERY), dtype=np.int64), score=np.array(scores))
+    scored = ScoredCoalitions(present=EVERY, task=np.zeros(len(EVERY), dtype=np.int64), score=np.array(scores))
     effects = pattern_effects(scored, 1, PLACES)
     assert effects.values[0] == pytest.approx(shapley(scores), abs=1e-12)
     assert effects.predicted[0] == 0
@@ -41,7 +41,7 @@ def test_values_add_up_to_the_lift_with_coalitions_left_out(seed):
     scores = rng.integers(2, size=len(EVERY)).astype(float)
     kept = rng.random(len(EVERY)) < 0.4
     kept[[0, -1]] = True
-    scored = Scored(present=EVERY[kept], task=np.zeros(kept.sum(), dtype=np.int64), score=scores[kept])
+    scored = ScoredCoalitions(present=EVERY[kept], task=np.zeros(kept.sum(), dtype=np.int64), score=scores[kept])
     patterns = score_patterns(scored.present, scored.score)
     effects = pattern_effects(scored, 1, PLACES)
     assert effects.values.sum() == pytest.approx(patterns.scores[-1] - patterns.scores[0])

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from skillsv.estimate.adaptive.observations import Scored
+from skillsv.estimate.adaptive.observations import ScoredCoalitions
 from skillsv.estimate.adaptive.surrogate import OrderPrefixes, fit_surrogate
 
 TASKS, UNITS = 30, 6
@@ -18,7 +18,7 @@ def additive(rows, seed):
     present = rng.random((rows, UNITS)) < 0.5
     task = rng.integers(TASKS, size=rows)
     score = (rng.random(rows) < chance(level[task] + (present - 0.5) @ TRUE)).astype(float)
-    return Scored(present=present, task=task, score=score), level
+    return ScoredCoalitions(present=present, task=task, score=score), level
 
 
 def places(count, seed=0):
@@ -49,7 +49,7 @@ def test_a_unit_with_an_effect_on_one_task_keeps_its_weight_there():
     rng = np.random.default_rng(3)
     present, task = rng.random((3000, UNITS)) < 0.5, rng.integers(TASKS, size=3000)
     logit = np.where(task == 4, 6.0 * (present[:, 2] - 0.5), -1.0)
-    scored = Scored(present=present, task=task, score=(rng.random(3000) < chance(logit)).astype(float))
+    scored = ScoredCoalitions(present=present, task=task, score=(rng.random(3000) < chance(logit)).astype(float))
     weights = fit_surrogate(scored, TASKS).weights[:, 3]
     assert weights[4] > 4.5
     assert np.abs(np.delete(weights, 4)).max() < 0.25 * weights[4]
@@ -67,6 +67,6 @@ def test_the_fit_measures_the_noise_of_scores():
     scored, _ = additive(3000, 5)
     noisy = fit_surrogate(scored, TASKS).noise
     deterministic = fit_surrogate(
-        Scored(present=scored.present, task=scored.task, score=scored.present[:, 0].astype(float)), TASKS
+        ScoredCoalitions(present=scored.present, task=scored.task, score=scored.present[:, 0].astype(float)), TASKS
     ).noise
     assert deterministic < 0.05 < noisy

@@ -8,22 +8,22 @@ from skillsv.model.coalition import AdaptiveReason, Operator
 from skillsv.rollout.adaptive import (
     AdaptiveOptions,
     AdaptiveProblem,
-    Budget,
     EstimateStatus,
+    MaxRollouts,
     UntilResolved,
     UntilWidth,
     adaptive_policy,
 )
-from skillsv_bench.estimators import Player, play_adaptive, problem_of
+from skillsv_bench.estimators import Player, make_adaptive_problem, play_adaptive
 from skillsv_bench.planted import Noise, planted_skill
 
 GAME = planted_skill("mechanism", 3)
-PROBLEM = problem_of(GAME)
+PROBLEM = make_adaptive_problem(GAME)
 BOTH = (Operator.DELETE, Operator.PAD)
 
 
 def options(budget, **more):
-    return AdaptiveOptions(stop=Budget(budget), **more)
+    return AdaptiveOptions(stop=MaxRollouts(budget), **more)
 
 
 def drive(policy, answer):
@@ -126,7 +126,7 @@ def test_records_store_the_reasons_under_these_names():
 
 
 def test_both_operators_share_orders_tasks_and_the_full_skill():
-    record = play_adaptive(problem_of(GAME, BOTH), Player(GAME, Noise(), 1, crowding=0.3), options(700), 4)
+    record = play_adaptive(make_adaptive_problem(GAME, BOTH), Player(GAME, Noise(), 1, crowding=0.3), options(700), 4)
     by_operator = {operator: set() for operator in BOTH}
     for observation in record.observations:
         by_operator[observation.operator].add((observation.coalition, observation.task, observation.replicate))
@@ -136,7 +136,7 @@ def test_both_operators_share_orders_tasks_and_the_full_skill():
 
 def test_both_operators_cost_at_most_about_twice_as_much():
     one = play_adaptive(PROBLEM, Player(GAME, Noise(), 1), options(400), 4)
-    two = play_adaptive(problem_of(GAME, BOTH), Player(GAME, Noise(), 1), options(2000), 4)
+    two = play_adaptive(make_adaptive_problem(GAME, BOTH), Player(GAME, Noise(), 1), options(2000), 4)
     paths = [
         [
             (observation.coalition, observation.task)
@@ -158,20 +158,22 @@ def test_both_operators_cost_at_most_about_twice_as_much():
 @pytest.mark.parametrize("seed", range(6))
 def test_a_deterministic_agent_is_never_called_noisy(seed):
     game = planted_skill("livemath", seed)
-    assert not play_adaptive(problem_of(game), Player(game, Noise(), seed), options(700), seed).noisy
+    assert not play_adaptive(make_adaptive_problem(game), Player(game, Noise(), seed), options(700), seed).noisy
 
 
 @pytest.mark.parametrize("noise", [Noise(temperature=0.5), Noise(temperature=1.5), Noise(lapse=0.08)])
 def test_a_noisy_agent_is_called_noisy(noise):
     game = planted_skill("livemath", 1)
-    record = play_adaptive(problem_of(game), Player(game, noise, 1), options(1200), 1)
+    record = play_adaptive(make_adaptive_problem(game), Player(game, noise, 1), options(1200), 1)
     assert record.noisy
     assert record.reverts >= 2
 
 
 def test_noise_that_begins_during_a_run_is_detected():
     game = planted_skill("livemath", 2)
-    record = play_adaptive(problem_of(game), Player(game, Noise(temperature=0.5), 2, noise_from=800), options(2000), 2)
+    record = play_adaptive(
+        make_adaptive_problem(game), Player(game, Noise(temperature=0.5), 2, noise_from=800), options(2000), 2
+    )
     first = next(place for place, observation in enumerate(record.observations) if observation.agent_is_noisy)
     assert first > 800
 
@@ -186,7 +188,7 @@ def test_an_agent_that_reacts_to_any_change_is_called_noisy():
         )
         return {request: float(number < 0.5) for request, number in zip(wanted, numbers, strict=True)}
 
-    assert drive(adaptive_policy(problem_of(game), options(600), 1), chaotic).noisy
+    assert drive(adaptive_policy(make_adaptive_problem(game), options(600), 1), chaotic).noisy
 
 
 def test_a_run_ends_when_nothing_is_left_to_ask():
@@ -210,7 +212,7 @@ def test_the_estimate_status_stops_the_run_and_directs_rollouts():
         done = len(observations) > 350
         return EstimateStatus(width=0.02 if done else 1.0, resolved=0.95 if done else 0.1, tasks={preferred: 1.0})
 
-    rule = (UntilWidth(0.03) & UntilResolved(0.9)) | Budget(2000)
+    rule = (UntilWidth(0.03) & UntilResolved(0.9)) | MaxRollouts(2000)
     record = play_with_status(rule, status)
     assert 350 < len(record.observations) < 500
     assert record.ended == "every interval at most 3 points wide and a verdict on 90% of the units"

@@ -14,7 +14,7 @@ import pytest
 
 from skillsv.model.skill import CompiledSkill
 from skillsv.order import Sampler
-from skillsv.pipeline import ValuationJob, build_valuation, prepare, roll_out
+from skillsv.pipeline import ValuationJob, build_valuation, prepare, run_rollouts
 from skillsv.pipeline.build_valuation import text_of
 from skillsv.rollout import RunFolder, Stop
 from skillsv.settings import load_settings
@@ -130,7 +130,7 @@ def valued(skill: Path, data: Path, folder: Path):
         task_source=find_source("alfworld", "all"),
     )
     prepared = prepare(job)
-    rolled = anyio.run(lambda: roll_out(prepared, RunFolder(folder / "run"), silent, Stop()))
+    rolled = anyio.run(lambda: run_rollouts(prepared, RunFolder(folder / "run"), silent, Stop()))
     return prepared, rolled, build_valuation(prepared.compiled, settings, "rules", rolled)
 
 

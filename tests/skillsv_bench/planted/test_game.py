@@ -17,8 +17,8 @@ from skillsv.render import Renderer
 from skillsv.tasks import load_tasks
 from skillsv_bench.planted import (
     KINDS,
-    Dice,
     Noise,
+    SharedNoise,
     make_plans,
     planted_skill,
     play,
@@ -105,13 +105,13 @@ def _products(lists):
 @pytest.mark.parametrize("noise", [Noise(), Noise(temperature=0.5), Noise(lapse=0.08)])
 def test_arrays_records_and_the_real_policy_agree(tolerance, noise):
     game, rng = planted_skill("livemath", 1), np.random.default_rng(5)
-    plans, dice = make_plans(game, rng, chains=4, window=8, tolerance=tolerance), Dice.thrown(game, rng)
-    records = record_chains(game, plans, noise=noise, dice=dice)
-    assert records == play(game, plans, noise=noise, dice=dice)
+    plans, shared_noise = make_plans(game, rng, chains=4, window=8, tolerance=tolerance), SharedNoise.draw(game, rng)
+    records = record_chains(game, plans, noise=noise, shared_noise=shared_noise)
+    assert records == play(game, plans, noise=noise, shared_noise=shared_noise)
     number = {task.id: place for place, task in enumerate(game.tasks)}
     windows = np.array([[number[task] for task in plan.window.tasks] for plan in plans])
     orders = as_columns(game, [plan.order for plan in plans])
-    played = simulate(game, orders, windows, noise=noise, dice=dice, tolerance=tolerance)
+    played = simulate(game, orders, windows, noise=noise, shared_noise=shared_noise, tolerance=tolerance)
     estimate = estimate_chains(game.compiled, records)
     assert [unit.net.value for unit in estimate.units] == pytest.approx(played.change.mean(axis=0).tolist(), abs=1e-12)
     inner = len(game.compiled.execution) - 1
@@ -120,10 +120,10 @@ def test_arrays_records_and_the_real_policy_agree(tolerance, noise):
 
 def test_luck_is_fair_and_shared_by_equal_prompts():
     game, rng = planted_skill("livemath", 1), np.random.default_rng(5)
-    dice = Dice.thrown(game, rng)
+    shared_noise = SharedNoise.draw(game, rng)
     orders = as_columns(game, list(Sampler(game.compiled).orders(rng, 200)))
     windows = np.tile(np.arange(len(game.tasks)), (200, 1))
-    draws = dice.draw_for_prefixes(orders, windows)
+    draws = shared_noise.draw_for_prefixes(orders, windows)
     assert np.ptp(draws[:, 0], axis=0).max() == 0.0
     assert np.ptp(draws[:, -1], axis=0).max() == 0.0
     middle = draws[:, 5].ravel()

@@ -9,7 +9,7 @@ from skillsv.decide import verdicts
 from skillsv.errors import RecordsError
 from skillsv.estimate import compare_with_control, estimate_chains
 from skillsv.model.value import Action, Evidence
-from skillsv_bench.planted import Dice, Noise, make_plans, planted_skill, record_chains
+from skillsv_bench.planted import Noise, SharedNoise, make_plans, planted_skill, record_chains
 from skillsv_bench.planted.game import Role
 from skillsv_bench.planted.studies import Setting, bias, calibrate, coverage, recover, score_methods, variance_by_window
 
@@ -123,9 +123,9 @@ def test_calibration_weighs_error_against_rollouts():
 
 def _truncated_and_control(noise=QUIET):
     game, rng = planted_skill("livemath", 4), np.random.default_rng(9)
-    plans, dice = make_plans(game, rng, chains=24, window=8, tolerance=0.05), Dice.thrown(game, rng)
+    plans, shared_noise = make_plans(game, rng, chains=24, window=8, tolerance=0.05), SharedNoise.draw(game, rng)
     whole = [replace(plan, tolerance=None) for plan in plans]
-    return game, *(record_chains(game, some, noise=noise, dice=dice) for some in (plans, whole))
+    return game, *(record_chains(game, some, noise=noise, shared_noise=shared_noise) for some in (plans, whole))
 
 
 def test_truncation_leaves_at_most_tau_on_its_window():

@@ -14,7 +14,7 @@ from skillsv.agents import AgentOptions, ChatOptions
 from skillsv.errors import AgentFailure, Unavailable
 from skillsv.model.rollout import Ending, Usage
 from skillsv.sandbox import fresh_workspace
-from skillsv.sandbox.bubblewrap import sandbox_trouble
+from skillsv.sandbox.bubblewrap import find_sandbox_problem
 from skillsv_bench.benchmark import Source
 from skillsv_bench.conversation import Reply
 from skillsv_bench.spreadsheetbench import BENCHMARK
@@ -119,7 +119,7 @@ def task(data):
 
 @pytest.fixture
 def runner():
-    if error := sandbox_trouble(libraries(sandbox=True).folders):
+    if error := find_sandbox_problem(libraries(sandbox=True).folders):
         pytest.skip(error)
     return Runner.of(AgentOptions())
 
@@ -248,7 +248,7 @@ def test_without_a_sandbox_programs_run_as_the_user(task):
 
 def test_where_there_is_no_sandbox_it_says_what_to_do(monkeypatch, tmp_path):
     (tmp_path / "mine.py").write_text(PROGRAM)
-    monkeypatch.setattr(programs_module, "sandbox_trouble", lambda _: "there is none.")
+    monkeypatch.setattr(programs_module, "find_sandbox_problem", lambda _: "there is none.")
     with pytest.raises(Unavailable, match=r"cannot be sandboxed: there is none. Run them unprotected: --no-sandbox."):
         BENCHMARK.wrap_agent("python:mine.py:run", AgentOptions(folder=tmp_path))
 

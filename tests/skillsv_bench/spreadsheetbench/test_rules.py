@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from skillsv.sandbox import fresh_workspace
-from skillsv.sandbox.bubblewrap import sandbox_trouble
+from skillsv.sandbox.bubblewrap import find_sandbox_problem
 from skillsv_bench.benchmark import Source
 from skillsv_bench.spreadsheetbench import BENCHMARK
 from skillsv_bench.spreadsheetbench.programs import libraries
@@ -91,7 +91,7 @@ def test_the_verifier_agrees_with_the_known_game(tasks, tmp_path, monkeypatch, s
 
 @pytest.fixture
 def sandbox():
-    if error := sandbox_trouble(libraries(sandbox=True).folders):
+    if error := find_sandbox_problem(libraries(sandbox=True).folders):
         pytest.skip(error)
 
 

@@ -23,7 +23,7 @@ from skillsv.errors import SettingsError
 from skillsv.model.coalition import Rendering
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
-from skillsv.sandbox.inspect_file import LoadedTask, in_words, load_inspect_task
+from skillsv.sandbox.inspect_file import LoadedInspectTask, describe_inspect_error, load_inspect_task
 from skillsv.sandbox.redaction import redact
 from skillsv.sandbox.workspace import place_skill
 
@@ -72,7 +72,7 @@ class InspectAgent:
         return read_outcome(finished, self._settings, output_bytes=self._options.output_bytes)
 
 
-def _find_model(loaded: LoadedTask) -> Model:
+def _find_model(loaded: LoadedInspectTask) -> Model:
     """The model. It is made before the first rollout, so that a missing key or a wrong name costs nothing."""
     if loaded.model is None and loaded.task.model is not None:
         return loaded.task.model
@@ -86,10 +86,10 @@ def _find_model(loaded: LoadedTask) -> Model:
     try:
         return get_model(name)
     except (PrerequisiteError, ValueError, ImportError) as error:
-        raise SettingsError(f"the model `{name}` cannot be used: {redact(in_words(error))}.") from None
+        raise SettingsError(f"the model `{name}` cannot be used: {redact(describe_inspect_error(error))}.") from None
 
 
-def _make_fingerprint(loaded: LoadedTask, model: Model, options: AgentOptions) -> str:
+def _make_fingerprint(loaded: LoadedInspectTask, model: Model, options: AgentOptions) -> str:
     """A digest of all that may change an answer. Model arguments that are not plain values are code in the file."""
     plain: dict[str, Any] = {
         name: value for name, value in model.model_args.items() if isinstance(value, (str, int, float, bool))

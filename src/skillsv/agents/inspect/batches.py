@@ -19,7 +19,7 @@ from inspect_ai.log import EvalSample
 from skillsv.agents.inspect.evaluate import EvaluationResult, EvaluationSettings, evaluate
 from skillsv.errors import AgentFailure, SettingsError, SkillSVError
 from skillsv.model.rollout import FailureKind
-from skillsv.sandbox.inspect_file import in_words
+from skillsv.sandbox.inspect_file import describe_inspect_error
 from skillsv.sandbox.redaction import redact
 
 
@@ -128,9 +128,9 @@ async def _evaluate_all(samples: list[PendingSample]) -> EvaluationResult | Skil
     try:
         return await evaluate(first.settings, [pending.sample for pending in samples], scored=first.scored)
     except PrerequisiteError as error:
-        return SettingsError(f"the Inspect task cannot be run: {redact(in_words(error))}.")
+        return SettingsError(f"the Inspect task cannot be run: {redact(describe_inspect_error(error))}.")
     except Exception as error:  # noqa: BLE001 - the edge of all rollouts of this batch; the runner may retry each
-        return AgentFailure(f"the evaluation failed: {redact(in_words(error))}.", kind=FailureKind.CRASH)
+        return AgentFailure(f"the evaluation failed: {redact(describe_inspect_error(error))}.", kind=FailureKind.CRASH)
 
 
 def _finish_all(samples: list[PendingSample], result: EvaluationResult | SkillSVError) -> None:

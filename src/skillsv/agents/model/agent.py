@@ -19,7 +19,7 @@ from skillsv.errors import AgentFailure, RolloutError, SettingsError
 from skillsv.model.coalition import Rendering
 from skillsv.model.rollout import Ending, FailureKind, Outcome, Usage
 from skillsv.model.task import Task
-from skillsv.sandbox.bubblewrap import SANDBOX_LIMITS, sandbox_trouble
+from skillsv.sandbox.bubblewrap import SANDBOX_LIMITS, find_sandbox_problem
 from skillsv.sandbox.redaction import redact
 from skillsv.sandbox.workspace import place_skill
 
@@ -49,7 +49,7 @@ class ModelAgent:
             memory_bytes=options.memory_bytes or SANDBOX_LIMITS.memory_bytes,
             processes=options.processes or SANDBOX_LIMITS.processes,
         )
-        if self._chat.tools == "all" and self._chat.sandbox and (reason := sandbox_trouble()):
+        if self._chat.tools == "all" and self._chat.sandbox and (reason := find_sandbox_problem()):
             raise SettingsError(
                 f"programs of the model cannot be sandboxed: {reason}",
                 hint="Give it no programs to run (--tools files), or run them unprotected (--no-sandbox).",

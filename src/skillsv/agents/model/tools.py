@@ -15,7 +15,7 @@ from pydantic_ai.tools import ToolDefinition
 from skillsv.agents.model.working_folder import ToolError, WorkingFolder
 from skillsv.agents.options import ChatOptions
 from skillsv.sandbox.bubblewrap import run_sandboxed
-from skillsv.sandbox.process import Completed, private_environment, run_program
+from skillsv.sandbox.process import ProgramResult, private_environment, run_program
 
 _MAX_RESULT_CHARS = 20_000
 """Longest result of a tool call; a longer one would fill the context of the model."""
@@ -159,7 +159,7 @@ async def _run(folder: WorkingFolder, argv: Sequence[str], program: str) -> str:
     return _describe_result(done, folder)
 
 
-def _describe_result(done: Completed, folder: WorkingFolder) -> str:
+def _describe_result(done: ProgramResult, folder: WorkingFolder) -> str:
     """Output and exit code of a program, as the model reads them."""
     parts = [done.stdout.decode("utf-8", errors="replace"), done.stderr.decode("utf-8", errors="replace")]
     if done.timed_out:

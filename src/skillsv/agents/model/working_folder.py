@@ -11,7 +11,7 @@ from pathlib import Path
 
 from skillsv.model.coalition import Rendering
 from skillsv.model.rollout import Usage
-from skillsv.sandbox.bubblewrap import INSIDE
+from skillsv.sandbox.bubblewrap import WORKSPACE_MOUNT
 from skillsv.sandbox.process import Limits
 
 _MAX_FILE_BYTES = 8 * 1024 * 1024
@@ -45,7 +45,9 @@ class WorkingFolder:
 
     def resolve(self, name: str) -> Path:
         """The absolute path of a name that the model gave. Raises ToolError if it is outside the folder."""
-        relative = name.removeprefix(INSIDE).lstrip("/") if f"{name}/".startswith(f"{INSIDE}/") else name
+        relative = (
+            name.removeprefix(WORKSPACE_MOUNT).lstrip("/") if f"{name}/".startswith(f"{WORKSPACE_MOUNT}/") else name
+        )
         root = self.path.resolve()
         try:
             path = (root / relative).resolve()

@@ -1,5 +1,11 @@
 """Values from adaptive runs: one estimator for agents that repeat their answers, one for noisy agents."""
 
-from skillsv.estimate.adaptive.estimate import ORDERS, AdaptiveValues, assemble, estimate_adaptive, value_all
+from skillsv.estimate.adaptive.estimate import (
+    AVERAGED_ORDERS,
+    AdaptiveValues,
+    build_estimate,
+    compute_values,
+    estimate_adaptive,
+)
 
-__all__ = ["ORDERS", "AdaptiveValues", "assemble", "estimate_adaptive", "value_all"]
+__all__ = ["AVERAGED_ORDERS", "AdaptiveValues", "build_estimate", "compute_values", "estimate_adaptive"]

@@ -12,7 +12,7 @@ from skillsv.estimate.adaptive.observations import (
     Bools,
     Numbers,
     RunObservations,
-    Scored,
+    ScoredCoalitions,
     anchors_of,
     read_observations,
 )
@@ -24,7 +24,7 @@ from skillsv.model.coalition import Observation, Order
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import Estimate, Evidence, Interval, SectionValue, UnitValue
 
-ORDERS = 1000
+AVERAGED_ORDERS = 1000
 """Orders to average over: the error of the average is then negligible, and orders cost no rollouts."""
 
 FALSE_SHARE = 0.02
@@ -61,10 +61,10 @@ def estimate_adaptive(
 
     `orders` are drawn under mu; about `ORDERS` of them suffice, and they cost nothing.
     """
-    return assemble(compiled, value_all(compiled, observations, orders, options), options)
+    return build_estimate(compiled, compute_values(compiled, observations, orders, options), options)
 
 
-def value_all(
+def compute_values(
     compiled: CompiledSkill,
     observations: Sequence[Observation],
     orders: Sequence[Order],
@@ -75,7 +75,7 @@ def value_all(
     place = _places(compiled, orders)
     estimate_values = noisy_values if observed.noisy else steady_values
 
-    def draws_of(scored: Scored) -> ValueDraws:
+    def draws_of(scored: ScoredCoalitions) -> ValueDraws:
         return estimate_values(scored, len(observed.tasks), place, np.random.default_rng(options.seed))
 
     padded = None if observed.padded is None else draws_of(observed.padded)
@@ -91,7 +91,7 @@ def _places(compiled: CompiledSkill, orders: Sequence[Order]) -> Numbers:
     return np.argsort(columns.reshape(len(orders), len(column)), axis=1)
 
 
-def assemble(compiled: CompiledSkill, valued: AdaptiveValues, options: EstimateOptions = DEFAULT) -> Estimate:
+def build_estimate(compiled: CompiledSkill, valued: AdaptiveValues, options: EstimateOptions = DEFAULT) -> Estimate:
     """Build the estimate from the values: add intervals, evidence, sums and notes."""
     observed, net = valued.observed, valued.net
     answers = len(observed.net.score)
@@ -186,7 +186,7 @@ def _shown_signs(drawn: ValueDraws) -> Bools:
     return shown
 
 
-def _samples(scored: Scored) -> Numbers:
+def _samples(scored: ScoredCoalitions) -> Numbers:
     """For each unit the number of rollouts with it or without it, whichever is smaller; anchors do not count."""
     between_anchors = scored.present.any(axis=1) & ~scored.present.all(axis=1)
     with_unit = scored.present[between_anchors].sum(axis=0)

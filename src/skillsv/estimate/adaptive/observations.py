@@ -23,7 +23,7 @@ TaskMeans = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scored:
+class ScoredCoalitions:
     """The scored coalitions of one operator, in the order in which they were asked.
 
     Each row of `present` is a coalition, with a column per execution unit; `task` holds task numbers.
@@ -43,8 +43,8 @@ class RunObservations:
     """
 
     tasks: tuple[str, ...]
-    net: Scored
-    padded: Scored | None
+    net: ScoredCoalitions
+    padded: ScoredCoalitions | None
     bare: tuple[Numbers, Floats]
     noisy: bool
     missing: int
@@ -93,7 +93,7 @@ def _has_score(compiled: CompiledSkill, observation: Observation) -> bool:
 
 def _scored(
     compiled: CompiledSkill, observations: Sequence[Observation], operator: Operator, number: dict[str, int]
-) -> Scored:
+) -> ScoredCoalitions:
     """The rows of one operator. The full skill was asked once and belongs to all operators."""
     full = compiled.everything
     rows = [
@@ -105,7 +105,7 @@ def _scored(
     present = np.zeros((len(rows), len(column)), dtype=np.bool_)
     for row, observation in enumerate(rows):
         present[row, [column[unit] for unit in observation.coalition if unit in column]] = True
-    return Scored(present=present, task=_task_numbers(rows, number), score=_scores(rows))
+    return ScoredCoalitions(present=present, task=_task_numbers(rows, number), score=_scores(rows))
 
 
 def _task_numbers(observations: Sequence[Observation], number: dict[str, int]) -> Numbers:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skillsv.estimate.adaptive.observations import Bools, Floats, Numbers, Scored
+from skillsv.estimate.adaptive.observations import Bools, Floats, Numbers, ScoredCoalitions
 from skillsv.model.task_table import TaskTable
 
 MOST_DECIDING = 14
@@ -62,7 +62,7 @@ class PatternEffects:
     spread: Floats
 
 
-def pattern_effects(scored: Scored, tasks: int, place: Numbers) -> PatternEffects:
+def pattern_effects(scored: ScoredCoalitions, tasks: int, place: Numbers) -> PatternEffects:
     """Average the marginals of every unit on every task over orders, given as positions `place` [orders, units]."""
     units = scored.present.shape[1]
     values, deciding = np.zeros((tasks, units)), np.zeros((tasks, units), dtype=np.bool_)

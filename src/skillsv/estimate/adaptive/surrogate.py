@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from skillsv.estimate.adaptive.observations import Floats, Numbers, Scored
+from skillsv.estimate.adaptive.observations import Floats, Numbers, ScoredCoalitions
 
 TAILS = 2.0
 """Degrees of freedom of Student's t for the task weights: a small number means heavy tails."""
@@ -122,7 +122,7 @@ class _Scales:
     task: Floats
 
 
-def fit_surrogate(scored: Scored, tasks: int) -> Surrogate:
+def fit_surrogate(scored: ScoredCoalitions, tasks: int) -> Surrogate:
     """Fit the model to all scores of one operator."""
     design, score, weight = _rows_by_task(scored, tasks)
     size = design.shape[2]
@@ -140,7 +140,7 @@ def fit_surrogate(scored: Scored, tasks: int) -> Surrogate:
     return replace(fit, noise=noise)
 
 
-def _rows_by_task(scored: Scored, tasks: int) -> tuple[Floats, Floats, Floats]:
+def _rows_by_task(scored: ScoredCoalitions, tasks: int) -> tuple[Floats, Floats, Floats]:
     """Design rows, scores and row weights by task [tasks, rows, 1 + units]; rows of weight 0 fill the shorter tasks."""
     order = np.argsort(scored.task, kind="stable")
     task = scored.task[order]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skillsv.estimate.adaptive.observations import Floats, Numbers, Scored
+from skillsv.estimate.adaptive.observations import Floats, Numbers, ScoredCoalitions
 from skillsv.estimate.adaptive.patterns import PatternEffects, pattern_effects
 from skillsv.estimate.adaptive.surrogate import COIN_LIKE, OrderPrefixes, fit_surrogate
 
@@ -77,7 +77,7 @@ class ValueDraws:
         )
 
 
-def steady_values(scored: Scored, tasks: int, place: Numbers, rng: np.random.Generator) -> ValueDraws:
+def steady_values(scored: ScoredCoalitions, tasks: int, place: Numbers, rng: np.random.Generator) -> ValueDraws:
     """Estimate phi (Eq. 2) for an agent that repeats its answers, from the scores of patterns."""
     effects = pattern_effects(scored, tasks, place)
     values = effects.values.mean(axis=0)
@@ -114,7 +114,7 @@ def _hidden_variance(effects: PatternEffects) -> Floats:
     return variance
 
 
-def noisy_values(scored: Scored, tasks: int, place: Numbers, rng: np.random.Generator) -> ValueDraws:
+def noisy_values(scored: ScoredCoalitions, tasks: int, place: Numbers, rng: np.random.Generator) -> ValueDraws:
     """Estimate phi (Eq. 2) for a noisy agent, from the fitted model of its scores."""
     fit = fit_surrogate(scored, tasks)
     prefixes = OrderPrefixes(place[:SURROGATE_ORDERS])
@@ -126,7 +126,7 @@ def noisy_values(scored: Scored, tasks: int, place: Numbers, rng: np.random.Gene
     return ValueDraws(values=values, draws=draws, task_variance=slope[:, None] ** 2 * variance)
 
 
-def _slopes(scored: Scored, tasks: int) -> Floats:
+def _slopes(scored: ScoredCoalitions, tasks: int) -> Floats:
     """The change of a task's expected score per logit: largest where half of the rollouts pass."""
     count = np.bincount(scored.task, minlength=tasks) + 2.0
     rate = (np.bincount(scored.task, weights=scored.score, minlength=tasks) + 1.0) / count

@@ -3,7 +3,7 @@
 from skillsv.rollout.adaptive.policy import adaptive_policy
 from skillsv.rollout.adaptive.problem import FINISHED, AdaptiveOptions, AdaptiveProblem, AdaptiveRecord
 from skillsv.rollout.forecast import Advice, advise, forecast_adaptive, least_budget
-from skillsv.rollout.stop_rules import Budget, EstimateStatus, Never, StopRule, UntilResolved, UntilWidth
+from skillsv.rollout.stop_rules import EstimateStatus, MaxRollouts, Never, StopRule, UntilResolved, UntilWidth
 
 __all__ = [
     "FINISHED",
@@ -11,8 +11,8 @@ __all__ = [
     "AdaptiveProblem",
     "AdaptiveRecord",
     "Advice",
-    "Budget",
     "EstimateStatus",
+    "MaxRollouts",
     "Never",
     "StopRule",
     "UntilResolved",

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skillsv.model.coalition import AdaptiveReason, Coalition, Observation, Operator
-from skillsv.model.rollout import Answers, Request
+from skillsv.model.rollout import Request, RequestScores
 from skillsv.model.task_table import Mask, Score, TaskTable
 from skillsv.rollout.adaptive.allocation import choose_noisy_tasks, choose_search_tasks
 from skillsv.rollout.adaptive.closed_coalitions import draw_closed, needed_masks
@@ -47,8 +47,8 @@ TaskRequest = tuple[int, CoalitionRequest]
 """The number of a task and a coalition to score on it."""
 
 OnObserved = Callable[[Sequence[Observation]], None]
-Rounds = Generator[tuple[Request, ...], Answers, None]
-Batch = Generator[tuple[Request, ...], Answers, list[Score | None]]
+Rounds = Generator[tuple[Request, ...], RequestScores, None]
+Batch = Generator[tuple[Request, ...], RequestScores, list[Score | None]]
 
 
 def adaptive_policy(
@@ -200,7 +200,7 @@ class _Run:
             for operator in operators
         ]
 
-    def _score(self, task: int, requests: Sequence[Request], answers: Answers) -> Score | None:
+    def _score(self, task: int, requests: Sequence[Request], answers: RequestScores) -> Score | None:
         """One score per operator; None if any is missing: the coalition is then left out under all operators."""
         scores = [score for score in map(answers.__getitem__, requests) if score is not None]
         if len(scores) < len(requests):

@@ -21,7 +21,7 @@ from skillsv.errors import SettingsError, SkillSVError, Unavailable
 from skillsv.rollout.ray.cluster_options import LOCAL, ClusterOptions
 from skillsv.rollout.ray.worker import NodeWorker, WorkerSetup
 from skillsv.rollout.ray.worker_pool import NodeInfo
-from skillsv.sandbox.user_function import OutOfTime, call_function, describe
+from skillsv.sandbox.user_function import FunctionTimeout, call_function, describe
 
 SPARE_CALLS = 64
 """Calls beside the rollouts that a worker accepts: those that are being cancelled, and questions of the driver."""
@@ -128,7 +128,7 @@ async def connect(options: ClusterOptions) -> None:
     try:
         with _no_warnings():
             await call_function(join, (), JOIN_SECONDS)
-    except OutOfTime:
+    except FunctionTimeout:
         raise _no_answer(options.address, f"nothing for {JOIN_SECONDS:g} s") from None
     except (OSError, RuntimeError, ValueError, AssertionError, RayError) as error:
         raise _no_answer(options.address, describe(error)) from error

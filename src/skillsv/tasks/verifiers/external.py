@@ -12,10 +12,10 @@ import msgspec
 from skillsv.errors import RolloutError, VerifierFailure
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
-from skillsv.sandbox.process import Completed, Limits, private_environment, run_program
+from skillsv.sandbox.process import Limits, ProgramResult, private_environment, run_program
 from skillsv.sandbox.sources import command_line
-from skillsv.sandbox.user_function import OutOfTime, call_function, describe, find_function, line_of
-from skillsv.sandbox.user_views import TaskView, task_fields
+from skillsv.sandbox.user_function import FunctionTimeout, call_function, describe, find_function, line_of
+from skillsv.sandbox.user_views import FullTaskView, full_task_fields
 from skillsv.tasks.verifiers.scorer import Scorer
 from skillsv.tasks.verifiers.specs import base_folder, command_folder
 
@@ -53,7 +53,7 @@ class PythonVerifier:
         self.load()
         user = self._user
         values = {
-            "task": TaskView.of(task, workspace),
+            "task": FullTaskView.of(task, workspace),
             "answer": outcome.answer,
             "target": task.target,
             "outcome": outcome,
@@ -61,7 +61,7 @@ class PythonVerifier:
         }
         try:
             return await call_function(user.function, tuple(values[name] for name in self._arguments), _SECONDS)
-        except OutOfTime:
+        except FunctionTimeout:
             raise VerifierFailure(f"{user.file.name}:{user.name} did not return within {_SECONDS:g} s.") from None
         except RolloutError:
             raise
@@ -127,10 +127,10 @@ def _choose_arguments(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def _request_json(task: Task, outcome: Outcome) -> bytes:
-    return msgspec.json.encode({"task": task_fields(task), "answer": outcome.answer}) + b"\n"
+    return msgspec.json.encode({"task": full_task_fields(task), "answer": outcome.answer}) + b"\n"
 
 
-def _printed_score(done: Completed, name: str) -> float:
+def _printed_score(done: ProgramResult, name: str) -> float:
     """The score that a program printed. Raises VerifierFailure if there is none."""
     errors = done.stderr.decode("utf-8", errors="replace").strip().splitlines()
     if done.timed_out:

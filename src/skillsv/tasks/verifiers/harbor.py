@@ -14,8 +14,8 @@ import msgspec
 from skillsv.errors import VerifierFailure
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
-from skillsv.sandbox.process import Completed, Limits, private_environment, run_program
-from skillsv.sandbox.workspace import disk_trouble
+from skillsv.sandbox.process import Limits, ProgramResult, private_environment, run_program
+from skillsv.sandbox.workspace import convert_disk_errors
 from skillsv.tasks.verifiers.scorer import Scorer
 
 _CONTAINER_PATH = re.compile(rb"(?<![\w./~$}])(?<!\w-)/(tests|logs|app)(?=[/\s\"'`\\;:,)\]}]|$)")
@@ -56,13 +56,13 @@ def harbor(task_folder: str) -> Scorer:
 
 def _write_answer(outcome: Outcome, path: Path) -> None:
     """Write the answer to a file, for tests that read it (SKILLSV_ANSWER)."""
-    with disk_trouble(path):
+    with convert_disk_errors(path):
         path.write_text(outcome.answer, "utf-8", errors="replace")
 
 
 def _copy_tests(folder: Path, logs: Path, tests: Path, workspace: Path) -> None:
     """Copy the tests to the folder `tests`, with the container's paths replaced by the real ones."""
-    with disk_trouble(logs):
+    with convert_disk_errors(logs):
         (logs / "verifier").mkdir(parents=True)
         shutil.copytree(folder / "tests", tests, symlinks=True)
         _replace_paths(tests, {b"tests": tests, b"logs": logs, b"app": workspace})
@@ -82,7 +82,7 @@ def _replace_paths(tests: Path, folders: Mapping[bytes, Path]) -> None:
                 file.write_bytes(_CONTAINER_PATH.sub(lambda match: str(folders[match.group(1)]).encode(), data))
 
 
-def _reward(logs: Path, done: Completed) -> Any:
+def _reward(logs: Path, done: ProgramResult) -> Any:
     """The reward that the tests wrote. Raises VerifierFailure if there is none."""
     if done.timed_out:
         raise VerifierFailure("tests/test.sh did not end in time.")
