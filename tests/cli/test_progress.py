@@ -80,14 +80,19 @@ def test_control_characters_of_an_agent_do_not_reach_the_terminal():
 
 
 class Gone(io.StringIO):
+    writes = 0
+
     def write(self, text):
+        self.writes += 1
         raise BrokenPipeError
 
 
 def test_a_closed_stream_does_not_raise():
-    listener = PlainProgress(Gone())
+    stream = Gone()
+    listener = PlainProgress(stream)
     listener(START)
     listener(Note(message="x"))
+    assert stream.writes > 0
 
 
 class Terminal(io.StringIO):

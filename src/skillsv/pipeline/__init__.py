@@ -1,7 +1,7 @@
 """From a skill folder to an answer, in the order of the paper's figure. The only place where stages meet.
 
 job              compile the skill, read the tasks, draw orders and windows, forecast the cost   free
-value            render coalitions, run the agent, keep every rollout in the ledger              spends
+valuation        render coalitions, run the agent, keep every rollout in the ledger              spends
 build_valuation  values, intervals and verdicts from the records                                 free
 run              a run read from its folder, or reopened for more rollouts                       free
 publish          valuation.json and report.html in the run folder                                free
@@ -31,7 +31,7 @@ from skillsv.pipeline.probe import probe
 from skillsv.pipeline.publish import publish, recorded_confirmation, render_page
 from skillsv.pipeline.refine import Revision, refine_mechanically, refine_with
 from skillsv.pipeline.run import Run, RunOverrides, build_run, load_run, read_manifest
-from skillsv.pipeline.value import run_rollouts
+from skillsv.pipeline.valuation import run_rollouts
 
 __all__ = [
     "REMOVABLE",

@@ -1,6 +1,7 @@
-"""Settings: their declarations (`tree`), the values people write (`values`), files, flags and precedence (`files`)."""
+"""Settings: their declarations (`tree`), the values people write (`values`), files, flags and precedence (`load`)."""
 
-from skillsv.settings.files import (
+from skillsv.settings.info import SettingGroup, SettingInfo, declared
+from skillsv.settings.load import (
     guarded_settings,
     in_shares,
     load_settings,
@@ -8,7 +9,6 @@ from skillsv.settings.files import (
     small_settings,
     user_file,
 )
-from skillsv.settings.info import SettingGroup, SettingInfo, declared
 from skillsv.settings.tree import (
     DEFAULTS,
     EARLIER_BEHAVIOUR,
