@@ -27,6 +27,7 @@ def pruning_path(
     *,
     additive: bool = True,
     partners: Partners | None = None,
+    predict: Callable[[Coalition], float] | None = None,
 ) -> tuple[PruneStep, ...]:
     """Remove units in ascending value until none of `among` (all execution units) is left.
 
@@ -35,6 +36,7 @@ def pruning_path(
     includes the dependants already (Closure-LOO) is not `additive`: it counts alone.
     With `partners` the value of a unit depends on what is left: the first of two redundant units is removed at no loss,
     and then the other has the value of both.
+    `predict` gives the loss of score where a coalition is kept (see `losses`); without it, losses of steps are added.
     """
     place = {unit: index for index, unit in enumerate(compiled.execution)}
     left = {unit for unit in (compiled.execution if among is None else among) if unit in place}
@@ -58,7 +60,7 @@ def pruning_path(
                 kept=kept,
                 tokens_left=remaining,
                 share_removed=1 - remaining / total if total else 0.0,
-                lost_value=lost,
+                lost_value=predict(kept) if predict else lost,
             )
         )
     return tuple(steps)

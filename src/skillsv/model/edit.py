@@ -13,7 +13,7 @@ class PruneStep:
     """One step of a pruning path: `unit` is removed together with the units that depend on it (`removed`).
 
     `kept` is the remaining coalition, `share_removed` the share of the skill's tokens that are removed so far,
-    `lost_value` the sum of the values of all units removed so far, a share of the score.
+    `lost_value` the predicted loss by all removals so far, a share of the score.
     """
 
     unit: str

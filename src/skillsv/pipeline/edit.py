@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from skillsv.compile import compile_skill
 from skillsv.decide import Goal, count_steps, find_removable, pruning_path
 from skillsv.decide.interactions import find_partners
+from skillsv.decide.losses import PredictLoss, end_at_lift, sum_losses
+from skillsv.decide.pruning import Partners
 from skillsv.errors import RecordsError
+from skillsv.estimate.adaptive import make_predictor
 from skillsv.model.coalition import Coalition, Operator, Rendering
 from skillsv.model.edit import PruneStep
 from skillsv.model.value import Action
@@ -59,7 +62,27 @@ def path_of(run: Run, among: Iterable[str] | None = None) -> tuple[PruneStep, ..
     """The whole pruning path by the values of a run; it takes suspected interactions into account."""
     values = {unit.id: unit.value.net.value for unit in run.valuation.units}
     partners = find_partners(run.compiled, run.records, run.observations)
-    return pruning_path(run.compiled, values, lambda kept: count_tokens(run.renderer, kept), among, partners=partners)
+    return pruning_path(
+        run.compiled,
+        values,
+        lambda kept: count_tokens(run.renderer, kept),
+        among,
+        partners=partners,
+        predict=_predict_losses(run, values, partners),
+    )
+
+
+def _predict_losses(run: Run, values: Mapping[str, float], partners: Partners) -> PredictLoss:
+    """Losses by the model of an adaptive run, else by the sums of values; all units together lose the content lift."""
+    predict = _losses_by_model(run, partners) if run.observations else sum_losses(values, partners)
+    return end_at_lift(predict, run.compiled, values, run.valuation.estimate.content_lift.value)
+
+
+def _losses_by_model(run: Run, partners: Partners) -> PredictLoss:
+    pairs = {(min(unit, partner), max(unit, partner)) for unit, (partner, *_) in partners.items()}
+    score = make_predictor(run.compiled, run.observations, sorted(pairs))
+    full = score(run.compiled.everything)
+    return lambda kept: full - score(kept)
 
 
 def count_tokens(renderer: Renderer, coalition: Coalition) -> int:

@@ -7,5 +7,13 @@ from skillsv.estimate.adaptive.estimate import (
     compute_values,
     estimate_adaptive,
 )
+from skillsv.estimate.adaptive.prediction import make_predictor
 
-__all__ = ["AVERAGED_ORDERS", "AdaptiveValues", "build_estimate", "compute_values", "estimate_adaptive"]
+__all__ = [
+    "AVERAGED_ORDERS",
+    "AdaptiveValues",
+    "build_estimate",
+    "compute_values",
+    "estimate_adaptive",
+    "make_predictor",
+]
