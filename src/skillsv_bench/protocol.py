@@ -40,7 +40,7 @@ from skillsv.pipeline import (
 from skillsv.pipeline.clients import make_client
 from skillsv.pipeline.confirm import rollouts_to_confirm
 from skillsv.pipeline.job import Grading, TaskSource
-from skillsv.pipeline.rankings import count_loo_tasks, leave_out
+from skillsv.pipeline.rankings import PAIR_AWARE, count_loo_tasks, leave_out
 from skillsv.pipeline.run import reopen
 from skillsv.rollout import Forecast, RunFolder, Stop
 from skillsv.rollout.forecast import Cost
@@ -72,8 +72,8 @@ class BenchmarkRun:
 
     @property
     def curves(self) -> tuple[str, ...]:
-        """The methods that are compared: the paper's four, the judge only where there is one."""
-        return ("skillsv", "loo", *(("judge",) if self.settings.judge else ()), "random")
+        """The methods compared: the paper's four, the judge only where there is one, and the pair-aware path."""
+        return ("skillsv", "loo", *(("judge",) if self.settings.judge else ()), "random", PAIR_AWARE)
 
     @property
     def task_source(self) -> TaskSource:

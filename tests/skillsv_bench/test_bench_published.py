@@ -126,7 +126,10 @@ def test_the_protocol_closes_and_is_the_same_the_second_time(place, capsys):
     assert results["panels"] == {"a": 12, "b": 14}
     verdicts = [unit["verdict"] for unit in results["valuation"]["units"] if unit["kind"] != "trigger"]
     assert verdicts[:2] == ["keep", "keep"]
-    assert {curve["method"] for curve in results["held_out"]["curves"]} == {"skillsv", "loo", "random"}
+    curves = [curve["method"] for curve in results["held_out"]["curves"]]
+    assert curves == ["skillsv", "loo", "random", "skillsv-pairs"]
+    ranked = {method for pair in results["held_out"]["agreements"] for method in (pair["first"], pair["second"])}
+    assert ranked == {"skillsv", "closure-loo", "random"}
 
 
 def test_the_protocol_writes_the_papers_tables_and_figures(place, capsys):
@@ -187,6 +190,7 @@ def test_compare_pools_the_results_of_several_runs(place, capsys):
         ("skillsv", "loo"),
         ("skillsv", "random"),
         ("loo", "random"),
+        *((method, "skillsv-pairs") for method in ("skillsv", "loo", "random")),
     }
     assert len(answer["tables"]["closure"]) == 2
     assert {"pooled.json", "pooled.csv", "pooled.svg", "tables.md"} <= files("pooled").keys()

@@ -30,7 +30,7 @@ def confirm(
     max_drop: Annotated[float | None, Parameter(help="Fail unless it is shown that no more points are lost.")] = None,
     level: Annotated[float, Parameter(help="Confidence level, in percent or as a share.")] = 95,
     curves: Annotated[
-        str | None, Parameter(help="Pruning curves: of skillsv,loo,judge,random; 'none' for none.")
+        str | None, Parameter(help="Pruning curves: of skillsv,loo,judge,random,skillsv-pairs; 'none' for none.")
     ] = None,
     checkpoints: Annotated[int, Parameter(help="Checkpoints of each curve between its ends.")] = 10,
     replicates: Annotated[int | None, Parameter(help="Rollouts per task and version [1, or 3 if noisy].")] = None,

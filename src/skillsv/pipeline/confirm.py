@@ -22,7 +22,7 @@ from skillsv.pipeline.cost import forecast_more_rollouts
 from skillsv.pipeline.edit import prune
 from skillsv.pipeline.job import make_renderer
 from skillsv.pipeline.publish import CONFIRMATION_FILE, CONFIRMATION_SCHEMA, recorded_proof
-from skillsv.pipeline.rankings import METHODS, RANDOM_ORDERS, loo_tasks, make_rankings, pruning_paths
+from skillsv.pipeline.rankings import METHODS, PAIR_AWARE, RANDOM_ORDERS, loo_tasks, make_rankings, pruning_paths
 from skillsv.pipeline.run import ReopenedRun, RunOverrides, panel_b, reopen
 from skillsv.pipeline.session import REVISED, open_recorded_run
 from skillsv.rollout import Forecast, RunFolder, Runner, Stop, check_noise
@@ -157,7 +157,7 @@ async def confirm_versions(prepared: PreparedConfirmation, listener: Listener, s
         scores,
         prepared.versions,
         checkpoints,
-        [ranked[0] for ranked in rankings.values()],
+        [ranked[0] for method, ranked in rankings.items() if method != PAIR_AWARE or "skillsv" not in rankings],
         level=job.level,
         replicates=replicates,
         rng=np.random.default_rng([reopened.settings.seed, PROOF_STREAM]),

@@ -34,8 +34,11 @@ from skillsv.pipeline.session import open_recorded_run
 from skillsv.rollout import Policy, Stop
 from skillsv.tasks import draw_window
 
-METHODS = ("skillsv", "loo", "judge", "random")
-"""The methods that rank units: values, leave-one-out, a judge model, chance."""
+PAIR_AWARE = "skillsv-pairs"
+"""The method that prunes as `skillsv prune` does: by values, with suspected pairs of units taken into account."""
+
+METHODS = ("skillsv", "loo", "judge", "random", PAIR_AWARE)
+"""The methods that prune: values as in the paper, leave-one-out, a judge model, chance; values and suspected pairs."""
 
 RANDOM_ORDERS = 3
 """Random rankings whose curves are averaged."""
@@ -49,7 +52,7 @@ RANDOM_STREAM = 12
 FEWEST_TASKS = 8
 """Tasks that leave-one-out uses at least, however few rollouts the valuation took."""
 
-_ADDITIVE = frozenset({"skillsv", "judge"})
+_ADDITIVE = frozenset({"skillsv", "judge", PAIR_AWARE})
 """Methods whose values add up over units that are removed together. A value of leave-one-out includes the dependants
 already, and a random number measures nothing."""
 
@@ -70,8 +73,8 @@ async def make_rankings(
     rankings: dict[str, Sequence[Ranking]] = {}
     for method in methods:
         match method:
-            case "skillsv":
-                rankings[method] = [_skillsv_ranking(reopened.run)]
+            case "skillsv" | "skillsv-pairs":
+                rankings[method] = [_skillsv_ranking(reopened.run, method)]
             case "loo":
                 rankings[method] = [(await leave_out(reopened, listener, stop)).ranking]
             case "judge":
@@ -81,9 +84,9 @@ async def make_rankings(
     return rankings
 
 
-def _skillsv_ranking(run: Run) -> Ranking:
+def _skillsv_ranking(run: Run, method: str) -> Ranking:
     """The net effects of the run's valuation."""
-    return Ranking(method="skillsv", values={unit.id: unit.value.net for unit in run.valuation.units})
+    return Ranking(method=method, values={unit.id: unit.value.net for unit in run.valuation.units})
 
 
 def _random_rankings(run: Run) -> list[Ranking]:
@@ -173,6 +176,6 @@ def pruning_paths(run: Run, method: str, rankings: Sequence[Ranking]) -> list[tu
         return known[coalition]
 
     tables = [{unit: interval.value for unit, interval in ranking.values.items()} for ranking in rankings]
-    partners = find_partners(run.compiled, run.records, run.observations) if method == "skillsv" else None
+    partners = find_partners(run.compiled, run.records, run.observations) if method == PAIR_AWARE else None
     additive = method in _ADDITIVE
     return [pruning_path(run.compiled, values, tokens, additive=additive, partners=partners) for values in tables]
