@@ -6,6 +6,7 @@ import anyio
 import pytest
 
 from skillsv.errors import BudgetReached, RecordsError, TaskError
+from skillsv.estimate.chain import NO_PANEL_ANCHORS
 from skillsv.pipeline import (
     ValuationJob,
     build_run,
@@ -98,6 +99,43 @@ def test_values_match_the_rules_that_the_agent_follows(place):
     assert beta.net.value == pytest.approx(0.5)
     assert gamma.net.value == 0
     assert valuation.estimate.closure.ratio == pytest.approx(1.0)
+
+
+def test_a_chain_run_scores_its_anchors_on_every_task_of_panel_a(place):
+    prepared, folder, result = run(place, orders=1, window=2)
+    tasks = tuple(task.id for task in prepared.panel_a.tasks)
+    assert len(tasks) > 2
+    assert result.panel_anchors.tasks == tasks
+    assert set(result.panel_anchors.full) == {1.0}
+    assert None not in (*result.panel_anchors.empty, *result.panel_anchors.trigger)
+    paid = calls(place)
+    stored = load_run(folder.path)
+    assert calls(place) == paid, "the estimate reads the records only"
+    valuation = build_valuation(prepared.compiled, prepared.job.settings, "agent", result)
+    assert stored.valuation.estimate == valuation.estimate
+    assert stored.valuation.estimate.closure.gap is not None
+
+
+def test_the_forecast_without_truncation_counts_the_anchors_on_the_panel(place):
+    prepared, _, result = run(place, orders=1, window=2, tolerance="off", operators="delete")
+    inner = len(prepared.compiled.execution) - 1
+    panel = len(prepared.panel_a.tasks)
+    assert prepared.forecast.expected.rollouts == 2 * inner + 3 * panel
+    repeats = 2 * 2 * 2  # the check for noise repeats two anchors on two tasks, twice
+    assert result.spending.spent == prepared.forecast.expected.rollouts + repeats
+
+
+def test_a_run_of_an_earlier_version_without_anchors_opens_with_a_note_and_gets_them_when_resumed(place):
+    _, folder, _ = run(place)
+    lines = folder.records.read_text().splitlines(keepends=True)
+    folder.records.write_text("".join(line for line in lines if "skillsv.anchors/1" not in line))
+    paid = calls(place)
+    earlier = load_run(folder.path).valuation.estimate
+    assert earlier.closure.gap is None
+    assert NO_PANEL_ANCHORS in earlier.notes
+    run(place)
+    assert calls(place) == paid
+    assert load_run(folder.path).valuation.estimate.closure.gap is not None
 
 
 def test_the_same_command_again_runs_no_rollout(place):

@@ -15,10 +15,10 @@ def planned(capsys, *flags):
     return json.loads(capsys.readouterr().out)
 
 
-def test_the_forecast_of_chain_is_that_of_the_paper(capsys):
+def test_the_forecast_of_chain_is_that_of_the_paper_and_the_anchors_on_the_panel(capsys):
     plan = planned(capsys, "--method", "chain", "-k", "10", "-b", "8", "--tolerance", "off")
     units = plan["units"]
-    assert plan["expected"]["rollouts"] == 10 * 8 * (4 + 2 * (units - 2))
+    assert plan["expected"]["rollouts"] == 10 * 8 * (4 + 2 * (units - 2)) + 3 * (60 - 8)
     assert plan["expected"]["usd"] is None  # unknown is unknown, not free
 
 

@@ -50,6 +50,14 @@ def test_an_untruncated_chain_requests_exactly_the_forecast_number(n, b, operato
         assert len(asked) == forecast(n, b, 1, operators, gammas=(1, 1, 1)).expected.rollouts
 
 
+def test_anchors_outside_of_the_first_window_are_counted():
+    chains = forecast(50, 8, 10, BOTH, gammas=(0.2, 0.2, 1.0))
+    panel = forecast(50, 8, 10, BOTH, tasks=60, gammas=(0.2, 0.2, 1.0))
+    assert panel.low.rollouts - chains.low.rollouts == panel.high.rollouts - chains.high.rollouts == 3 * 52
+    assert forecast(50, 8, 10, BOTH, tasks=8) == forecast(50, 8, 10, BOTH)
+    assert forecast(1, 8, 10, BOTH, tasks=10).low.rollouts - forecast(1, 8, 10, BOTH).low.rollouts == 2 * 2
+
+
 def test_tokens_money_and_time_follow_what_was_measured():
     measured = PerRollout(usage=Usage(input_tokens=900, output_tokens=100, usd=0.02), seconds=6.0)
     result = forecast(10, 4, 5, BOTH, gammas=(0.1, 0.5, 1.0), per_rollout=measured, jobs=8)

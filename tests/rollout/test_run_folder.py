@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from worlds import TRIGGER, World, plan
 
 from skillsv.errors import LedgerError, OutputError, RecordsError
-from skillsv.model.coalition import ChainRecord, ChainStep, Observation, Operator
+from skillsv.model.coalition import ChainRecord, ChainStep, Observation, Operator, PanelAnchors
 from skillsv.model.rollout import Rollout, RolloutKey, Usage
 from skillsv.model.skill import FileRole, Skill, SkillFile
 from skillsv.rollout import durable_files
@@ -83,9 +83,10 @@ def test_records_are_read_as_they_were_written(tmp_path):
 
 
 def test_the_format_of_records_matches_the_golden_file():
-    lines = encode_record(record(3)) + encode_record(observation()) + encode_record(observation(None))
-    assert lines.decode() == GOLDEN.read_text()
-    assert list(read_records(GOLDEN)) == [record(3), observation(), observation(None)]
+    anchors = PanelAnchors(tasks=("t", "u"), empty=(0.0, None), trigger=(0.5, 0.0), full=(1.0, 1.0))
+    records = [record(3), observation(), observation(None), anchors]
+    assert b"".join(map(encode_record, records)).decode() == GOLDEN.read_text()
+    assert list(read_records(GOLDEN)) == records
 
 
 @settings(deadline=None)

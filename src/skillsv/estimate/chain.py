@@ -25,9 +25,10 @@ from skillsv.estimate.marginals import (
     count_missing,
     marginals,
 )
+from skillsv.estimate.panel import anchors_of, chain_sums, gap_interval, panel_scores
 from skillsv.estimate.shared_noise import SharedNoise
 from skillsv.estimate.totals import closure_of, section_values, sum_interval
-from skillsv.model.coalition import ChainRecord, Operator
+from skillsv.model.coalition import ChainRecord, Operator, PanelAnchors
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import Anchors, Estimate, Evidence, Interval, Ranking, UnitValue
 
@@ -59,37 +60,64 @@ class EstimateOptions:
 
 DEFAULT = EstimateOptions()
 
+NO_PANEL_ANCHORS = (
+    "The anchors were not scored on the whole panel, so the lift comes from the tasks of the chains. The values add up "
+    "to it in any case: this checks nothing. Run the same command again to score them."
+)
+"""The note of a run that ended before its anchors were scored on the panel, or that an earlier version made."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Lift:
+    """Anchors, trigger value and content lift. `gap` is None where they come from the chains' windows.
+
+    `explained` is the sum of values computed from the scores, None where scores are missing.
+    """
+
+    anchors: Anchors
+    trigger_value: Interval
+    content_lift: Interval
+    gap: Interval | None = None
+    explained: float | None = None
+
 
 def estimate_chains(
-    compiled: CompiledSkill, records: Sequence[ChainRecord], options: EstimateOptions = DEFAULT
+    compiled: CompiledSkill,
+    records: Sequence[ChainRecord],
+    options: EstimateOptions = DEFAULT,
+    *,
+    panel: PanelAnchors | None = None,
 ) -> Estimate:
-    """Estimate the value phi hat (Eq. 4) of every execution unit: the mean of its paired marginals over chains."""
+    """Estimate the value phi hat (Eq. 4) of every execution unit: the mean of its paired marginals over chains.
+
+    Anchors and lift are means over the `panel`. Without it they are means over the chains' windows.
+    """
     check_records(compiled, records)
     operators = records[0].plan.operators
     net = _OperatorEstimate(compiled, records, Operator.DELETE, options.level)
     padded = _OperatorEstimate(compiled, records, Operator.PAD, options.level) if Operator.PAD in operators else None
-    anchors = chain_anchors(records)
     answers = sum(len(record.plan.window.tasks) for record in records)
     resolution = reporting_resolution(answers) if options.resolution is None else options.resolution
     units = _unit_values(compiled, net, padded, options, resolution)
     values = np.array([unit.net.value for unit in units], dtype=np.float64)
-    change, level, anchor_noise = net.marginals.change, options.level, net.shared_noise.anchor_variance()
+    change, level = net.marginals.change, options.level
     sum_noise = net.shared_noise.sum_variance(np.ones(len(units), dtype=np.bool_))
     total = sum_interval(change, values, answers=answers, level=level, shared_noise=sum_noise)
-    lift = _mean_interval(anchors.content_gain, answers, level, extra=2 * anchor_noise)
+    checked = None if panel is None else _panel_lift(records, panel, float(values.sum()), options)
+    lift = checked or _window_lift(records, answers, level, net.shared_noise.anchor_variance())
     return Estimate(
         method="chain",
-        anchors=_anchors(anchors, answers, level, anchor_noise),
-        trigger_value=_mean_interval(anchors.trigger_gain, answers, level, extra=2 * anchor_noise),
-        content_lift=lift,
-        closure=closure_of(total, lift, resolution=resolution),
+        anchors=lift.anchors,
+        trigger_value=lift.trigger_value,
+        content_lift=lift.content_lift,
+        closure=closure_of(total, lift.content_lift, resolution=resolution, gap=lift.gap, explained=lift.explained),
         units=units,
         sections=section_values(compiled, change, values, answers=answers, level=level, shared_noise=net.shared_noise),
         chains=len(records),
         truncation_share=_evaluated_share(compiled, records),
         resolution=resolution,
-        missing=count_missing(records),
-        notes=tuple(_notes(compiled, records, net.marginals, units, options)),
+        missing=count_missing(records) + (0 if panel is None else _missing_anchors(panel)),
+        notes=(*_notes(compiled, records, net.marginals, units, options), *(() if checked else (NO_PANEL_ANCHORS,))),
     )
 
 
@@ -181,6 +209,35 @@ def _mean_interval(
 ) -> Interval:
     """The mean over chains of one number per chain, with its widened interval."""
     return _at(widened_interval(change[:, None], np.array([answers]), level=level, bounds=bounds, extra=extra), 0)
+
+
+def _panel_lift(
+    records: Sequence[ChainRecord], panel: PanelAnchors, total: float, options: EstimateOptions
+) -> _Lift | None:
+    """Anchors and lift over the whole panel; None where no task has both scores of the lift."""
+    scores, sums = panel_scores(panel), chain_sums(records, panel)
+    if bool(np.isnan(scores.lift).all()) or not sums.weight.any():
+        return None
+    noisy = any(record.plan.replicate for record in records)
+    anchors, trigger_value, lift = anchors_of(scores, options.level, noisy=noisy)
+    rng = np.random.default_rng(options.seed)
+    gap = gap_interval(total, scores, sums, level=options.level, replicates=options.replicates, rng=rng)
+    explained = None if count_missing(records) else sums.value
+    return _Lift(anchors=anchors, trigger_value=trigger_value, content_lift=lift, gap=gap, explained=explained)
+
+
+def _window_lift(records: Sequence[ChainRecord], answers: int, level: float, anchor_noise: float) -> _Lift:
+    """Anchors and lift over the chains' windows."""
+    anchors = chain_anchors(records)
+    return _Lift(
+        anchors=_anchors(anchors, answers, level, anchor_noise),
+        trigger_value=_mean_interval(anchors.trigger_gain, answers, level, extra=2 * anchor_noise),
+        content_lift=_mean_interval(anchors.content_gain, answers, level, extra=2 * anchor_noise),
+    )
+
+
+def _missing_anchors(panel: PanelAnchors) -> int:
+    return sum(scores.count(None) for scores in (panel.empty, panel.trigger, panel.full))
 
 
 def _anchors(anchors: ChainAnchors, answers: int, level: float, anchor_noise: float) -> Anchors:

@@ -10,11 +10,24 @@ from skillsv.estimate.shared_noise import SharedNoise
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import Closure, Interval, SectionValue
 
+ROUNDING = 1e-9
+"""A gap between sum and lift that counts as rounding."""
 
-def closure_of(total: Interval, lift: Interval, *, resolution: float) -> Closure:
-    """Compare the sum of phi with the content lift Lambda; no ratio where the lift is below the resolution."""
+
+def closure_of(
+    total: Interval, lift: Interval, *, resolution: float, gap: Interval | None = None, explained: float | None = None
+) -> Closure:
+    """Compare the sum of phi with the content lift Lambda; no ratio where the lift is below the resolution.
+
+    `gap` is the sum minus the lift with its interval, None where the lift is not that of the whole panel. `explained`
+    is the same sum computed from the scores without the values: if the two differ, the values are wrong.
+    """
     ratio = total.value / lift.value if abs(lift.value) >= resolution else None
-    return Closure(sum=total, lift=lift, ratio=ratio, covered=total.covers(lift.value))
+    if gap is None:
+        return Closure(sum=total, lift=lift, ratio=ratio, covered=total.covers(lift.value))
+    right = explained is None or abs(total.value - explained) <= ROUNDING
+    covered = right and gap.low <= ROUNDING and gap.high >= -ROUNDING
+    return Closure(sum=total, lift=lift, ratio=ratio, covered=covered, gap=gap)
 
 
 def sum_interval(change: Floats, values: Floats, *, answers: int, level: float, shared_noise: float) -> Interval:

@@ -119,6 +119,16 @@ class ChainRecord:
     truncated_at: int | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PanelAnchors:
+    """The anchors of a chain run on every task of panel A, under deletion: bare agent, {m} and full skill."""
+
+    tasks: tuple[str, ...]
+    empty: Scores
+    trigger: Scores
+    full: Scores
+
+
 class AdaptiveReason(StrEnum):
     """Why the adaptive policy asks for a rollout. Records store the value as `why`."""
 

@@ -93,13 +93,17 @@ class Anchors:
 class Closure:
     """The check that the values add up: `sum` of all phi compared with `lift`, the content lift Lambda.
 
-    `covered`: the interval of the sum contains the lift.
+    `gap` is the sum minus the lift, with a paired bootstrap interval over tasks. It is None where the lift was measured
+    only on the tasks that the values come from: the two then agree whatever the estimator does. `covered`: the
+    interval of the gap contains zero, and the sum is what the scores give; without a gap, the interval of the sum
+    contains the lift.
     """
 
     sum: Interval
     lift: Interval
     ratio: float | None
     covered: bool
+    gap: Interval | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

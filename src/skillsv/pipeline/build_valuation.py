@@ -12,7 +12,7 @@ from skillsv.decide import verdicts
 from skillsv.errors import SkillSVError
 from skillsv.estimate import EstimateOptions, estimate_chains
 from skillsv.estimate.adaptive import AVERAGED_ORDERS, estimate_adaptive
-from skillsv.model.coalition import ChainRecord, Observation, Order
+from skillsv.model.coalition import ChainRecord, Observation, Order, PanelAnchors
 from skillsv.model.format import plural
 from skillsv.model.rollout import Usage
 from skillsv.model.skill import CompiledSkill
@@ -31,9 +31,10 @@ MOST_NAMED_TASKS = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutResult:
-    """What the rollouts gave: chains or observations, by method. `error` is what ended them early."""
+    """What the rollouts gave: chains and anchors on the panel, or observations. `error` is what ended them early."""
 
     records: tuple[ChainRecord, ...] = ()
+    panel_anchors: PanelAnchors | None = None
     observations: tuple[Observation, ...] = ()
     spending: Spending
     usage: Usage
@@ -74,7 +75,7 @@ def _estimate(compiled: CompiledSkill, settings: Settings, result: RolloutResult
     """The estimate of the method that ran."""
     options = estimate_options(compiled, settings)
     if settings.method == "chain":
-        return estimate_chains(compiled, result.records, options)
+        return estimate_chains(compiled, result.records, options, panel=result.panel_anchors)
     return estimate_adaptive(compiled, result.observations, averaging_orders(compiled, settings), options)
 
 
@@ -160,6 +161,9 @@ def _missing_answers_note(result: RolloutResult) -> tuple[str, ...]:
             for task, score in zip(record.plan.window.tasks, scores, strict=True)
             if score is None
         }
+    if (panel := result.panel_anchors) is not None:
+        rows = zip(panel.tasks, panel.empty, panel.trigger, panel.full, strict=True)
+        tasks |= {task for task, *scores in rows if None in scores}
     if not tasks:
         return ()
     named, more = sorted(tasks)[:MOST_NAMED_TASKS], len(tasks) - MOST_NAMED_TASKS

@@ -183,6 +183,7 @@ def forecast_job(
         settings.window,
         settings.orders,
         settings.operators,
+        tasks=tasks,
         gammas=NO_TRUNCATION if settings.tolerance is None else USUAL_GAMMAS,
         per_rollout=per_rollout,
         jobs=settings.jobs,

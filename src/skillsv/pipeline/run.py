@@ -62,6 +62,7 @@ def load_run(path: Path, changes: Mapping[str, Any] | None = None) -> Run:
     settings = settings_from({**EARLIER_BEHAVIOUR, **recorded, **(changes or {})})
     result = RolloutResult(
         records=tuple(folder.chains().values()),
+        panel_anchors=folder.panel_anchors(),
         observations=tuple(folder.observations()),
         spending=_total_spending(folder, manifest),
         usage=folder.status().usage,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from skillsv.errors import BudgetReached, Interrupted, SkillSVError, Unavailable
 from skillsv.estimate.adaptive import build_estimate, compute_values
-from skillsv.model.coalition import ChainPlan, ChainRecord, Observation, Operator
+from skillsv.model.coalition import ChainPlan, ChainRecord, Observation, Operator, PanelAnchors
 from skillsv.model.events import Note, RunFinished, RunStarted
 from skillsv.model.protocols import Listener
 from skillsv.model.value import Evidence
@@ -17,7 +17,16 @@ from skillsv.pipeline.cost import CostListener
 from skillsv.pipeline.job import PreparedRun, make_manifest
 from skillsv.pipeline.session import open_runner, session_of
 from skillsv.pipeline.smoke_gate import further_tasks, require_difference
-from skillsv.rollout import RunFolder, Runner, Stop, chain_policy, check_activation, check_noise, with_replicates
+from skillsv.rollout import (
+    RunFolder,
+    Runner,
+    Stop,
+    chain_policy,
+    check_activation,
+    check_noise,
+    panel_anchor_policy,
+    with_replicates,
+)
 from skillsv.rollout.adaptive import (
     FINISHED,
     AdaptiveOptions,
@@ -80,6 +89,7 @@ class _Rollouts:
     further_checked: int = 0
     notes: list[str] = field(default_factory=list)
     records: dict[int, ChainRecord] = field(default_factory=dict)
+    panel_anchors: PanelAnchors | None = None
     observations: tuple[Observation, ...] = ()
 
     async def run(self) -> RolloutResult:
@@ -95,6 +105,7 @@ class _Rollouts:
             error = raised
         return RolloutResult(
             records=tuple(self.records[index] for index in sorted(self.records)),
+            panel_anchors=self.panel_anchors,
             observations=self.observations,
             spending=replace(self.runner.spending, forecast=self.prepared.forecast.expected.rollouts),
             usage=self.runner.usage,
@@ -121,11 +132,18 @@ class _Rollouts:
         self.note(activation.sentence())
 
     async def run_chains(self) -> None:
-        """The paper's Algorithm 1 along every planned order."""
+        """The paper's Algorithm 1 along every planned order, then the anchors on all tasks of panel A.
+
+        The anchors come last: where the budget ends early, values matter more than the check of their sum.
+        """
         plans = await self.plans_with_replicates()
         trigger, speculate = self.prepared.compiled.trigger, self.prepared.job.settings.speculate
         policies = (chain_policy(plan, trigger, speculate=speculate, tree_of=self.runner.tree) for plan in plans)
         await self.runner.run_policies(policies, on_result=self.keep_chain)
+        tasks = tuple(task.id for task in self.prepared.panel_a.tasks)
+        anchors = panel_anchor_policy(tasks, trigger, self.prepared.compiled.everything)
+        (self.panel_anchors,) = await self.runner.run_policies([anchors])
+        self.folder.append(self.panel_anchors)
 
     async def plans_with_replicates(self) -> Sequence[ChainPlan]:
         """The planned chains; for a noisy agent each with a replicate number of its own."""

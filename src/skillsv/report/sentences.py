@@ -147,8 +147,11 @@ def closure_sentence(valuation: Valuation) -> str:
     """Whether the values add up to the lift."""
     closure = valuation.estimate.closure
     ratio = "" if closure.ratio is None or not math.isfinite(closure.ratio) else f" ({percent(closure.ratio)})"
-    verdict = "covers" if closure.covered else "does not cover"
     total, lift = with_bounds(closure.sum), points(closure.lift.value)
+    if closure.gap is not None:
+        gap, verdict = with_bounds(closure.gap), "add up" if closure.covered else "do not add up"
+        return f"The values sum to {total}, the lift is {lift}{ratio}: they {verdict}, with a gap of {gap}."
+    verdict = "covers" if closure.covered else "does not cover"
     return f"The values sum to {total}, which {verdict} the lift of {lift}{ratio}."
 
 

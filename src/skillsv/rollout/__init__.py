@@ -1,6 +1,6 @@
 """Rollouts: which come next, running them within limits, and storing them. Only this package spends money."""
 
-from skillsv.rollout.chain_policy import Policy, chain_policy
+from skillsv.rollout.chain_policy import Policy, chain_policy, panel_anchor_policy
 from skillsv.rollout.checks import Activation, anchor, check_activation, check_noise, with_replicates
 from skillsv.rollout.engine import Engine, Job, LocalEngine
 from skillsv.rollout.forecast import Forecast, PerRollout, forecast
@@ -31,6 +31,7 @@ __all__ = [
     "check_activation",
     "check_noise",
     "forecast",
+    "panel_anchor_policy",
     "run_id",
     "stop_on_signals",
     "with_replicates",

@@ -18,7 +18,7 @@ from math import fsum
 from typing import TypeVar
 
 from skillsv.errors import SettingsError
-from skillsv.model.coalition import ChainPlan, ChainRecord, ChainStep, Coalition, Operator, Scores
+from skillsv.model.coalition import ChainPlan, ChainRecord, ChainStep, Coalition, Operator, PanelAnchors, Scores
 from skillsv.model.rollout import Request, RequestScores
 
 T = TypeVar("T")
@@ -107,6 +107,26 @@ def chain_policy(
         full=full.scores(answers),
         steps=steps,
         truncated_at=truncated_at,
+    )
+
+
+def panel_anchor_policy(tasks: Sequence[str], trigger: str, everything: Coalition) -> Policy[PanelAnchors]:
+    """Score the bare agent, {m} and the full skill on every task; the ledger answers what checks and chains ran."""
+
+    def on_tasks(coalition: Coalition, why: str) -> tuple[Request, ...]:
+        return tuple(
+            Request(coalition=coalition, operator=Operator.DELETE, task=task, replicate=0, why=why) for task in tasks
+        )
+
+    empty = on_tasks(frozenset(), "anchor:empty")
+    only_trigger = on_tasks(frozenset({trigger}), "anchor:trigger")
+    full = on_tasks(everything, "anchor:full")
+    answers = yield (*empty, *only_trigger, *full)
+    return PanelAnchors(
+        tasks=tuple(tasks),
+        empty=tuple(answers[request] for request in empty),
+        trigger=tuple(answers[request] for request in only_trigger),
+        full=tuple(answers[request] for request in full),
     )
 
 

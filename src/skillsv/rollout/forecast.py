@@ -90,18 +90,25 @@ def forecast(
     orders: int,
     operators: Sequence[Operator],
     *,
+    tasks: int = 0,
     gammas: tuple[float, float, float] = (GAMMA_LOW, GAMMA_EXPECTED, GAMMA_HIGH),
     per_rollout: PerRollout | None = None,
     jobs: int = 1,
 ) -> Forecast:
-    """R = K b [4 + 2 gamma (n - 2)] for two operators, at three gammas; without a tolerance pass gammas (1, 1, 1)."""
+    """R = K b [4 + 2 gamma (n - 2)] for two operators, at three gammas; without a tolerance pass gammas (1, 1, 1).
+
+    On a panel of so many `tasks` the anchors are scored on the tasks outside of the first window, too.
+    """
     if n_units < 1 or window < 1 or orders < 1 or not operators or jobs < 1:
         raise SettingsError("a forecast needs at least one unit, task, order, operator and job.")
     if not all(0.0 <= gamma <= 1.0 for gamma in gammas) or list(gammas) != sorted(gammas):
         raise SettingsError(f"the shares {gammas} are not three increasing numbers between 0 and 1.")
     measured = per_rollout or PerRollout()
+    anchors = (3 if n_units > 1 else 2) * max(tasks - window, 0)
     low, expected, high = (
-        cost_of(round(orders * window * prefixes_per_order(n_units, gamma, len(operators))), measured, jobs=jobs)
+        cost_of(
+            round(orders * window * prefixes_per_order(n_units, gamma, len(operators))) + anchors, measured, jobs=jobs
+        )
         for gamma in gammas
     )
     return Forecast(low=low, expected=expected, high=high)

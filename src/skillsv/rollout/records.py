@@ -1,4 +1,4 @@
-"""Chain records and observations as lines of JSON, tagged with their schema."""
+"""Chain records, observations and anchors of the panel as lines of JSON, tagged with their schema."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from typing import Any
 import msgspec
 
 from skillsv.errors import RecordsError
-from skillsv.model.coalition import ChainRecord, Observation
+from skillsv.model.coalition import ChainRecord, Observation, PanelAnchors
 
-Record = ChainRecord | Observation
+Record = ChainRecord | Observation | PanelAnchors
 
-SCHEMAS: dict[str, type[Record]] = {"skillsv.chain/1": ChainRecord, "skillsv.observation/1": Observation}
+SCHEMAS: dict[str, type[Record]] = {
+    "skillsv.chain/1": ChainRecord,
+    "skillsv.observation/1": Observation,
+    "skillsv.anchors/1": PanelAnchors,
+}
 """The type of record by the schema's name in the file."""
 
 _NAMES = {kind: name for name, kind in SCHEMAS.items()}

@@ -1,7 +1,7 @@
 """The run folder: settings (manifest), results (records, ledger), and a copy of the skill that was valued.
 
 manifest.json    settings, versions, seeds, fingerprints: the run's identity
-records.jsonl    finished chains and observations, one a line
+records.jsonl    finished chains, anchors on the panel, and observations, one a line
 notes.json       sentences about the run: activation, noise, how it ended
 ledger.sqlite    every paid rollout of all runs in this folder
 skill/           a copy of the valued skill, for later commands
@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from skillsv.errors import OutputError, RecordsError
-from skillsv.model.coalition import ChainRecord, Observation
+from skillsv.model.coalition import ChainRecord, Observation, PanelAnchors
 from skillsv.model.rollout import FailureKind, Usage
 from skillsv.model.skill import Skill
 from skillsv.rollout.durable_files import append_lines, explain_output_errors, sync_folder, write_whole
@@ -189,6 +189,11 @@ class RunFolder:
         """Observations of an adaptive run, in the order they were written."""
         return [record for record in self._records() if isinstance(record, Observation)]
 
+    def panel_anchors(self) -> PanelAnchors | None:
+        """The last anchors that a chain run measured on the whole panel; None where it measured none."""
+        anchors = [record for record in self._records() if isinstance(record, PanelAnchors)]
+        return anchors[-1] if anchors else None
+
     def keep_notes(self, notes: Sequence[str]) -> None:
         """Store what a reader should know besides the numbers."""
         self.write(NOTES, msgspec.json.encode(notes))
@@ -216,7 +221,9 @@ class RunFolder:
         run, chains, settings = run_id(manifest), self.chains(), manifest.get("settings", {})
         with Ledger.open(self.ledger, read_only=True) as ledger:
             total, failures = ledger.summary(run), ledger.failures(run)
+        anchors = self.panel_anchors()
         used = sum(map(answers_in, chains.values())) + len(self.observations())
+        used += 0 if anchors is None else 3 * len(anchors.tasks)
         return Status(
             run=run,
             running=is_locked(self.ledger),

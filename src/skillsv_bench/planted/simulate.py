@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from skillsv.model.coalition import ChainPlan, ChainRecord, ChainStep, Coalition, Operator, Order
+from skillsv.model.coalition import ChainPlan, ChainRecord, ChainStep, Coalition, Operator, Order, PanelAnchors
 from skillsv.model.rollout import Request, RequestScores
 from skillsv.model.task import PanelA
 from skillsv.order import Sampler
-from skillsv.rollout.chain_policy import chain_policy, within
+from skillsv.rollout.chain_policy import Policy, chain_policy, panel_anchor_policy, within
 from skillsv.tasks.panels import draw_window
 from skillsv_bench.planted.game import Floats, Noise, PlantedGame
+
+T = TypeVar("T")
 
 _CHAINS_AT_ONCE = 400
 """Chains that one batch simulates, which bounds memory."""
@@ -200,14 +203,24 @@ def play(
 
 
 def _play_one(game: PlantedGame, plan: ChainPlan, noise: Noise, shared_noise: SharedNoise) -> ChainRecord:
-    policy = chain_policy(plan, game.compiled.trigger)
+    return _play_policy(game, chain_policy(plan, game.compiled.trigger), noise, shared_noise)
+
+
+def play_panel_anchors(game: PlantedGame, *, noise: Noise, shared_noise: SharedNoise) -> PanelAnchors:
+    """Run the real policy of the anchors on all tasks of the game."""
+    tasks = [task.id for task in game.tasks]
+    policy = panel_anchor_policy(tasks, game.compiled.trigger, game.compiled.everything)
+    return _play_policy(game, policy, noise, shared_noise)
+
+
+def _play_policy(game: PlantedGame, policy: Policy[T], noise: Noise, shared_noise: SharedNoise) -> T:
     requests = next(policy)
     while True:
         try:
             requests = policy.send(answer_requests(game, requests, noise=noise, shared_noise=shared_noise))
         except StopIteration as done:
-            record: ChainRecord = done.value
-            return record
+            result: T = done.value
+            return result
 
 
 def answer_requests(

@@ -21,6 +21,7 @@ from skillsv_bench.planted.simulate import (
     answer_requests,
     as_columns,
     make_plans,
+    play_panel_anchors,
     record_chains,
     scores_along,
     simulate,
@@ -70,7 +71,9 @@ def recover(game: PlantedGame, setting: Setting, seed: int) -> Recovery:
     shared_noise = SharedNoise.draw(game, rng)
     plans = make_plans(game, rng, chains=setting.chains, window=setting.window, tolerance=setting.tolerance)
     estimate = estimate_chains(
-        game.compiled, record_chains(game, plans, noise=setting.noise, shared_noise=shared_noise)
+        game.compiled,
+        record_chains(game, plans, noise=setting.noise, shared_noise=shared_noise),
+        panel=play_panel_anchors(game, noise=setting.noise, shared_noise=shared_noise),
     )
     tasks = [task.id for task in game.tasks]
     requests = closure_loo_requests(game.compiled, tasks)

@@ -13,12 +13,13 @@ from skillsv.estimate.adaptive.observations import (
     Numbers,
     RunObservations,
     ScoredCoalitions,
-    anchors_of,
+    anchor_scores,
     read_observations,
 )
 from skillsv.estimate.adaptive.values import ValueDraws, noisy_values, steady_values
 from skillsv.estimate.chain import DEFAULT, EstimateOptions
 from skillsv.estimate.intervals import FINEST, evidence_of, reporting_resolution
+from skillsv.estimate.panel import AnchorScores, TaskSums, anchors_of, gap_interval
 from skillsv.estimate.totals import closure_of, units_below
 from skillsv.model.coalition import Observation, Order
 from skillsv.model.skill import CompiledSkill
@@ -96,13 +97,15 @@ def build_estimate(compiled: CompiledSkill, valued: AdaptiveValues, options: Est
     observed, net = valued.observed, valued.net
     answers = len(observed.net.score)
     resolution = reporting_resolution(answers) if options.resolution is None else options.resolution
-    anchors, trigger_value, lift = anchors_of(observed, options.level)
+    scores = anchor_scores(observed)
+    anchors, trigger_value, lift = anchors_of(scores, options.level, noisy=observed.noisy)
+    total = _sum(net, list(range(len(net.values))), options.level)
     return Estimate(
         method="auto",
         anchors=anchors,
         trigger_value=trigger_value,
         content_lift=lift,
-        closure=closure_of(_sum(net, list(range(len(net.values))), options.level), lift, resolution=resolution),
+        closure=closure_of(total, lift, resolution=resolution, gap=_gap(total, scores, net, options)),
         units=_unit_values(compiled, valued, options, resolution),
         sections=tuple(
             SectionValue(path=section.path, net=_sum(net, below, options.level))
@@ -120,6 +123,15 @@ def build_estimate(compiled: CompiledSkill, valued: AdaptiveValues, options: Est
 def _sum(drawn: ValueDraws, columns: list[int], level: float) -> Interval:
     """The sum of some units' values. Its interval comes from the sums of the draws, not from the units' bounds."""
     return _interval(float(drawn.values[columns].sum()), float(drawn.draws[:, columns].sum(axis=1).std()), level)
+
+
+def _gap(total: Interval, scores: AnchorScores, drawn: ValueDraws, options: EstimateOptions) -> Interval | None:
+    """The sum of values minus the lift; None while no task has both scores."""
+    if bool(np.isnan(scores.lift).all()):
+        return None
+    sums = TaskSums(total=drawn.task_sums, weight=np.ones(len(drawn.task_sums)))
+    rng = np.random.default_rng(options.seed)
+    return gap_interval(total.value, scores, sums, level=options.level, replicates=options.replicates, rng=rng)
 
 
 def _unit_values(

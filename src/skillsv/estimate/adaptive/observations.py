@@ -1,4 +1,4 @@
-"""The observations of an adaptive run as arrays, and the anchors computed from them."""
+"""The observations of an adaptive run as arrays, and the scores of the anchors among them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from skillsv.errors import RecordsError
+from skillsv.estimate.panel import AnchorScores, TaskMeans
 from skillsv.model.coalition import Observation, Operator
 from skillsv.model.skill import CompiledSkill
-from skillsv.model.value import Anchors, Interval
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
-
-TaskMeans = tuple[Floats, Floats]
-"""Per task the mean score (NaN without a score), and the number of scores behind it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,53 +113,18 @@ def _scores(observations: Sequence[Observation]) -> Floats:
     return np.array([observation.score for observation in observations], dtype=np.float64)
 
 
-def anchors_of(observed: RunObservations, level: float) -> tuple[Anchors, Interval, Interval]:
-    """The anchors V(empty), V({m}) and V(N) (Eq. 3) over the panel, the trigger value theta_m and the content lift.
-
-    theta_m = V({m}) - V(empty) and Lambda = V(N) - V({m}), both under deletion.
-    """
+def anchor_scores(observed: RunObservations) -> AnchorScores:
+    """The scores of the bare agent, of {m} and of the full skill on every task, under deletion."""
     tasks, net = len(observed.tasks), observed.net
     only_trigger, all_units = ~net.present.any(axis=1), net.present.all(axis=1)
-    empty = _task_means(*observed.bare, tasks)
-    trigger = _task_means(net.task[only_trigger], net.score[only_trigger], tasks)
-    full = _task_means(net.task[all_units], net.score[all_units], tasks)
-    noisy = observed.noisy
-    anchors = Anchors(
-        empty=_mean_interval([empty], [1.0], level, noisy=noisy, bounds=(0.0, 1.0)),
-        trigger=_mean_interval([trigger], [1.0], level, noisy=noisy, bounds=(0.0, 1.0)),
-        full=_mean_interval([full], [1.0], level, noisy=noisy, bounds=(0.0, 1.0)),
+    return AnchorScores(
+        empty=_task_means(*observed.bare, tasks),
+        trigger=_task_means(net.task[only_trigger], net.score[only_trigger], tasks),
+        full=_task_means(net.task[all_units], net.score[all_units], tasks),
     )
-    trigger_value = _mean_interval([trigger, empty], [1.0, -1.0], level, noisy=noisy, bounds=(-1.0, 1.0))
-    lift = _mean_interval([full, trigger], [1.0, -1.0], level, noisy=noisy, bounds=(-1.0, 1.0))
-    return anchors, trigger_value, lift
 
 
 def _task_means(task: Numbers, score: Floats, tasks: int) -> TaskMeans:
     count = np.bincount(task, minlength=tasks).astype(np.float64)
     total = np.bincount(task, weights=score, minlength=tasks)
     return np.divide(total, count, out=np.full(tasks, np.nan), where=count > 0), count
-
-
-def _mean_interval(
-    parts: list[TaskMeans], signs: list[float], level: float, *, noisy: bool, bounds: tuple[float, float]
-) -> Interval:
-    """The mean over tasks of a signed sum. Missing tasks and the agent's noise widen the interval."""
-    from scipy.special import ndtri  # type: ignore[import-untyped]
-
-    value = np.sum([sign * mean for (mean, _), sign in zip(parts, signs, strict=True)], axis=0)
-    present = ~np.isnan(value)
-    known = int(present.sum())
-    if not known:
-        return Interval(float(np.clip(0.0, *bounds)), *bounds)
-    mean = float(value[present].mean())
-    variance = (1.0 - known / len(value)) * float(value[present].var()) / max(known - 1, 1)
-    if noisy:
-        variance += sum(_noise_variance(task_mean[present], count[present]) for task_mean, count in parts) / known**2
-    half = float(ndtri(0.5 + level / 2)) * variance**0.5
-    return Interval(mean, float(np.clip(mean - half, *bounds)), float(np.clip(mean + half, *bounds)))
-
-
-def _noise_variance(mean: Floats, count: Floats) -> float:
-    """The variance that noise adds to a sum over tasks: at most that of pass or fail at the panel's mean rate."""
-    rate = (float(mean.sum()) + 1.0) / (len(mean) + 2.0)
-    return float((rate * (1.0 - rate) / count).sum())

@@ -245,3 +245,12 @@ class OrderPrefixes:
         np.put_along_axis(marginals, self._unit_at, steps, axis=1)
         mean: Floats = marginals.mean(axis=0)
         return mean
+
+
+def predicted_lifts(weights: Floats) -> Floats:
+    """The predicted score of the full skill minus that of {m}, per task: the sum of all units' values there."""
+    half = weights[:, 1:].sum(axis=1) / 2.0
+    logits = np.clip(np.stack([weights[:, 0] + half, weights[:, 0] - half]), -PREDICTION_LIMIT, PREDICTION_LIMIT)
+    full, trigger = 1.0 / (1.0 + np.exp(-logits))
+    lifts: Floats = full - trigger
+    return lifts

@@ -13,7 +13,7 @@ import numpy as np
 
 from skillsv.estimate.adaptive.observations import Floats, Numbers, ScoredCoalitions
 from skillsv.estimate.adaptive.patterns import PatternEffects, pattern_effects
-from skillsv.estimate.adaptive.surrogate import COIN_LIKE, OrderPrefixes, fit_surrogate
+from skillsv.estimate.adaptive.surrogate import COIN_LIKE, OrderPrefixes, fit_surrogate, predicted_lifts
 
 DRAWS = 60
 """Draws around the values: enough for a standard error within a tenth."""
@@ -57,12 +57,13 @@ class ValueDraws:
     """phi of every unit, and draws around it whose standard deviation is its standard error.
 
     `task_variance` is the variance of each unit's value on each task [tasks, units]: more rollouts help where it is
-    large.
+    large. `task_sums` is the sum of all units' values on each task.
     """
 
     values: Floats
     draws: Floats
     task_variance: Floats
+    task_sums: Floats
 
     @property
     def standard_error(self) -> Floats:
@@ -73,7 +74,10 @@ class ValueDraws:
     def minus(self, other: ValueDraws) -> ValueDraws:
         """The difference of two operators."""
         return ValueDraws(
-            values=self.values - other.values, draws=self.draws - other.draws, task_variance=self.task_variance
+            values=self.values - other.values,
+            draws=self.draws - other.draws,
+            task_variance=self.task_variance,
+            task_sums=self.task_sums - other.task_sums,
         )
 
 
@@ -87,6 +91,7 @@ def steady_values(scored: ScoredCoalitions, tasks: int, place: Numbers, rng: np.
         values=values,
         draws=values + _standard_normal((DRAWS, len(values)), rng) * error,
         task_variance=variance,
+        task_sums=effects.values.sum(axis=1),
     )
 
 
@@ -123,7 +128,12 @@ def noisy_values(scored: ScoredCoalitions, tasks: int, place: Numbers, rng: np.r
     draws = values + _spread_factor(len(scored.score) / tasks, fit.noise) * (draws - draws.mean(axis=0))
     slope = _slopes(scored, tasks)
     variance = np.einsum("tii->ti", fit.block)[:, 1:]
-    return ValueDraws(values=values, draws=draws, task_variance=slope[:, None] ** 2 * variance)
+    return ValueDraws(
+        values=values,
+        draws=draws,
+        task_variance=slope[:, None] ** 2 * variance,
+        task_sums=predicted_lifts(fit.weights),
+    )
 
 
 def _slopes(scored: ScoredCoalitions, tasks: int) -> Floats:
