@@ -61,7 +61,7 @@ def build_results(benchmark_run: BenchmarkRun, result: BenchmarkResult, notes: t
             "total_lift": interval_dict(difference(anchors.empty, anchors.full)),
             "closure_loo": _closure_loo_dict(result),
             "held_out": proof_dict(result.proof),
-            "concentration": concentration({unit.id: unit.value.net.value for unit in valuation.units}),
+            "concentration": concentration({unit.id: unit.value.net_or_zero.value for unit in valuation.units}),
             "refinement": None if result.refined is None else _refinement_dict(result.refined),
             "notes": [*notes, *valuation_json["notes"], *result.proof.notes],
         }

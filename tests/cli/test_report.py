@@ -98,3 +98,24 @@ def test_invalid_flags_give_one_sentence(folder, arguments, capsys):
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.startswith("skillsv: ")
+
+
+def test_a_run_with_a_small_budget_stays_provisional_and_names_the_next_one(tmp_path, capsys):
+    folder = tmp_path / "early"
+    flags = ["--method", "auto", "--operators", "delete", "--quiet", "--yes"]
+    assert run(["demo", *flags, "--max-rollouts", "130", "--run-dir", str(folder)]) == 4
+    assert "Too early: the values explain 0 of 94 points" in capsys.readouterr().out
+    for command in (["report", "--format", "json"], ["estimate", "--json"]):
+        assert run([command[0], str(folder), *command[1:]]) == 0
+        answer = json.loads(capsys.readouterr().out)
+        assert answer["provisional"] is True
+        assert {unit["net"]["value"] for unit in answer["units"]} == {None}
+        assert {unit["verdict"] for unit in answer["units"]} == {"unresolved"}
+        assert "--max-rollouts 582" in answer["notes"][0]
+        assert any("partial result" in note for note in answer["notes"])
+    assert run(["demo", *flags, "--max-rollouts", "600", "--run-dir", str(folder)]) == 0
+    capsys.readouterr()
+    assert run(["report", str(folder), "--format", "json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["provisional"] is False
+    assert all(unit["net"]["value"] is not None for unit in answer["units"])

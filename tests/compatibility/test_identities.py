@@ -65,6 +65,11 @@ def ledger_rows(folder):
     return sorted(rows), tables
 
 
+def rounded(value):
+    """The value to nine digits; None where the unit has no value yet."""
+    return None if value is None else round(value, 9)
+
+
 def run_identity(folder):
     """Everything a stored run is recognised by."""
     manifest = json.loads((folder / "manifest.json").read_text())
@@ -87,7 +92,7 @@ def run_identity(folder):
         },
         "record_fields": sorted(set().union(*(field_paths(line) for line in records))),
         "valuation_fields": sorted(field_paths(valuation)),
-        "values": digest([[unit["id"], round(unit["net"]["value"], 9)] for unit in valuation["units"]]),
+        "values": digest([[unit["id"], rounded(unit["net"]["value"])] for unit in valuation["units"]]),
     }
 
 

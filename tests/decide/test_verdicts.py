@@ -136,3 +136,9 @@ def test_a_unit_of_no_value_goes_with_dependants_of_no_value():
     decided = two(value("lead", -0.005, 0.005, Evidence.NEGLIGIBLE), value("item", -0.3, -0.2, Evidence.NEGATIVE))
     assert decided["lead"].action is Action.DELETE
     assert "item needs it and would go with it" in decided["lead"].reason
+
+
+def test_a_unit_without_a_value_is_unresolved():
+    verdict = only(UnitValue(id="a", net=Interval(float("nan"), -0.9, 1.0), samples=3))
+    assert verdict.action is Action.UNRESOLVED
+    assert verdict.reason.startswith("Too early: no rollout has told its effect apart")

@@ -65,3 +65,25 @@ def run_search(search, scores):
             request = search.send((float(scores[request.mask]),))
     except StopIteration:
         return
+
+
+def test_suspects_are_the_units_between_the_nearest_coalitions_in_conflict():
+    table = TaskTable()
+    for coalition, score in ((0b0000, 0.0), (0b1111, 1.0), (0b0011, 0.0)):
+        table.add(coalition, (score,))
+    assert table.suspects() == 0b1100
+    table.add(0b0111, (1.0,))
+    table.add_deciding(table.find_deciding(4))
+    assert table.suspects() == 0
+
+
+def test_compared_units_made_no_difference_beyond_the_anchors():
+    table = TaskTable()
+    for coalition, score in ((0b0000, 0.0), (0b1111, 0.0)):
+        table.add(coalition, (score,))
+    assert table.compared(0b1111) == 0
+    table = TaskTable()
+    for coalition, score in ((0b0000, 0.0), (0b0001, 1.0), (0b0011, 1.0), (0b1111, 1.0)):
+        table.add(coalition, (score,))
+    table.add_deciding([0])
+    assert table.compared(0b1111) == 0b1110

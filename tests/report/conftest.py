@@ -373,3 +373,20 @@ def one_operator(case: Case) -> Case:
     """The same case where only deletion was run."""
     units = tuple(replace(unit, value=replace(unit.value, content=None, cost=None)) for unit in case.valuation.units)
     return replace(case, valuation=replace(case.valuation, units=units))
+
+
+@pytest.fixture(scope="session")
+def early(case) -> Valuation:
+    """A valuation after so few rollouts that no unit has a value."""
+    unknown = Interval(float("nan"), -0.95, 0.98)
+    units = tuple(
+        replace(
+            unit,
+            value=UnitValue(id=unit.id, net=unknown),
+            verdict=Verdict(unit=unit.id, action=Action.UNRESOLVED, reason="Too early"),
+        )
+        for unit in case.valuation.units
+    )
+    closure = Closure(sum=Interval(0.0, -0.1, 0.1), lift=Interval(0.89, 0.8, 0.95), ratio=0.0, covered=False)
+    estimate = replace(case.valuation.estimate, closure=closure, units=tuple(unit.value for unit in units))
+    return replace(case.valuation, estimate=estimate, units=units, provisional=True, next_budget=582)

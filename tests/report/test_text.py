@@ -1,4 +1,5 @@
 import io
+import math
 import re
 from dataclasses import replace
 from xml.etree import ElementTree as ET
@@ -89,12 +90,22 @@ BOUND = st.floats(-1, 1) | st.sampled_from([float("nan"), float("inf"), float("-
 
 
 @given(BOUND, BOUND, BOUND, st.integers(5, 40))
-def test_a_text_bar_has_its_width_and_one_dot(value, low, high, width):
+def test_a_text_bar_has_its_width_and_a_dot_at_its_value(value, low, high, width):
     bar = text_bar(Interval(value, low, high), 1.0, width)
     assert len(bar) == width
-    assert bar.count("●") == 1
+    assert bar.count("●") == (not math.isnan(value))
 
 
 def test_a_text_bar_draws_the_value_on_its_side_of_zero():
     assert text_bar(Interval(0.6, 0.4, 0.8), 1.0, 11) == "     │ ─●─ "
     assert text_bar(Interval(-0.6, -0.8, -0.4), 1.0, 11) == " ─●─ │     "
+
+
+def test_too_early_is_not_zero(early):
+    text = " ".join(printed(early, 140).split())
+    units = len(execution_units(early))
+    assert f"Too early: the values explain 0 of 89 points; {units} of {units} units have no value yet." in text
+    assert "Next sensible budget: --max-rollouts 582." in text
+    assert "– [−95.0, +98.0]" in text
+    assert "positive value" not in text
+    assert "Too early: the values explain 0 of 89 points" in markdown_summary(early)

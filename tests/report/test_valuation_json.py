@@ -56,3 +56,10 @@ def test_a_note_of_valuation_and_estimate_appears_once(case):
     estimate = replace(case.valuation.estimate, notes=("twice",))
     fields = valuation_dict(replace(case.valuation, estimate=estimate, notes=("twice", "once")))
     assert fields["notes"] == ["twice", "once"]
+
+
+def test_a_unit_that_no_rollout_has_separated_has_a_range_and_no_value(early):
+    fields = valuation_dict(early)
+    assert {tuple(unit["net"].values()) for unit in fields["units"]} == {(None, -0.95, 0.98)}
+    assert fields["notes"][0].startswith("Too early: the values explain 0 of 89 points")
+    json.dumps(fields, allow_nan=False)

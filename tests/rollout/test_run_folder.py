@@ -251,3 +251,16 @@ def test_answers_of_a_chain_are_counted_once():
     chain = record()
     assert answers_in(chain) == 2 * (4 + 2)
     assert answers_in(replace(chain, steps=chain.steps[:2], truncated_at=1)) == 2 * (4 + 2)
+
+
+def test_notes_say_whether_the_run_is_provisional(tmp_path):
+    folder = RunFolder(tmp_path)
+    assert (folder.notes(), folder.provisional) == ((), False)
+    folder.keep_notes(["The budget is used up."], provisional=True)
+    assert (folder.notes(), folder.provisional) == (("The budget is used up.",), True)
+
+
+def test_notes_of_earlier_versions_are_read(tmp_path):
+    (tmp_path / "notes.json").write_text('["The agent is deterministic."]')
+    folder = RunFolder(tmp_path)
+    assert (folder.notes(), folder.provisional) == (("The agent is deterministic.",), False)

@@ -68,7 +68,7 @@ def confirm(
     proof = flags.spend(lambda listener, stop: confirm_versions(prepared, listener, stop))
     save_proof(prepared, proof)
     pooled = _pool(proof, pool)
-    top_share = concentration({unit.id: unit.value.net.value for unit in prepared.reopened.run.valuation.units})
+    top_share = concentration({unit.id: unit.value.net_or_zero.value for unit in prepared.reopened.run.valuation.units})
     table: dict[str, Any] = {
         **proof_dict(proof),
         "gate": _gate_table(proof, gate),

@@ -91,7 +91,7 @@ def _change(before: UnitReport | None, after: UnitReport | None, matched: str) -
         matched=matched,
         net_before=before.value.net if before else None,
         net_after=after.value.net if after else None,
-        change=difference(before.value.net, after.value.net) if before and after else None,
+        change=difference(before.value.net_or_zero, after.value.net_or_zero) if before and after else None,
         tokens_before=before.tokens if before else 0,
         tokens_after=after.tokens if after else 0,
     )

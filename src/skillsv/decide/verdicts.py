@@ -91,6 +91,8 @@ def _evidence(unit: UnitValue, resolution: float) -> str:
         return (
             f"Its content is worth {with_bounds(content)} points but its length costs {with_bounds(cost)} points: {net}"
         )
+    if not unit.has_value:
+        return "Too early: no rollout has told its effect apart from that of other units"
     if unit.samples == 0:
         return "No chain ever tested it"
     sentence = {

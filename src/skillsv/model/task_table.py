@@ -16,6 +16,8 @@ at once, by comparing all scored coalitions (`find_deciding`). Where no conflict
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import reduce
+from operator import and_, or_
 
 Mask = int
 """A coalition as bits: bit i stands for execution unit i. The trigger is always in the coalition."""
@@ -87,6 +89,27 @@ class TaskTable:
     def conflict(self) -> tuple[Mask, Mask] | None:
         """Two coalitions with the same pattern and different scores, if any: the one scored later comes first."""
         return self._conflict
+
+    def suspects(self) -> Mask:
+        """The units that differ between the two nearest coalitions with the same pattern and different scores."""
+        differences = [
+            one ^ other
+            for group in self._by_pattern.values()
+            if len({self.scores[coalition] for coalition in group}) > 1
+            for place, one in enumerate(group)
+            for other in group[:place]
+            if self.scores[one] != self.scores[other]
+        ]
+        return min(differences, key=lambda units: (units.bit_count(), units), default=0)
+
+    def compared(self, everything: Mask) -> Mask:
+        """The units that differ between coalitions with the same pattern and score, not all of them anchors."""
+        units = 0
+        for group in self._by_pattern.values():
+            same_score = len({self.scores[coalition] for coalition in group}) == 1
+            if same_score and not {0, everything}.issuperset(group):
+                units |= reduce(or_, group) & ~reduce(and_, group)
+        return units
 
     def _regroup(self) -> None:
         self._by_pattern, self._conflict = {}, None

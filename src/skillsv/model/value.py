@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -68,6 +69,9 @@ class UnitValue:
     `net` is the net effect (operator `delete`), `content` the content value (operator `pad`), `cost` the context cost;
     content = net + cost holds exactly. `content` and `cost` are None if only the operator `delete` was run. `plain` is
     the paper's percentile bootstrap interval of the net effect, which covers the value less often than `net` does.
+
+    A unit that no rollout has separated from other units has no value yet: `net.value` is NaN, and the bounds are the
+    range that the value must lie in whatever the scores are. Its evidence is `UNRESOLVED`.
     """
 
     id: str
@@ -78,6 +82,16 @@ class UnitValue:
     samples: int = 0
     standard_error: float = 0.0
     evidence: Evidence = Evidence.UNRESOLVED
+
+    @property
+    def has_value(self) -> bool:
+        """Whether some rollout has separated the unit from the others."""
+        return not math.isnan(self.net.value)
+
+    @property
+    def net_or_zero(self) -> Interval:
+        """`net` for rankings and sums: the value is 0 where there is none yet."""
+        return self.net if self.has_value else Interval(0.0, self.net.low, self.net.high)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,7 +242,11 @@ class Spending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Valuation(UnitTable):
-    """The complete result for one skill, agent and panel: data of a report and of the JSON `skillsv.valuation/1`."""
+    """The complete result for one skill, agent and panel: data of a report and of the JSON `skillsv.valuation/1`.
+
+    `provisional`: the run is not finished. `next_budget` is the number of rollouts to try next, where units have no
+    value yet.
+    """
 
     skill: Mapping[str, Any]
     settings: Mapping[str, Any]
@@ -237,6 +255,7 @@ class Valuation(UnitTable):
     rollouts: Spending
     usage: Usage
     provisional: bool = False
+    next_budget: int | None = None
     notes: tuple[str, ...] = ()
 
     def rows(self) -> list[dict[str, Any]]:

@@ -67,7 +67,7 @@ def build_valuation(
         rollouts=result.spending,
         usage=result.usage,
         provisional=result.error is not None,
-        notes=(*result.notes, *_missing_answers_note(result), *_early_end_note(result)),
+        notes=(*result.notes, *_missing_answers_note(result), *early_end_note(result)),
     )
 
 
@@ -171,7 +171,7 @@ def _missing_answers_note(result: RolloutResult) -> tuple[str, ...]:
     return (f"Some answers are missing and were left out on both sides, never scored 0. Tasks: {listed}.",)
 
 
-def _early_end_note(result: RolloutResult) -> tuple[str, ...]:
+def early_end_note(result: RolloutResult) -> tuple[str, ...]:
     """A sentence about a run that stopped before its end."""
     if result.error is None:
         return ()

@@ -60,7 +60,7 @@ def prune(run: Run, goal: Goal | None, actions: frozenset[Action] = REMOVABLE) -
 
 def path_of(run: Run, among: Iterable[str] | None = None) -> tuple[PruneStep, ...]:
     """The whole pruning path by the values of a run; it takes suspected interactions into account."""
-    values = {unit.id: unit.value.net.value for unit in run.valuation.units}
+    values = {unit.id: unit.value.net_or_zero.value for unit in run.valuation.units}
     partners = find_partners(run.compiled, run.records, run.observations)
     return pruning_path(
         run.compiled,

@@ -86,7 +86,7 @@ async def make_rankings(
 
 def _skillsv_ranking(run: Run, method: str) -> Ranking:
     """The net effects of the run's valuation."""
-    return Ranking(method=method, values={unit.id: unit.value.net for unit in run.valuation.units})
+    return Ranking(method=method, values={unit.id: unit.value.net_or_zero for unit in run.valuation.units})
 
 
 def _random_rankings(run: Run) -> list[Ranking]:

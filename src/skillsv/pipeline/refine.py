@@ -185,7 +185,7 @@ def refine_mechanically(run: Run) -> Revision:
 def _choose_spare(run: Run, pairs: Sequence[RedundantUnits], reports: Mapping[str, UnitReport]) -> list[str]:
     return choose_spare_units(
         pairs,
-        {name: unit.value.net.value for name, unit in reports.items()},
+        {name: unit.value.net_or_zero.value for name, unit in reports.items()},
         {name: unit.tokens for name, unit in reports.items()},
         resolution=run.valuation.estimate.resolution,
     )

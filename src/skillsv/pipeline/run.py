@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from skillsv.pipeline.cost import measured_cost, require_measurable_budget
 from skillsv.pipeline.job import TaskSource, ValuationJob, find_task_source, grading_of, make_renderer
 from skillsv.render import Renderer
 from skillsv.rollout import RunFolder
+from skillsv.rollout.adaptive import least_budget
 from skillsv.settings import EARLIER_BEHAVIOUR, Settings, compile_options, settings_from
 
 
@@ -43,15 +44,30 @@ class Run:
 
 def build_run(renderer: Renderer, settings: Settings, manifest: Mapping[str, Any], result: RolloutResult) -> Run:
     """The run with its valuation, from what its rollouts gave."""
-    agent = manifest["agent"]["spec"]
+    valuation = build_valuation(renderer.compiled, settings, manifest["agent"]["spec"], result, renderer=renderer)
     return Run(
         renderer=renderer,
         settings=settings,
         records=result.records,
         observations=result.observations,
-        valuation=build_valuation(renderer.compiled, settings, agent, result, renderer=renderer),
+        valuation=replace(valuation, next_budget=_next_budget(valuation, settings, manifest, result.observations)),
         manifest=manifest,
     )
+
+
+def _next_budget(
+    valuation: Valuation, settings: Settings, manifest: Mapping[str, Any], observations: Sequence[Observation]
+) -> int | None:
+    """The rollouts to try next where units of an adaptive run have no value yet.
+
+    It is the least that a run needs, or twice as many as were run.
+    """
+    if settings.method == "chain" or all(unit.value.has_value for unit in valuation.units):
+        return None
+    noisy = any(observation.agent_is_noisy for observation in observations)
+    least = least_budget(len(manifest["panel_a"]), noisy=noisy, operators=len(settings.operators))
+    answers = max(len(observations), settings.max_rollouts or 0)
+    return least if least > answers else 2 * answers
 
 
 def load_run(path: Path, changes: Mapping[str, Any] | None = None) -> Run:
@@ -76,8 +92,8 @@ def load_run(path: Path, changes: Mapping[str, Any] | None = None) -> Run:
             hint="Run the same 'skillsv value' again: it continues from there.",
         )
     run = build_run(make_renderer(compiled, settings), settings, manifest, result)
-    unfinished = settings.method == "chain" and len(result.records) < settings.orders
-    return replace(run, valuation=replace(run.valuation, provisional=unfinished))
+    missing_chains = settings.method == "chain" and len(result.records) < settings.orders
+    return replace(run, valuation=replace(run.valuation, provisional=folder.provisional or missing_chains))
 
 
 def read_manifest(folder: RunFolder) -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ from skillsv.model.events import Note, RunFinished, RunStarted
 from skillsv.model.protocols import Listener
 from skillsv.model.value import Evidence
 from skillsv.order import Sampler
-from skillsv.pipeline.build_valuation import RolloutResult, averaging_orders, estimate_options
+from skillsv.pipeline.build_valuation import RolloutResult, averaging_orders, early_end_note, estimate_options
 from skillsv.pipeline.cost import CostListener
 from skillsv.pipeline.job import PreparedRun, make_manifest
 from skillsv.pipeline.session import open_runner, session_of
@@ -69,10 +69,11 @@ async def run_rollouts(
 
     def begin() -> None:
         folder.begin(make_manifest(prepared), prepared.compiled.skill)
+        folder.keep_notes(folder.notes(), provisional=True)
 
     async with open_runner(session_of(prepared, folder), listener, stop, on_locked=begin) as runner:
         result = await _Rollouts(prepared, runner, folder, listener, keep_going=keep_going).run()
-        folder.keep_notes(result.notes)
+        folder.keep_notes((*result.notes, *early_end_note(result)), provisional=result.error is not None)
     listener(RunFinished(reason="done" if result.error is None else result.error.what))
     return result
 

@@ -123,8 +123,27 @@ def lift_sentence(valuation: Valuation) -> str:
     return f"The skill {change} the score from {base} to {full}: {with_bounds(lift)} points."
 
 
+def early_sentence(valuation: Valuation) -> str:
+    """How much of the lift the values explain, where units have no value yet, and what to do; empty otherwise."""
+    units = execution_units(valuation)
+    unknown = sum(not unit.value.has_value for unit in units)
+    if not unknown:
+        return ""
+    closure = valuation.estimate.closure
+    explained, lift = (points(share, signed=False, digits=0) for share in (closure.sum.value, closure.lift.value))
+    verb = "has" if unknown == 1 else "have"
+    hint = "" if valuation.next_budget is None else f" Next sensible budget: --max-rollouts {valuation.next_budget}."
+    return (
+        f"Too early: the values explain {explained} of {lift} points; {unknown} of {plural(len(units), 'unit')} "
+        f"{verb} no value yet.{hint}"
+    )
+
+
 def concentration_sentence(valuation: Valuation) -> str:
-    """How many units hold nine tenths of the positive value."""
+    """How many units hold nine tenths of the positive value. Where units have no value yet, that instead."""
+    early = early_sentence(valuation)
+    if early:
+        return early
     units = len(execution_units(valuation))
     number = count_carriers(valuation)
     if not number:

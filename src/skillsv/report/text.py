@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from xml.etree import ElementTree as ET
 
 from rich import box
@@ -58,7 +59,7 @@ def terminal_table(valuation: Valuation, width: int = 100, colour: bool = True) 
     if with_bar:
         table.add_column("", width=BAR, no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    reach = largest_end(unit.value.net for unit in execution_units(valuation))
+    reach = largest_end(unit.value.net for unit in execution_units(valuation) if unit.value.has_value)
     for unit in execution_units(valuation):
         style = _STYLE[unit.verdict.action] if colour else ""
         cells = [Text(str(unit.lines.first), style="dim" if colour else ""), Text(unit_label(unit, 200))]
@@ -83,8 +84,8 @@ def _closing_lines(valuation: Valuation) -> list[str]:
 
 
 def text_bar(interval: Interval, reach: float, width: int) -> str:
-    """An interval as characters: `─` from end to end, `●` the value, `│` zero."""
-    middle, interval = (width - 1) // 2, drawable(interval)
+    """An interval as characters: `─` from end to end, `●` the value, `│` zero. Without a value there is no `●`."""
+    middle, has_value, interval = (width - 1) // 2, not math.isnan(interval.value), drawable(interval)
 
     def column(value: float) -> int:
         return max(0, min(width - 1, round(middle + value / reach * middle)))
@@ -93,7 +94,8 @@ def text_bar(interval: Interval, reach: float, width: int) -> str:
     for index in range(column(interval.low), column(interval.high) + 1):
         cells[index] = "─"
     cells[middle] = "│"
-    cells[column(interval.value)] = "●"
+    if has_value:
+        cells[column(interval.value)] = "●"
     return "".join(cells)
 
 

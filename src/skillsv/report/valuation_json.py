@@ -1,6 +1,11 @@
 """The valuation as JSON, schema `skillsv.valuation/1`: what `skillsv value --json` prints.
 
 Amounts of score are shares in [0, 1] (values and costs in [-1, 1]), never points.
+
+`units[].net` is `{value, low, high}`. For a unit that no rollout has separated from the others `value` is null, `low`
+and `high` are the range that the value must lie in, and the verdict is `unresolved`; the first note then says how much
+of the lift the values explain and names the next budget. `sections[].net` is null in the same way where none of the
+section's units has a value. `provisional` is true while the run is not finished.
 """
 
 from __future__ import annotations
@@ -11,7 +16,7 @@ from pathlib import PurePath
 from typing import Any
 
 from skillsv.model.value import Anchors, Closure, Interval, UnitReport, Valuation
-from skillsv.report.sentences import all_notes
+from skillsv.report.sentences import all_notes, early_sentence
 
 SCHEMA = "skillsv.valuation/1"
 
@@ -47,7 +52,7 @@ def valuation_dict(valuation: Valuation) -> dict[str, Any]:
             "output_tokens": valuation.usage.output_tokens,
             "usd": valuation.usage.usd,
         },
-        "notes": all_notes(valuation),
+        "notes": tuple(filter(None, (early_sentence(valuation), *all_notes(valuation)))),
     }
     plain: dict[str, Any] = json_value(fields)
     return plain

@@ -2,7 +2,7 @@
 
 manifest.json    settings, versions, seeds, fingerprints: the run's identity
 records.jsonl    finished chains, anchors on the panel, and observations, one a line
-notes.json       sentences about the run: activation, noise, how it ended
+notes.json       sentences about the run (activation, noise, how it ended), and whether it is provisional
 ledger.sqlite    every paid rollout of all runs in this folder
 skill/           a copy of the valued skill, for later commands
 valuation.json   report.html
@@ -94,6 +94,14 @@ class Status:
     seconds: float
     valued: bool
     cut: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Notes:
+    """What `notes.json` holds."""
+
+    notes: tuple[str, ...] = ()
+    provisional: bool = False
 
 
 class RunFolder:
@@ -194,16 +202,26 @@ class RunFolder:
         anchors = [record for record in self._records() if isinstance(record, PanelAnchors)]
         return anchors[-1] if anchors else None
 
-    def keep_notes(self, notes: Sequence[str]) -> None:
-        """Store what a reader should know besides the numbers."""
-        self.write(NOTES, msgspec.json.encode(notes))
+    def keep_notes(self, notes: Sequence[str], *, provisional: bool = False) -> None:
+        """Store what a reader should know besides the numbers. `provisional`: the run is not finished."""
+        self.write(NOTES, msgspec.json.encode(_Notes(notes=tuple(notes), provisional=provisional)))
 
     def notes(self) -> tuple[str, ...]:
         """The notes of the run; empty if none are stored yet."""
+        return self._read_notes().notes
+
+    @property
+    def provisional(self) -> bool:
+        """Whether the last session of the run ended early, was killed or still runs; earlier versions did not say."""
+        return self._read_notes().provisional
+
+    def _read_notes(self) -> _Notes:
+        """Read the notes; earlier versions stored the list of sentences alone."""
         try:
-            return tuple(msgspec.json.decode((self.path / NOTES).read_bytes(), type=list[str]))
+            stored = msgspec.json.decode((self.path / NOTES).read_bytes(), type=list[str] | _Notes)
         except (FileNotFoundError, msgspec.DecodeError):
-            return ()
+            return _Notes()
+        return stored if isinstance(stored, _Notes) else _Notes(notes=tuple(stored))
 
     def _records(self) -> Iterator[Record]:
         return read_records(self.records)

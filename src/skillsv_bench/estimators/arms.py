@@ -132,7 +132,7 @@ def auto_arm(budget: int) -> str:
 
 def of_estimate(arm: str, rollouts: int, estimate: Estimate) -> Answer:
     """An answer with intervals."""
-    values = np.array([unit.net.value for unit in estimate.units])
+    values = np.array([unit.net_or_zero.value for unit in estimate.units])
     return Answer(arm=arm, rollouts=rollouts, values=values, estimate=estimate)
 
 

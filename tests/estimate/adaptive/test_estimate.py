@@ -6,7 +6,7 @@ import pytest
 from skillsv.errors import RecordsError
 from skillsv.estimate import EstimateOptions
 from skillsv.estimate.adaptive import compute_values, estimate_adaptive
-from skillsv.model.coalition import Operator
+from skillsv.model.coalition import AdaptiveReason, Operator
 from skillsv.model.value import Evidence
 from skillsv.rollout.adaptive import AdaptiveOptions, MaxRollouts, adaptive_policy
 from skillsv_bench.estimators import Player, make_adaptive_problem, play_adaptive
@@ -147,3 +147,44 @@ def play_with(answer, problem, budget, seed):
 def test_intervals_hold_where_tasks_need_many_units_at_once():
     covered = [truth for seed in range(5) for truth in coverage_where_tasks_need_many_units(seed)]
     assert sum(covered) >= 0.95 * len(covered)
+
+
+def test_anchors_alone_give_ranges_and_no_values():
+    game, seen, orders = played("mechanism", Noise(), 64)
+    estimate = estimate_adaptive(game.compiled, seen, orders)
+    assert estimate.content_lift.value == pytest.approx(0.5)
+    for unit, value in zip(estimate.units, game.truth(Noise()), strict=True):
+        assert not unit.has_value
+        assert unit.evidence is Evidence.UNRESOLVED
+        assert unit.net.high - unit.net.low > 1.5
+        assert -1.0 <= unit.net.low <= value <= unit.net.high <= 1.0
+        assert unit.net_or_zero.value == 0.0
+    assert all(np.isnan(section.net.value) for section in estimate.sections)
+
+
+def test_a_unit_that_decides_no_task_has_no_value_while_most_changes_are_untraced():
+    game, seen, orders = played("mechanism", Noise(), 96)
+    units = estimate_adaptive(game.compiled, seen, orders).units
+    assert [unit.has_value for unit in units].count(True) == 1
+    assert all(unit.samples > 0 for unit in units)
+    truth = game.truth(Noise())
+    assert all(unit.net.covers(value) for unit, value in zip(units, truth, strict=True) if not unit.has_value)
+
+
+@pytest.mark.parametrize("noise", [Noise(), Noise(temperature=0.5)], ids=["steady", "noisy"])
+def test_every_unit_has_a_value_at_the_least_budget(noise):
+    game, seen, orders = played("officeqa", noise, 666)
+    assert all(unit.has_value for unit in estimate_adaptive(game.compiled, seen, orders).units)
+
+
+def test_anchors_of_a_noisy_agent_give_no_values():
+    game, seen, orders = played("mechanism", Noise(temperature=0.5), 600)
+    first = [replace(observation, why=AdaptiveReason.CLOSED_SET) for observation in seen[:64]]
+    assert not any(unit.has_value for unit in estimate_adaptive(game.compiled, first, orders).units)
+
+
+def test_padding_has_no_value_where_deletion_has_none():
+    game, seen, orders = played("mechanism", Noise(), 96, operators=BOTH)
+    for unit in estimate_adaptive(game.compiled, seen, orders).units:
+        assert not unit.has_value
+        assert (unit.content.low, unit.content.high) == (unit.cost.low, unit.cost.high) == (-1.0, 1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,14 +17,14 @@ from skillsv.estimate.adaptive.observations import (
     anchor_scores,
     read_observations,
 )
-from skillsv.estimate.adaptive.values import ValueDraws, noisy_values, steady_values
+from skillsv.estimate.adaptive.values import ValueDraws, count_samples, noisy_values, steady_values
 from skillsv.estimate.chain import DEFAULT, EstimateOptions
 from skillsv.estimate.intervals import FINEST, evidence_of, reporting_resolution
 from skillsv.estimate.panel import AnchorScores, TaskSums, anchors_of, gap_interval
 from skillsv.estimate.totals import closure_of, units_below
 from skillsv.model.coalition import Observation, Order
 from skillsv.model.skill import CompiledSkill
-from skillsv.model.value import Estimate, Evidence, Interval, SectionValue, UnitValue
+from skillsv.model.value import Anchors, Estimate, Evidence, Interval, SectionValue, UnitValue
 
 AVERAGED_ORDERS = 1000
 """Orders to average over: the error of the average is then negligible, and orders cost no rollouts."""
@@ -31,17 +32,24 @@ AVERAGED_ORDERS = 1000
 FALSE_SHARE = 0.02
 """Noisy agent: expected share of wrong signs among the signs that count as shown (false discovery rate)."""
 
+UNKNOWN = Interval(math.nan, -1.0, 1.0)
+"""An effect of which nothing is known."""
+
 SMALLEST_ERROR = 1e-12
 """Standard error below which a value counts as exact; it keeps the division finite."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdaptiveValues:
-    """The values of both operators with their draws. `padded` is None where only deletion was run."""
+    """The values of both operators with their draws. `padded` is None where only deletion was run.
+
+    `place` holds the position of each unit in each order [orders, units].
+    """
 
     net: ValueDraws
     padded: ValueDraws | None
     observed: RunObservations
+    place: Numbers
 
     @property
     def open_tasks(self) -> Mapping[str, float]:
@@ -80,7 +88,7 @@ def compute_values(
         return estimate_values(scored, len(observed.tasks), place, np.random.default_rng(options.seed))
 
     padded = None if observed.padded is None else draws_of(observed.padded)
-    return AdaptiveValues(net=draws_of(observed.net), padded=padded, observed=observed)
+    return AdaptiveValues(net=draws_of(observed.net), padded=padded, observed=observed, place=place)
 
 
 def _places(compiled: CompiledSkill, orders: Sequence[Order]) -> Numbers:
@@ -106,9 +114,9 @@ def build_estimate(compiled: CompiledSkill, valued: AdaptiveValues, options: Est
         trigger_value=trigger_value,
         content_lift=lift,
         closure=closure_of(total, lift, resolution=resolution, gap=_gap(total, scores, net, options)),
-        units=_unit_values(compiled, valued, options, resolution),
+        units=_unit_values(compiled, valued, options, resolution, _ranges(valued, anchors)),
         sections=tuple(
-            SectionValue(path=section.path, net=_sum(net, below, options.level))
+            SectionValue(path=section.path, net=_section_value(valued, below, options.level))
             for section, below in zip(compiled.sections, units_below(compiled), strict=True)
             if below
         ),
@@ -134,17 +142,44 @@ def _gap(total: Interval, scores: AnchorScores, drawn: ValueDraws, options: Esti
     return gap_interval(total.value, scores, sums, level=options.level, replicates=options.replicates, rng=rng)
 
 
+def _section_value(valued: AdaptiveValues, columns: list[int], level: float) -> Interval:
+    """The sum over a section's units; a section has no value where none of its units has one."""
+    if not valued.net.separated[columns].any():
+        return UNKNOWN
+    return _sum(valued.net, columns, level)
+
+
+def _ranges(valued: AdaptiveValues, anchors: Anchors) -> tuple[Interval, ...]:
+    """For each unit the range that its value must lie in, whatever the scores between the anchors are.
+
+    A marginal lies in [-1, 1]. That of the first unit starts at the score of the trigger alone and that of the last
+    unit ends at the score of the full skill, so these two have less room.
+    """
+    first, last = (valued.place == 0).mean(axis=0), (valued.place == valued.place.shape[1] - 1).mean(axis=0)
+    trigger, full = anchors.trigger, anchors.full
+    low = first * (1.0 - trigger.high) + last * full.low - 1.0
+    high = 1.0 - first * trigger.low - last * (1.0 - full.high)
+    return tuple(Interval(math.nan, *ends) for ends in zip(low.tolist(), high.tolist(), strict=True))
+
+
 def _unit_values(
-    compiled: CompiledSkill, valued: AdaptiveValues, options: EstimateOptions, resolution: float
+    compiled: CompiledSkill,
+    valued: AdaptiveValues,
+    options: EstimateOptions,
+    resolution: float,
+    ranges: Sequence[Interval],
 ) -> tuple[UnitValue, ...]:
     """Net effect, content value and context cost of every unit (Sec. 3.2): cost = content - net."""
     net, padded = valued.net, valued.padded
     cost = None if padded is None else padded.minus(net)
-    samples = _samples(valued.observed.net)
+    samples = count_samples(valued.observed.net)
     sign_shown = _shown_signs(net) if valued.observed.noisy else np.ones(len(samples), dtype=np.bool_)
     rows = []
     for column, unit in enumerate(compiled.execution):
         identical = unit in options.identical
+        if not identical and not valued.net.separated[column]:
+            rows.append(_without_value(unit, ranges[column], int(samples[column]), padded=padded is not None))
+            continue
         net_at = Interval(0.0, 0.0, 0.0) if identical else _at(net, column, options.level)
         cost_at = None if cost is None else _at(cost, column, options.level)
         content_at = None if padded is None else _at(padded, column, options.level)
@@ -167,6 +202,13 @@ def _unit_values(
             )
         )
     return tuple(rows)
+
+
+def _without_value(unit: str, net: Interval, samples: int, *, padded: bool) -> UnitValue:
+    """A unit that no rollout has separated from the others: only its range is known."""
+    other = UNKNOWN if padded else None
+    error = (net.high - net.low) / 2
+    return UnitValue(id=unit, net=net, content=other, cost=other, samples=samples, standard_error=error)
 
 
 def _at(drawn: ValueDraws, column: int, level: float) -> Interval:
@@ -196,14 +238,6 @@ def _shown_signs(drawn: ValueDraws) -> Bools:
     limit = ranked[below].max(initial=-1.0)
     shown: Bools = p_values <= limit
     return shown
-
-
-def _samples(scored: ScoredCoalitions) -> Numbers:
-    """For each unit the number of rollouts with it or without it, whichever is smaller; anchors do not count."""
-    between_anchors = scored.present.any(axis=1) & ~scored.present.all(axis=1)
-    with_unit = scored.present[between_anchors].sum(axis=0)
-    counts: Numbers = np.minimum(with_unit, int(between_anchors.sum()) - with_unit)
-    return counts
 
 
 def _notes(observed: RunObservations) -> list[str]:

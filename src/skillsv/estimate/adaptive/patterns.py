@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skillsv.estimate.adaptive.observations import Bools, Floats, Numbers, ScoredCoalitions
-from skillsv.model.task_table import TaskTable
+from skillsv.model.task_table import Mask, TaskTable
 
 MOST_DECIDING = 14
 """Deciding units per task that are used, the first ones found: 2^14 patterns still fit in memory for each task."""
@@ -38,13 +38,18 @@ class PatternScores:
 
     `deciding` holds the columns of the deciding units; bit k of a pattern stands for `deciding[k]`. `scores` has an
     entry for each pattern; `known` says which of them were measured, with one score throughout. `agreeing` counts the
-    scores after the one that showed the last deciding unit.
+    scores after the one that showed the last deciding unit. `changing` says whether any two scores differ; `suspects`
+    are the units that may be the cause of a change that the deciding units do not explain; `compared` those that were
+    seen to make no difference.
     """
 
     deciding: tuple[int, ...]
     scores: Floats
     known: Bools
     agreeing: int
+    changing: bool
+    suspects: Mask
+    compared: Mask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +57,8 @@ class PatternEffects:
     """phi (Eq. 2) per task and unit over the given orders, with what bounds the error.
 
     `predicted` is the share of patterns along the orders that were not measured; `spread` is the standard error of the
-    mean over orders, per unit.
+    mean over orders, per unit. `changing` are the tasks with different scores; `suspected` are the units that may be
+    the cause of a change on a task that is not traced to a unit yet, `compared` those that made no difference there.
     """
 
     values: Floats
@@ -60,6 +66,9 @@ class PatternEffects:
     predicted: Floats
     agreeing: Numbers
     spread: Floats
+    changing: Bools
+    suspected: Bools
+    compared: Bools
 
 
 def pattern_effects(scored: ScoredCoalitions, tasks: int, place: Numbers) -> PatternEffects:
@@ -67,18 +76,31 @@ def pattern_effects(scored: ScoredCoalitions, tasks: int, place: Numbers) -> Pat
     units = scored.present.shape[1]
     values, deciding = np.zeros((tasks, units)), np.zeros((tasks, units), dtype=np.bool_)
     predicted, agreeing = np.zeros(tasks), np.zeros(tasks, dtype=np.int64)
+    changing = np.zeros(tasks, dtype=np.bool_)
+    suspected, compared = np.zeros((2, tasks, units), dtype=np.bool_)
     totals = np.zeros((len(place), units))
     for task in range(tasks):
         rows = scored.task == task
         patterns = score_patterns(scored.present[rows], scored.score[rows])
-        agreeing[task] = patterns.agreeing
+        agreeing[task], changing[task] = patterns.agreeing, patterns.changing
+        suspected[task] = [patterns.suspects >> unit & 1 for unit in range(units)]
+        compared[task] = [patterns.compared >> unit & 1 for unit in range(units)]
         columns = list(patterns.deciding)
         deciding[task, columns] = True
         marginals, predicted[task] = _marginals(patterns, place)
         values[task, columns] = marginals.mean(axis=0)
         totals[:, columns] += marginals
     spread = totals.std(axis=0) / np.sqrt(len(place)) / max(tasks, 1)
-    return PatternEffects(values=values, deciding=deciding, predicted=predicted, agreeing=agreeing, spread=spread)
+    return PatternEffects(
+        values=values,
+        deciding=deciding,
+        predicted=predicted,
+        agreeing=agreeing,
+        spread=spread,
+        changing=changing,
+        suspected=suspected,
+        compared=compared,
+    )
 
 
 def score_patterns(present: Bools, score: Floats) -> PatternScores:
@@ -89,7 +111,15 @@ def score_patterns(present: Bools, score: Floats) -> PatternScores:
     table.add_deciding(deciding)
     scores, known = _complete_scores(table, deciding)
     last = max(shown.values(), default=0)
-    return PatternScores(deciding=deciding, scores=scores, known=known, agreeing=max(len(table.scores) - 1 - last, 0))
+    return PatternScores(
+        deciding=deciding,
+        scores=scores,
+        known=known,
+        agreeing=max(len(table.scores) - 1 - last, 0),
+        changing=len(set(table.scores.values())) > 1,
+        suspects=table.suspects(),
+        compared=table.compared((1 << present.shape[1]) - 1),
+    )
 
 
 def _task_table(present: Bools, score: Floats) -> TaskTable:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skillsv.estimate.adaptive.observations import Floats, Numbers, ScoredCoalitions
+from skillsv.estimate.adaptive.observations import Bools, Floats, Numbers, ScoredCoalitions
 from skillsv.estimate.adaptive.patterns import PatternEffects, pattern_effects
 from skillsv.estimate.adaptive.surrogate import COIN_LIKE, OrderPrefixes, fit_surrogate, predicted_lifts
 
@@ -32,6 +32,12 @@ NO_DECIDING_UNIT = 0.3
 
 WIDER = 1.3
 """Steady agent: factor on the standard error; errors are rare and large, so a normal interval is too narrow."""
+
+MOST_UNTRACED = 0.25
+"""Steady agent: share of the changing tasks on which a unit that decides no task may still be the cause."""
+
+LEAST_SAMPLES = 5
+"""Noisy agent: rollouts with a unit, and rollouts without it, that the unit needs to have a value."""
 
 NARROWEST = 0.72
 """Noisy agent: factor on the spread of the fit with very many rollouts per task."""
@@ -58,12 +64,14 @@ class ValueDraws:
 
     `task_variance` is the variance of each unit's value on each task [tasks, units]: more rollouts help where it is
     large. `task_sums` is the sum of all units' values on each task.
+    `separated` are the units whose effect some rollout has told apart from that of other units.
     """
 
     values: Floats
     draws: Floats
     task_variance: Floats
     task_sums: Floats
+    separated: Bools
 
     @property
     def standard_error(self) -> Floats:
@@ -78,6 +86,7 @@ class ValueDraws:
             draws=self.draws - other.draws,
             task_variance=self.task_variance,
             task_sums=self.task_sums - other.task_sums,
+            separated=self.separated & other.separated,
         )
 
 
@@ -92,7 +101,28 @@ def steady_values(scored: ScoredCoalitions, tasks: int, place: Numbers, rng: np.
         draws=values + _standard_normal((DRAWS, len(values)), rng) * error,
         task_variance=variance,
         task_sums=effects.values.sum(axis=1),
+        separated=_separated(effects),
     )
+
+
+def _separated(effects: PatternEffects) -> Bools:
+    """Units that decide a task, or that made no difference and are ruled out on most tasks whose score changes.
+
+    With a single unit the anchors differ in nothing else.
+    """
+    units = effects.compared.shape[1]
+    ruled_out = effects.suspected.sum(axis=0) <= MOST_UNTRACED * int(effects.changing.sum())
+    compared = effects.compared.any(axis=0) | (units == 1)
+    separated: Bools = effects.deciding.any(axis=0) | (compared & ruled_out)
+    return separated
+
+
+def count_samples(scored: ScoredCoalitions) -> Numbers:
+    """For each unit the number of rollouts with it or without it, whichever is smaller; anchors do not count."""
+    between_anchors = scored.present.any(axis=1) & ~scored.present.all(axis=1)
+    with_unit = scored.present[between_anchors].sum(axis=0)
+    counts: Numbers = np.minimum(with_unit, int(between_anchors.sum()) - with_unit)
+    return counts
 
 
 def _standard_normal(shape: tuple[int, int], rng: np.random.Generator) -> Floats:
@@ -128,11 +158,13 @@ def noisy_values(scored: ScoredCoalitions, tasks: int, place: Numbers, rng: np.r
     draws = values + _spread_factor(len(scored.score) / tasks, fit.noise) * (draws - draws.mean(axis=0))
     slope = _slopes(scored, tasks)
     variance = np.einsum("tii->ti", fit.block)[:, 1:]
+    samples = count_samples(scored)
     return ValueDraws(
         values=values,
         draws=draws,
         task_variance=slope[:, None] ** 2 * variance,
         task_sums=predicted_lifts(fit.weights),
+        separated=(samples >= LEAST_SAMPLES) | (len(samples) == 1),
     )
 
 

@@ -18,7 +18,7 @@ from skillsv.report.figures.axis import (
     marker,
     padded_range,
 )
-from skillsv.report.figures.svg import Figure, drawing, element, link
+from skillsv.report.figures.svg import Cell, Figure, drawing, element, link
 from skillsv.report.sentences import execution_units, unit_label
 
 LinkTarget = Callable[[str], str | None]
@@ -47,7 +47,7 @@ def margin_bar(interval: Interval, span: tuple[float, float], action: Action) ->
 
 def value_chart(valuation: Valuation, *, target: LinkTarget = no_target, most: int = 60) -> Figure:
     """All units, best first, with intervals: phi under deletion. Beyond `most` units the middle is left out."""
-    ranked = sorted(execution_units(valuation), key=lambda unit: -unit.value.net.value)
+    ranked = sorted(execution_units(valuation), key=lambda unit: -unit.value.net_or_zero.value)
     shown, gap = _first_and_last(ranked, most)
     row, left, right, top = 24, 372, 760, 8
     height = top + row * (len(shown) + bool(gap)) + 44
@@ -90,7 +90,8 @@ def _columns(units: Sequence[UnitReport], places: Sequence[float], scale: Scale,
         net, action = drawable(unit.value.net), unit.verdict.action
         lines[action] = lines.get(action, "") + f"M{scale(net.low):.1f} {y:.0f}H{scale(net.high):.1f}"
         names.append(link(target(unit.id), element("text", unit_label(unit, 54), x=360, y=y + 4)))
-        marks.append(marker(action, scale(net.value), y))
+        if unit.value.has_value:
+            marks.append(marker(action, scale(net.value), y))
         numbers.append(element("text", points(unit.value.net.value), x=814, y=y + 4))
         verdicts.append(element("text", str(action), x=830, y=y + 4, fill=VERDICT[action], class_=f"v-{action}"))
     return [
@@ -102,9 +103,9 @@ def _columns(units: Sequence[UnitReport], places: Sequence[float], scale: Scale,
     ]
 
 
-def _cells(unit: UnitReport) -> tuple[str | int | float, ...]:
-    net = unit.value.net
-    return unit_label(unit, 40), unit.id, net.value, net.low, net.high, unit.tokens, str(unit.verdict.action)
+def _cells(unit: UnitReport) -> tuple[Cell, ...]:
+    net, value = unit.value.net, unit.value.net.value if unit.value.has_value else None
+    return unit_label(unit, 40), unit.id, value, net.low, net.high, unit.tokens, str(unit.verdict.action)
 
 
 def anchor_chart(valuation: Valuation) -> Figure:

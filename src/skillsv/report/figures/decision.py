@@ -41,7 +41,7 @@ def decision_map(valuation: Valuation, *, target: LinkTarget = no_target) -> Fig
     crosses = [
         (unit, drawable(unit.value.content), drawable(unit.value.cost))
         for unit in execution_units(valuation)
-        if unit.value.content is not None and unit.value.cost is not None
+        if unit.value.content is not None and unit.value.cost is not None and unit.value.has_value
     ]
     if not crosses:
         return None

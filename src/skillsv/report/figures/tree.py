@@ -40,7 +40,7 @@ class _Node:
 
     @property
     def net(self) -> float:
-        return self.unit.value.net.value if self.unit else sum(child.net for child in self.children.values())
+        return self.unit.value.net_or_zero.value if self.unit else sum(child.net for child in self.children.values())
 
     @property
     def depth(self) -> int:
