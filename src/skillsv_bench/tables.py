@@ -102,7 +102,7 @@ def closure_table(all_results: Sequence[Results]) -> Table:
     rows = []
     for result in all_results:
         closure, loo_closure = result["valuation"]["closure"], result["closure_loo"]
-        size = (result["skill"]["units"], result["panels"]["a"])
+        size = (result["skill"]["execution_units"], result["panels"]["a"])
         skillsv = (
             *_interval(closure["lift"]),
             *_interval(closure["sum"]),

@@ -1,4 +1,5 @@
 import json
+import shutil
 
 import pytest
 
@@ -45,6 +46,16 @@ def test_a_run_compared_with_itself_shows_no_change(original, capsys):
         assert unit["change"]["value"] == 0
         assert unit["change"]["low"] <= 0 <= unit["change"]["high"]
     assert answer["notes"] == []
+
+
+def test_other_rules_are_not_another_version_of_the_skill(original, tmp_path, capsys):
+    shutil.copytree(original / "run", tmp_path / "run")
+    manifest = json.loads((tmp_path / "run/manifest.json").read_text())
+    recorded = manifest["settings"] if "granularity" in manifest["settings"] else manifest["about"]["settings"]
+    recorded["without"] = ["R3"]
+    (tmp_path / "run/manifest.json").write_text(json.dumps(manifest))
+    (note,) = compared(capsys, original / "run", tmp_path / "run")["notes"]
+    assert note == "The skill was cut into units by different rules or settings; its files are the same."
 
 
 def test_the_lift_without_the_harmful_unit_is_higher(original, edited, capsys):

@@ -19,3 +19,9 @@ def test_a_difference_is_at_least_as_uncertain_as_each_side(a, a_down, a_up, b, 
     back = difference(other, one)
     assert math.isclose(back.low, -change.high, abs_tol=1e-12)
     assert change.value - change.low >= max(b - other.low, one.high - a) - 1e-12
+
+
+def test_a_difference_to_no_value_is_no_value():
+    change = difference(Interval(math.nan, -0.9, 1.0), Interval(0.2, 0.1, 0.3))
+    assert math.isnan(change.value)
+    assert (change.low, change.high) == (0.1 - 1.0, 0.3 + 0.9)

@@ -148,6 +148,8 @@ def test_the_protocol_writes_the_papers_tables_and_figures(place, capsys):
     assert shown["tasks"] == "14"
     results = json.loads(written["results.json"])
     (anchors,) = csv.DictReader(written["anchors.csv"].decode().splitlines())
+    (closure,) = csv.DictReader(written["closure.csv"].decode().splitlines())
+    assert int(closure["units"]) == sum(unit["kind"] != "trigger" for unit in results["valuation"]["units"])
     full = results["valuation"]["anchors"]["full"]["value"]
     assert float(anchors["V(N) (points)"]) == pytest.approx(100 * full)
     assert 0 < full <= 1

@@ -31,12 +31,14 @@ def compare(
     from skillsv.cli.printing import deliver, json_text
     from skillsv.confirm.compare import side_by_side
     from skillsv.pipeline import load_run
+    from skillsv.report.valuation_json import json_value
 
     first_run, second_run = load_run(first), load_run(second)
     comparison = side_by_side(first_run.valuation, second_run.valuation)
     notes = _notes(first_run, second_run)
     if json:
-        deliver(json_text({"schema": "skillsv.comparison/1", **asdict(comparison), "notes": notes}), None)
+        fields = {"schema": "skillsv.comparison/1", **asdict(comparison), "notes": notes}
+        deliver(json_text(json_value(fields)), None)
     else:
         deliver("".join(f"{line}\n" for line in (*_lines(comparison), *(f"Note: {note}" for note in notes))), None)
     return 0
@@ -48,9 +50,18 @@ def _notes(first: Run, second: Run) -> list[str]:
         notes.append("The runs were valued on different tasks.")
     if first.manifest["agent"]["fingerprint"] != second.manifest["agent"]["fingerprint"]:
         notes.append("The runs were valued with different agents.")
-    if first.compiled.digest != second.compiled.digest:
+    if _files_digest(first) != _files_digest(second):
         notes.append("The runs are of different versions of the skill.")
+    elif first.compiled.digest != second.compiled.digest:
+        notes.append("The skill was cut into units by different rules or settings; its files are the same.")
     return notes
+
+
+def _files_digest(run: Run) -> str:
+    """The digest of all files of the skill as the agent gets them, however they are cut into units."""
+    from skillsv.model.coalition import Operator
+
+    return run.renderer.render(run.compiled.everything, Operator.DELETE).digest
 
 
 def _lines(found: SideBySide) -> Iterator[str]:

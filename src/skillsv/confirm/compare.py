@@ -53,9 +53,12 @@ def side_by_side(first: Valuation, second: Valuation) -> SideBySide:
 def difference(before: Interval, after: Interval) -> Interval:
     """Second minus first of two estimates that count as independent: distances to the bounds, added in quadrature.
 
-    Two runs on the same tasks vary together, so the interval is too wide rather than too narrow.
+    Two runs on the same tasks vary together, so the interval is too wide rather than too narrow. Where one of the two
+    has no value, neither has the difference, and its bounds are the differences of the bounds.
     """
     value = after.value - before.value
+    if math.isnan(value):
+        return Interval(value, after.low - before.high, after.high - before.low)
     down = math.hypot(after.value - after.low, before.high - before.value)
     up = math.hypot(after.high - after.value, before.value - before.low)
     return Interval(value, value - down, value + up)
@@ -91,7 +94,7 @@ def _change(before: UnitReport | None, after: UnitReport | None, matched: str) -
         matched=matched,
         net_before=before.value.net if before else None,
         net_after=after.value.net if after else None,
-        change=difference(before.value.net_or_zero, after.value.net_or_zero) if before and after else None,
+        change=difference(before.value.net, after.value.net) if before and after else None,
         tokens_before=before.tokens if before else 0,
         tokens_after=after.tokens if after else 0,
     )
