@@ -102,7 +102,8 @@ def test_the_result_equals_that_of_the_local_engine(cluster, place, method):
     answers = []
     for engine in ("local", f"ray:{cluster.address}"):
         run = f"run-{engine[:3]}"
-        words = command(engine, run, "--method", method, "--json", "-k", "4", "-b", "4", "--max-rollouts", "2000")
+        size = ("-k", "4", "-b", "4") if method == "chain" else ()
+        words = command(engine, run, "--method", method, *size, "--json", "--max-rollouts", "2000")
         done = subprocess.run(words, cwd=place, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         answer = json.loads(done.stdout)

@@ -74,7 +74,7 @@ def test_reused_and_cached_episodes_equal_those_of_a_new_process(loaded):
     plain = (sys.executable, str(Path(__file__).with_name("plain_worker.py")))
     kinds = {task.stratum: task for task in loaded.tasks}
     assert len(kinds) == 6
-    warm, memory = Games(slots=1, remembered=0), Games(slots=1)
+    warm, memory = Games(slots=1, cached_scenes=0), Games(slots=1)
 
     async def run():
         for number, task in enumerate(kinds.values()):
