@@ -1,6 +1,6 @@
 """How long compilation takes, as multiples of merely parsing the same Markdown in the same run.
 
-Run `python bench/compile.py`; the corpus figure needs the folder `shared` beside the repository.
+Run `python -m perf compile`; the corpus figure needs the folder `shared` beside the repository.
 """
 
 from __future__ import annotations
