@@ -16,7 +16,7 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 from skillsv.cli import run
-from skillsv.compile import compile_skill
+from skillsv.compiler import compile_skill
 
 CORPUS = Path(__file__).resolve().parents[1] / "../shared/corpus"
 """The folder of real skills beside the repository."""

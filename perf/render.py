@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from skillsv.compile import compile_skill
+from skillsv.compiler import compile_skill
 from skillsv.model.coalition import Coalition, Operator
 from skillsv.model.skill import CompiledSkill
 from skillsv.order import Sampler
-from skillsv.render import Renderer
+from skillsv.rendering import Renderer
 
 TEXT = "Check the ledger before you answer, and name the page where the figure stands, since totals are often restated"
 

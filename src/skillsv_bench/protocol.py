@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from skillsv.agents.editor import make_editor
-from skillsv.confirm import Proof
+from skillsv.confirmation import Proof
 from skillsv.errors import BudgetReached, SettingsError
 from skillsv.model.events import Event, RolloutFinished
 from skillsv.model.protocols import Listener

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from skillsv.confirm import concentration
-from skillsv.confirm.compare import difference
+from skillsv.confirmation import concentration
+from skillsv.confirmation.compare import difference
 from skillsv.errors import RecordsError
 from skillsv.model.value import Interval
 from skillsv.pipeline import proof_dict

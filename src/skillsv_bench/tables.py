@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skillsv.confirm import Comparison
+from skillsv.confirmation import Comparison
 from skillsv.report.figures import (
     Figure,
     anchor_chart,

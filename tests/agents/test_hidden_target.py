@@ -11,10 +11,10 @@ import pytest
 from fake_provider import say
 
 from skillsv.agents import AgentOptions, ChatOptions, make_agent
-from skillsv.compile import compile_skill
+from skillsv.compiler import compile_skill
 from skillsv.errors import AgentFailure
 from skillsv.model.coalition import Operator
-from skillsv.render import Renderer
+from skillsv.rendering import Renderer
 from skillsv.sandbox.workspace import fresh_workspace
 from skillsv.tasks import load_tasks
 

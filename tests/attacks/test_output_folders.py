@@ -184,7 +184,7 @@ def test_output_that_the_user_changed_is_kept(project, capsys, change):
 
 def test_output_that_changes_during_the_write_is_kept(project):
     from skillsv.errors import OutputError
-    from skillsv.render.output import new_folder
+    from skillsv.rendering.output import new_folder
 
     out = project / "out"
     with pytest.raises(OutputError), new_folder(out, skill=project / "tiny") as new:  # noqa: PT012 - the block is the race

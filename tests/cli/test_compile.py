@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from skillsv.cli import run
-from skillsv.compile import compile_skill
+from skillsv.compiler import compile_skill
 from skillsv.report.compiled_json import compiled_json
 
 SKILL = """\

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from skillsv.cli import run
-from skillsv.compile import compile_skill
+from skillsv.compiler import compile_skill
 from skillsv.order import check
 
 SKILL = """---

@@ -6,8 +6,8 @@ import pytest
 
 from skillsv.cli import run
 from skillsv.cli.demo import example_folder
-from skillsv.compile import compile_skill
-from skillsv.compile.lint import lint_skill
+from skillsv.compiler import compile_skill
+from skillsv.compiler.lint import lint_skill
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from skillsv.cli import run
-from skillsv.compile import compile_skill
+from skillsv.compiler import compile_skill
 
 HONEST = """
 def edit(files, instruction):

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from skillsv.cli import run
-from skillsv.compile import compile_skill
-from skillsv.render import token_counter
+from skillsv.compiler import compile_skill
+from skillsv.rendering import token_counter
 
 SKILL = """---
 name: tiny

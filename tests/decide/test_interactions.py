@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillsv.compile import compile_files
+from skillsv.compiler import compile_files
 from skillsv.decide.interactions import find_partners, find_suspected_pairs
 from skillsv.model.coalition import Observation, Operator
 from skillsv.model.skill import FileRole, Skill, SkillFile

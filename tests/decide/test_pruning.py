@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillsv.compile import CompileOptions, compile_files
+from skillsv.compiler import CompileOptions, compile_files
 from skillsv.decide.pruning import Goal, count_steps, find_removable, pruning_path
 from skillsv.errors import SettingsError
 from skillsv.model.skill import FileRole, Skill, SkillFile

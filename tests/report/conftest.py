@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skillsv.compile import compile_skill
+from skillsv.compiler import compile_skill
 from skillsv.model.coalition import ChainPlan, ChainRecord, ChainStep, Operator
 from skillsv.model.rollout import Rollout, RolloutKey, Usage
 from skillsv.model.skill import (

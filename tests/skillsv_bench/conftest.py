@@ -11,7 +11,7 @@ import pytest
 from skillsv.model.coalition import Operator, RenderedFile, Rendering
 from skillsv.order import exact_values
 from skillsv.pipeline import ValuationJob, build_valuation, prepare, run_rollouts
-from skillsv.render import Renderer
+from skillsv.rendering import Renderer
 from skillsv.rollout import RunFolder, Stop
 from skillsv.settings import load_settings
 from skillsv_bench.registry import find_source

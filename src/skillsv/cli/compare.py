@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from skillsv.cli.flags import Json
 
 if TYPE_CHECKING:
-    from skillsv.confirm.compare import SideBySide, UnitChange
+    from skillsv.confirmation.compare import SideBySide, UnitChange
     from skillsv.pipeline import Run
 
 
@@ -29,7 +29,7 @@ def compare(
     text; every difference has its interval. Costs nothing.
     """
     from skillsv.cli.printing import deliver, json_text
-    from skillsv.confirm.compare import side_by_side
+    from skillsv.confirmation.compare import side_by_side
     from skillsv.pipeline import load_run
     from skillsv.report.valuation_json import json_value
 

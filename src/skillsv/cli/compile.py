@@ -28,7 +28,7 @@ def compile_(
 
     Map a skill: its units, what each needs and why, and the tree they stand in. No model, no cost.
     """
-    from skillsv.compile import compile_skill
+    from skillsv.compiler import compile_skill
 
     if json and graph:
         raise SettingsError("--json and --graph ask for two results at once.", hint="Give one of them.")

@@ -15,7 +15,7 @@ from skillsv.errors import GateNotMet, SettingsError
 from skillsv.model.format import count, decimal, percent, points, short_points, with_bounds
 
 if TYPE_CHECKING:
-    from skillsv.confirm import Comparison, Gate, Proof
+    from skillsv.confirmation import Comparison, Gate, Proof
     from skillsv.pipeline import PreparedConfirmation
 
 DEFAULT_CURVES = ("skillsv", "loo", "random")
@@ -47,7 +47,7 @@ def confirm(
     unless "no worse than that" is shown. The same command again resumes.
     """
     from skillsv.cli.printing import deliver, json_text
-    from skillsv.confirm import Gate, concentration
+    from skillsv.confirmation import Gate, concentration
     from skillsv.pipeline import ConfirmJob, confirm_versions, prepare_confirmation, proof_dict
 
     flags = spending or SpendingFlags()
@@ -98,7 +98,7 @@ def _curves(text: str | None, *, with_skill: bool) -> tuple[str, ...]:
 
 def gate_advice(prepared: PreparedConfirmation, gate: Gate | None) -> list[str]:
     """A sentence for the time before anything is spent, where the panel is too small for the gate."""
-    from skillsv.confirm import smallest_drop
+    from skillsv.confirmation import smallest_drop
 
     tasks = len(prepared.panel.tasks)
     if gate is None or prepared.versions.same or tasks >= gate.tasks_needed():
@@ -134,7 +134,7 @@ def _gate_table(proof: Proof, gate: Gate | None) -> dict[str, Any] | None:
 
 def _pool(proof: Proof, others: tuple[Path, ...]) -> tuple[Comparison, ...]:
     """The methods compared over this skill and those of other confirmed runs, each skill with equal weight."""
-    from skillsv.confirm import pooled_comparisons
+    from skillsv.confirmation import pooled_comparisons
     from skillsv.pipeline import recorded_areas
 
     if not others:

@@ -61,7 +61,7 @@ def show_pruned(run: Path, *, quiet: bool) -> None:
     from skillsv.cli.spending_flags import SpendingFlags
     from skillsv.pipeline import ConfirmJob, confirm_versions, prepare_confirmation
     from skillsv.pipeline import prune as shorten
-    from skillsv.render.output import new_folder
+    from skillsv.rendering.output import new_folder
     from skillsv.sandbox.workspace import write_tree
 
     prepared = prepare_confirmation(ConfirmJob(run=run))
@@ -78,7 +78,7 @@ def show_pruned(run: Path, *, quiet: bool) -> None:
 
 def _free_folder(run: Path) -> Path:
     """A folder for the shorter skill: that of an earlier demo, or the next number where it holds something else."""
-    from skillsv.render.output import reason_to_keep
+    from skillsv.rendering.output import reason_to_keep
 
     names = ("shorter" if number == 1 else f"shorter-{number}" for number in count(1))
     return next(place for place in map(run.joinpath, names) if reason_to_keep(place) is None)

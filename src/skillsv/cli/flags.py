@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, TypeVar, get_type_hints
 
 from cyclopts import Group, Parameter
 
-from skillsv.compile import CompileOptions
+from skillsv.compiler import CompileOptions
 from skillsv.settings import (
     SETTINGS,
     SettingGroup,

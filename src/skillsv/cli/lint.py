@@ -64,8 +64,8 @@ def lint(
 
 def _lint_all(skills: Sequence[Path], flags: CompileFlags) -> tuple[list[LintedSkill], int]:
     """The findings of each skill, and the number of paths without a skill: one of those does not stop the others."""
-    from skillsv.compile import compile_skill
-    from skillsv.compile.lint import lint_compiled
+    from skillsv.compiler import compile_skill
+    from skillsv.compiler.lint import lint_compiled
 
     linted: list[LintedSkill] = []
     missing = 0
@@ -93,7 +93,7 @@ def _document(linted: Sequence[LintedSkill], form: str) -> str:
     if form == "json":
         return json_text(_as_json(linted))
     if form == "sarif":
-        from skillsv.compile.lint import finding_titles
+        from skillsv.compiler.lint import finding_titles
         from skillsv.report.compiled_json import sarif
 
         findings = ((skill.folder, finding) for skill in linted for finding in skill.findings)

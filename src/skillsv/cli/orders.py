@@ -33,7 +33,7 @@ def orders(
     Draw insertion orders in which every unit comes after what it needs and sections stay together: the orders that
     values are averaged over. One order a line, as unit ids; with --json a list of lists.
     """
-    from skillsv.compile import compile_skill
+    from skillsv.compiler import compile_skill
 
     if count < 1:
         raise SettingsError(f"-n {count} asks for no order at all.", hint="Give a number of at least 1.")

@@ -14,7 +14,7 @@ from skillsv.cli.spending_flags import SpendingFlags
 from skillsv.errors import SettingsError
 
 if TYPE_CHECKING:
-    from skillsv.confirm.interaction_tests import TestedPair
+    from skillsv.confirmation.interaction_tests import TestedPair
     from skillsv.decide.interactions import SuspectedPair
 
 RELATIONS = {

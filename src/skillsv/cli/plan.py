@@ -42,7 +42,7 @@ def plan(
     """
     from skillsv.cli.printing import deliver, json_text
     from skillsv.cli.run_valuation import forecast_lines
-    from skillsv.compile import compile_skill
+    from skillsv.compiler import compile_skill
     from skillsv.pipeline import forecast_job
     from skillsv.settings import compile_options
 

@@ -84,7 +84,7 @@ def _ask_about_large_removal(run: Run, pruned: PrunedSkill, *, yes: bool) -> Non
 
 def _write(run: Run, pruned: PrunedSkill, output: Path | None, *, in_place: bool, force: bool) -> None:
     from skillsv.pipeline import find_original
-    from skillsv.render.output import check_patch, new_folder, write_patch
+    from skillsv.rendering.output import check_patch, new_folder, write_patch
     from skillsv.report.edits import patch_lines
     from skillsv.sandbox.workspace import write_tree
 

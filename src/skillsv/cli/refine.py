@@ -15,7 +15,7 @@ from skillsv.errors import SettingsError
 from skillsv.model.format import count, percent
 
 if TYPE_CHECKING:
-    from skillsv.confirm import Proof
+    from skillsv.confirmation import Proof
     from skillsv.pipeline import Revision, Run
 
 
@@ -59,7 +59,7 @@ def refine(
     deliver(json_text(_table(revision, proof)) if json else "\n".join(_lines(revision, proof)) + "\n", None)
     if proof is not None and drop is not None:
         from skillsv.cli.confirm import level_as_share, require_gate
-        from skillsv.confirm import Gate
+        from skillsv.confirmation import Gate
 
         require_gate(proof, Gate(max_drop=drop, level=level_as_share(level)))
     return 0
@@ -97,7 +97,7 @@ def _make_revision(loaded: Run, run: Path, editor: str | None) -> Revision:
 def _write_revision(loaded: Run, run: Path, editor: str | None, output: Path, *, force: bool) -> Revision:
     """Write the new skill and a patch beside it. A folder that cannot be written ends it before the editor is paid."""
     from skillsv.pipeline import find_original
-    from skillsv.render.output import check_patch, new_folder, write_patch
+    from skillsv.rendering.output import check_patch, new_folder, write_patch
     from skillsv.report.edits import patch_lines
     from skillsv.sandbox.workspace import write_tree
 

@@ -13,8 +13,8 @@ from skillsv.cli.printing import deliver, json_text, print_lines, styled_patch
 from skillsv.errors import OutputError, RolloutError, SettingsError
 from skillsv.model.coalition import Coalition, Operator, Rendering
 from skillsv.model.skill import CompiledSkill
-from skillsv.render import Renderer, token_counter
-from skillsv.render.renderer import require_known
+from skillsv.rendering import Renderer, token_counter
+from skillsv.rendering.renderer import require_known
 from skillsv.settings import DEFAULTS
 
 
@@ -38,7 +38,7 @@ def render(
     Write one partial skill exactly as an agent would read it: survivors byte for byte, the rest deleted or replaced by
     filler of the same token count. Without -o, --diff or --json the main file's text is printed.
     """
-    from skillsv.compile import compile_skill
+    from skillsv.compiler import compile_skill
 
     compiled = compile_skill(skill, (flags or CompileFlags()).options(skill))
     renderer = Renderer(compiled, counter=token_counter(tokenizer), filler=filler)
@@ -69,7 +69,7 @@ def _coalition(compiled: CompiledSkill, keep: str | None, drop: str | None) -> C
 
 
 def _write(rendering: Rendering, output: Path, skill: Path, *, force: bool) -> None:
-    from skillsv.render.output import new_folder
+    from skillsv.rendering.output import new_folder
     from skillsv.sandbox.workspace import write_tree
 
     with new_folder(output, skill=skill, force=force) as folder:

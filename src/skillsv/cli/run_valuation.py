@@ -13,7 +13,7 @@ from skillsv.cli.consent import agree
 from skillsv.cli.flags import RunFlags
 from skillsv.cli.printing import json_text
 from skillsv.cli.progress import progress
-from skillsv.compile import compile_skill
+from skillsv.compiler import compile_skill
 from skillsv.model.format import count, duration, money
 from skillsv.model.value import Valuation
 from skillsv.pipeline import (

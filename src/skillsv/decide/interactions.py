@@ -1,7 +1,7 @@
 """Pairs of units that seem redundant or complementary, found in the records of a run. Costs no rollouts.
 
 A unit that changes scores only while another unit is absent is redundant with it; one that changes scores only while
-another is present complements it. `skillsv.confirm.interaction_tests` tests such pairs directly.
+another is present complements it. `skillsv.confirmation.interaction_tests` tests such pairs directly.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import Estimate, Spending, UnitReport, Valuation
 from skillsv.order import Sampler
 from skillsv.pipeline.job import make_renderer
-from skillsv.render import Renderer
+from skillsv.rendering import Renderer
 from skillsv.settings import Settings, settings_dict
 
 AVERAGING_STREAM = 2

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from skillsv.compile import compile_skill
-from skillsv.confirm import Checkpoints, Proof, Versions, choose_checkpoints, prove, score_on_panel
+from skillsv.compiler import compile_skill
+from skillsv.confirmation import Checkpoints, Proof, Versions, choose_checkpoints, prove, score_on_panel
 from skillsv.errors import RecordsError, SettingsError
 from skillsv.model.coalition import Operator, Rendering
 from skillsv.model.edit import Confirmation

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillsv.compile import compile_skill
+from skillsv.compiler import compile_skill
 from skillsv.decide import Goal, count_steps, find_removable, pruning_path
 from skillsv.decide.interactions import find_partners
 from skillsv.decide.losses import PredictLoss, end_at_lift, sum_losses
@@ -17,7 +17,7 @@ from skillsv.model.coalition import Coalition, Operator, Rendering
 from skillsv.model.edit import PruneStep
 from skillsv.model.value import Action
 from skillsv.pipeline.run import Run
-from skillsv.render import Renderer
+from skillsv.rendering import Renderer
 from skillsv.settings import compile_options
 
 REMOVABLE = frozenset({Action.DELETE, Action.HARMFUL})

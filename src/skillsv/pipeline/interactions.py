@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from skillsv.confirm.interaction_tests import TestedPair, classify_pair, pair_coalitions, pairs_policy
+from skillsv.confirmation.interaction_tests import TestedPair, classify_pair, pair_coalitions, pairs_policy
 from skillsv.decide.interactions import SuspectedPair, find_suspected_pairs
 from skillsv.errors import CoalitionError
 from skillsv.model.protocols import Listener

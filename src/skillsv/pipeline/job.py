@@ -13,7 +13,7 @@ import numpy as np
 
 from skillsv import __version__
 from skillsv.agents import AgentOptions, make_agent
-from skillsv.compile import compile_skill
+from skillsv.compiler import compile_skill
 from skillsv.errors import RecordsError, SettingsError
 from skillsv.model.coalition import ChainPlan
 from skillsv.model.protocols import Agent, Verifier
@@ -21,7 +21,7 @@ from skillsv.model.skill import CompiledSkill
 from skillsv.model.task import PanelA, PanelB, Task
 from skillsv.order import Sampler
 from skillsv.pipeline.clients import make_client
-from skillsv.render import Renderer, token_counter
+from skillsv.rendering import Renderer, token_counter
 from skillsv.rollout import Forecast, PerRollout, forecast
 from skillsv.rollout.adaptive import forecast_adaptive
 from skillsv.rollout.forecast import GAMMA_EXPECTED, GAMMA_HIGH, GAMMA_LOW, cost_of

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from skillsv.agents import make_agent
-from skillsv.confirm.baselines import (
+from skillsv.confirmation.baselines import (
     closure_loo,
     closure_loo_requests,
     closure_loo_total,

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from skillsv.agents.editor import editor_instruction
-from skillsv.compile import compile_skill
-from skillsv.compile.lint import lint_compiled
+from skillsv.compiler import compile_skill
+from skillsv.compiler.lint import lint_compiled
 from skillsv.decide import find_removable
 from skillsv.decide.duplicates import RedundantUnits, choose_spare_units, find_redundant
 from skillsv.errors import AgentFailure, InputError, RolloutError, SkillSVError, Unavailable
@@ -22,7 +22,7 @@ from skillsv.pipeline.build_valuation import text_of
 from skillsv.pipeline.edit import REMOVABLE
 from skillsv.pipeline.job import make_renderer
 from skillsv.pipeline.run import Run
-from skillsv.render.document import file_digest, tree_digest
+from skillsv.rendering.document import file_digest, tree_digest
 from skillsv.rollout import RunFolder
 from skillsv.sandbox.workspace import check_relative_path, write_tree
 from skillsv.settings import compile_options

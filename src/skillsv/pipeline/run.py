@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from skillsv.compile import compile_skill
+from skillsv.compiler import compile_skill
 from skillsv.errors import RecordsError, TaskError
 from skillsv.model.coalition import ChainRecord, Observation
 from skillsv.model.format import count
@@ -19,7 +19,7 @@ from skillsv.pipeline.build_valuation import RolloutResult, build_valuation
 from skillsv.pipeline.clients import make_client
 from skillsv.pipeline.cost import measured_cost, require_measurable_budget
 from skillsv.pipeline.job import TaskSource, ValuationJob, find_task_source, grading_of, make_renderer
-from skillsv.render import Renderer
+from skillsv.rendering import Renderer
 from skillsv.rollout import RunFolder
 from skillsv.rollout.adaptive import least_budget
 from skillsv.settings import EARLIER_BEHAVIOUR, Settings, compile_options, settings_from

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 import msgspec
 from msgspec import Meta
 
-from skillsv.compile import CompileOptions
+from skillsv.compiler import CompileOptions
 from skillsv.errors import SettingsError
 from skillsv.model.coalition import Operator
 from skillsv.settings.info import agent, budget, compiler, declared, estimator

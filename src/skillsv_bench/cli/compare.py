@@ -28,7 +28,7 @@ def compare(
     """
     from skillsv.cli.confirm import level_as_share
     from skillsv.cli.printing import deliver, json_text
-    from skillsv.confirm import pooled_comparisons
+    from skillsv.confirmation import pooled_comparisons
     from skillsv_bench.cli.published import write_all
     from skillsv_bench.results import read_results
     from skillsv_bench.tables import make_tables, pooled_figure, pooled_table

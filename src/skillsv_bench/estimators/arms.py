@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skillsv.confirm.baselines import closure_loo, closure_loo_requests
+from skillsv.confirmation.baselines import closure_loo, closure_loo_requests
 from skillsv.estimate import estimate_chains
 from skillsv.estimate.adaptive import AVERAGED_ORDERS, compute_values, estimate_adaptive
 from skillsv.model.coalition import ChainRecord, Coalition, Operator, Order

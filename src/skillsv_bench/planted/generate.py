@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from skillsv.compile import compile_files
+from skillsv.compiler import compile_files
 from skillsv.errors import SettingsError
 from skillsv.model.skill import FileRole, Skill, SkillFile
 from skillsv.model.task import Task

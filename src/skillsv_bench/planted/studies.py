@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from skillsv.confirm.baselines import closure_loo, closure_loo_requests, random_ranking
+from skillsv.confirmation.baselines import closure_loo, closure_loo_requests, random_ranking
 from skillsv.estimate import EstimateOptions, estimate_chains, ranking_of
 from skillsv.model.value import Estimate, Interval, Ranking
 from skillsv_bench.planted.game import Floats, Noise, PlantedGame, Role

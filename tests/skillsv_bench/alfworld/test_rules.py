@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from skillsv.compile import compile_skill
+from skillsv.compiler import compile_skill
 from skillsv.pipeline.build_valuation import text_of
 from skillsv_bench.alfworld.agents import noop, random_agent, reference
 from skillsv_bench.alfworld.policy import COMPETENCES

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skillsv.agents.planted import make_planted, read_marks
-from skillsv.compile import compile_files
+from skillsv.compiler import compile_files
 from skillsv.decide import verdicts
 from skillsv.estimate import EstimateOptions, estimate_chains
 from skillsv.model.coalition import ChainPlan, Operator
@@ -14,7 +14,7 @@ from skillsv.model.skill import FileRole, Skill, SkillFile
 from skillsv.model.task import PanelA
 from skillsv.model.value import Action
 from skillsv.order import Sampler, exact_values
-from skillsv.render import Renderer
+from skillsv.rendering import Renderer
 from skillsv.rollout.chain_policy import chain_policy
 from skillsv.tasks import draw_window
 from skillsv_bench.planted.game import make_task

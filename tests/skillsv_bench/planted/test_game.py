@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from skillsv.agents.planted import make_planted
-from skillsv.compile import compile_skill
+from skillsv.compiler import compile_skill
 from skillsv.errors import SettingsError
 from skillsv.estimate import estimate_chains
 from skillsv.model.coalition import Operator
 from skillsv.order import Sampler
-from skillsv.render import Renderer
+from skillsv.rendering import Renderer
 from skillsv.tasks import load_tasks
 from skillsv_bench.planted import (
     KINDS,

@@ -1,0 +1,85 @@
+"""The compiler: four deterministic passes from a skill to G = (N, D, H), with no model in the loop.
+
+1. unitization (`units.py`): files become units and scaffold.
+2. extraction (`rules/`): rules find which unit needs which.
+3. normalization (`cycles.py`): dependency cycles become composite units.
+4. reconciliation (`hierarchy.py`): the section tree is repaired where it contradicts the dependencies.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from skillsv.compiler.cycles import normalize
+from skillsv.compiler.draft import TRIGGER, Draft
+from skillsv.compiler.hierarchy import document_tree, reconcile
+from skillsv.compiler.options import CompileOptions
+from skillsv.compiler.read import read_skill
+from skillsv.compiler.rules import RULES, TRIGGER_RULE
+from skillsv.compiler.units import unitize
+from skillsv.errors import SettingsError
+from skillsv.model.skill import CompiledSkill, Edge, Finding, Skill
+
+DEFAULT = CompileOptions()
+
+
+def compile_skill(path: Path, options: CompileOptions = DEFAULT) -> CompiledSkill:
+    """Read a skill folder or one Markdown file, and compile it."""
+    skill, findings = read_skill(path, options)
+    return compile_files(skill, options, findings)
+
+
+def compile_files(skill: Skill, options: CompileOptions = DEFAULT, findings: tuple[Finding, ...] = ()) -> CompiledSkill:
+    """Compile a skill that is in memory; `findings` are those from reading it."""
+    draft = unitize(skill, options, findings)
+    edges, rule_findings = _extract(draft, options)
+    normalized = normalize(draft, edges)
+    tree = document_tree(draft.sections, [unit.id for unit in normalized.units], normalized.section_of)
+    hierarchy, repairs = reconcile(tree, normalized.edges)
+    return CompiledSkill(
+        skill=skill,
+        options=options.as_mapping(),
+        trigger=TRIGGER,
+        units=normalized.units,
+        edges=normalized.edges,
+        hierarchy=hierarchy,
+        sections=draft.sections,
+        layouts=normalized.layouts,
+        contractions=normalized.contractions,
+        repairs=repairs,
+        findings=(*draft.findings, *rule_findings),
+        digest=_digest(skill, options),
+    )
+
+
+def _extract(draft: Draft, options: CompileOptions) -> tuple[tuple[Edge, ...], tuple[Finding, ...]]:
+    """All edges of the enabled rules, one per rule and pair of units, and the rules' findings."""
+    known = {rule.id for rule in RULES}
+    unknown = sorted(options.without - known)
+    if unknown:
+        raise SettingsError(f"There is no rule {unknown[0]}.", hint=f"The rules are {', '.join(sorted(known))}.")
+    if TRIGGER_RULE in options.without:
+        raise SettingsError(
+            f"{TRIGGER_RULE} cannot be switched off: without it, orders would put units before the trigger m.",
+            hint=f"Leave {TRIGGER_RULE} out of the list.",
+        )
+    edges: dict[tuple[str, str, str], Edge] = {}
+    findings: list[Finding] = []
+    for rule in RULES:
+        if rule.id in options.without:
+            continue
+        for result in rule.apply(draft):
+            if isinstance(result, Finding):
+                findings.append(result)
+            else:
+                edges.setdefault((result.rule, result.source, result.target), result)
+    return tuple(edges.values()), tuple(dict.fromkeys(findings))
+
+
+def _digest(skill: Skill, options: CompileOptions) -> str:
+    """The identity of the input: paths, bytes and run bits of all files, and the options."""
+    files = [[file.path, file.role, file.digest, file.executable] for file in skill.files]
+    text = json.dumps([skill.main, files, options.as_mapping()], ensure_ascii=True, sort_keys=True)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()

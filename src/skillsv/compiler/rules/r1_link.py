@@ -1,0 +1,74 @@
+"""R1 LINK: a unit needs what its Markdown links point at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from skillsv.compiler.draft import Draft, DraftUnit, empty_section, make_edge
+from skillsv.compiler.references import Link, find_anchors, find_definitions, find_links, is_local, local_path
+from skillsv.model.skill import Edge, Finding, Severity, UnitKind
+
+
+def find_link_edges(draft: Draft) -> Iterator[Edge | Finding]:
+    """Edges to linked resources and to the primary units of linked sections; a dangling link is a finding."""
+    anchors = find_anchors(draft)
+    main_definitions = find_definitions(draft.body)
+    known_paths = _known_paths(draft)
+    for unit in draft.readable:
+        is_resource = unit.kind is UnitKind.RESOURCE
+        if is_resource and not unit.file.lower().endswith((".md", ".markdown", ".mdx")):
+            continue
+        for link in find_links(unit, find_definitions((unit,)) if is_resource else main_definitions):
+            if is_local(link.destination):
+                yield from _follow(draft, unit, link, anchors, known_paths)
+
+
+def _known_paths(draft: Draft) -> set[str]:
+    """Every file of the skill and every folder above one."""
+    files = {file.path for file in draft.skill.files}
+    return files | {path[:cut] for path in files for cut in range(len(path)) if path[cut] == "/"} | {"."}
+
+
+def _follow(
+    draft: Draft, unit: DraftUnit, link: Link, anchors: Mapping[str, int], known_paths: set[str]
+) -> Iterator[Edge | Finding]:
+    paths, anchor = local_path(link.destination, unit.file)
+    resource = next((draft.resources[path] for path in paths if path in draft.resources), None)
+    if resource is not None:
+        yield from _edge(unit, resource, link)
+        return
+    if paths and draft.skill.main not in paths:
+        if not draft.skill.single_file and not any(path in known_paths for path in paths):
+            yield _dangling(link, unit, outside=paths[0].startswith("../"))
+        return
+    in_main = bool(paths) or unit.kind is not UnitKind.RESOURCE
+    if not anchor or not in_main:
+        return  # SKILL.md itself is not a unit, and an anchor inside a resource points at the resource itself
+    section = anchors.get(anchor, anchors.get(anchor.lower()))
+    if section is None:
+        yield _dangling(link, unit)
+    elif section in draft.primary:
+        yield from _edge(unit, draft.primary[section], link)
+    else:
+        yield empty_section(unit, draft.sections[section].title, link.line)
+
+
+def _edge(unit: DraftUnit, target: DraftUnit, link: Link) -> Iterator[Edge]:
+    if target.id != unit.id:
+        evidence = f"link to {link.destination} resolves to {target.file}:{target.lines.first}"
+        yield make_edge("R1", unit, target, evidence, (link.line, target.lines.first))
+
+
+def _dangling(link: Link, unit: DraftUnit, *, outside: bool = False) -> Finding:
+    problem = (
+        "leaves the skill: agents that get only this folder cannot follow it. Bring the file in, or remove the link"
+        if outside
+        else "leads nowhere in this skill. Correct or remove it"
+    )
+    return Finding(
+        code="dangling-link",
+        severity=Severity.WARNING,
+        message=f"The link to {link.destination} {problem}.",
+        file=unit.file,
+        line=link.line,
+    )

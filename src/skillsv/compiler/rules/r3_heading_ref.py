@@ -1,0 +1,102 @@
+"""R3 HEADING-REF (heuristic): a unit needs the section whose heading it quotes word for word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from skillsv.compiler.draft import Draft, DraftUnit, empty_section, make_edge
+from skillsv.compiler.names import plain
+from skillsv.model.skill import Edge, Finding
+
+_WORD = re.compile(r"\w+")
+_MIN_WORDS = 2
+"""Words of a heading below which a match is too likely to be chance."""
+
+_MIN_CHARACTERS = 8
+"""Characters of a heading below which a match is too likely to be chance."""
+
+
+class _Heading(NamedTuple):
+    """The words of a heading, the number of characters before its first word, and the sections with this heading."""
+
+    words: str
+    lead: int
+    sections: list[int]
+
+
+def find_heading_edges(draft: Draft) -> Iterator[Edge | Finding]:
+    """Edges to the primary units of quoted headings: outside code, never to the unit's own or an enclosing section."""
+    headings = _by_first_words(draft)
+    if not headings:
+        return
+    for unit in draft.body:
+        enclosing = draft.ancestors(unit.heading)
+        seen: set[int] = set()
+        for heading in _mentions(" ".join(plain(unit.prose).split()), headings):
+            section = next((index for index in heading.sections if index not in enclosing), None)
+            if section is not None and section not in seen:
+                seen.add(section)
+                yield from _edge(draft, unit, heading.words, section)
+
+
+def _edge(draft: Draft, unit: DraftUnit, words: str, section: int) -> Iterator[Edge | Finding]:
+    line = _line(unit, words)
+    target = draft.primary.get(section)
+    if target is None:
+        yield empty_section(unit, draft.sections[section].title, line)
+    elif target.id != unit.id:
+        heading = draft.sections[section].lines
+        evidence = f"quotes the heading “{words}” (line {heading.first if heading else 1})"
+        yield make_edge("R3", unit, target, evidence, (line, target.lines.first))
+
+
+def _by_first_words(draft: Draft) -> dict[tuple[str, str], list[_Heading]]:
+    """Headings by their first two words (the second empty if there is only one), the longest first."""
+    sections: dict[str, list[int]] = {}
+    for index, section in enumerate(draft.sections):
+        if section.kind == "heading":
+            sections.setdefault(" ".join(plain(section.title).split()), []).append(index)
+    headings: dict[tuple[str, str], list[_Heading]] = {}
+    for words in sorted(sections, key=lambda title: (-len(title), title)):
+        if len(words.split()) >= _MIN_WORDS and len(words) >= _MIN_CHARACTERS and (first := _WORD.search(words)):
+            second = _WORD.search(words, first.end())
+            key = (first[0], second[0] if second else "")
+            headings.setdefault(key, []).append(_Heading(words, first.start(), sections[words]))
+    return headings
+
+
+def _mentions(text: str, headings: dict[tuple[str, str], list[_Heading]]) -> Iterator[_Heading]:
+    """Headings quoted in the text: the longest at each position, and none inside another."""
+    done = 0
+    words = [(match[0], match.start()) for match in _WORD.finditer(text)]
+    for (word, offset), (following, _) in pairwise([*words, ("", 0)]):
+        if offset < done:
+            continue
+        for heading in (*headings.get((word, following), ()), *headings.get((word, ""), ())):
+            start = offset - heading.lead
+            if start >= 0 and text.startswith(heading.words, start) and _stands_alone(text, start, heading.words):
+                done = start + len(heading.words)
+                yield heading
+                break
+
+
+def _stands_alone(text: str, start: int, words: str) -> bool:
+    """Whether no letter or digit touches the words, and no `#` stands before them."""
+    end = start + len(words)
+    if text[max(0, start - 8) : start].rstrip(" ").endswith("#"):
+        return False
+    before_ok = start == 0 or not (text[start - 1].isalnum() and words[0].isalnum())
+    return before_ok and (end == len(text) or not (text[end].isalnum() and words[-1].isalnum()))
+
+
+def _line(unit: DraftUnit, words: str) -> int:
+    """The line that holds the words, or their first word where they are spread over lines."""
+    lines = [plain(line) for line in unit.prose.split("\n")]
+    for wanted in (words, words.split(maxsplit=1)[0]):
+        for index, line in enumerate(lines):
+            if wanted in line:
+                return unit.lines.first + index
+    return unit.lines.first
