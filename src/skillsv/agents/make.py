@@ -47,9 +47,9 @@ def _command(rest: str, options: AgentOptions) -> Agent:
 
 
 def _python(rest: str, options: AgentOptions) -> Agent:
-    from skillsv.agents.python import PythonAgent
+    from skillsv.agents.python import python_agent
 
-    return PythonAgent(rest, options)
+    return python_agent(rest, options)
 
 
 def _model(rest: str, options: AgentOptions) -> Agent:

@@ -6,10 +6,12 @@ import ast
 import asyncio
 import contextlib
 import contextvars
+import functools
 import hashlib
 import importlib.util
 import inspect
 import sys
+import textwrap
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -54,6 +56,53 @@ class UserFunction:
                 raise SettingsError(f"`{self.name}` is {kind}, which cannot be called.", where=self.file.name)
             self._function = function
         return self._function
+
+
+class GivenFunction:
+    """A function, or another object that can be called, which a Python program passes.
+
+    `digest` covers its name, its source and the `version` that the program gives. It does not cover the functions that
+    it calls, the values that it refers to, or files that it reads.
+    """
+
+    def __init__(self, function: Callable[..., Any], *, version: str = "") -> None:
+        self.function = function
+        self.name = _name_of(function)
+        self.file = _file_of(function)
+        self.digest = digest_files(["given", self.name, version, source_of(function)], [])
+
+
+def source_of(function: Callable[..., Any]) -> str:
+    """The source of a function, of its class, or of what a partial application wraps; else its compiled code."""
+    if isinstance(function, functools.partial):
+        bound = [repr(value) for value in (function.args, sorted(function.keywords.items()))]
+        return " ".join([source_of(function.func), *bound])
+    code = _code_holder(function)
+    with contextlib.suppress(OSError, TypeError):
+        return textwrap.dedent(inspect.getsource(code))
+    compiled = getattr(code, "__code__", None)
+    return "" if compiled is None else f"{compiled.co_code.hex()} {compiled.co_consts!r} {compiled.co_names!r}"
+
+
+def _code_holder(function: Callable[..., Any]) -> Any:
+    """The object whose source defines what a call does."""
+    if inspect.isroutine(function) or inspect.isclass(function):
+        return inspect.unwrap(function)
+    return type(function)
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    if isinstance(function, functools.partial):
+        return _name_of(function.func)
+    return str(getattr(function, "__qualname__", type(function).__qualname__))
+
+
+def _file_of(function: Callable[..., Any]) -> Path:
+    if isinstance(function, functools.partial):
+        return _file_of(function.func)
+    with contextlib.suppress(TypeError):
+        return Path(inspect.getsourcefile(_code_holder(function)) or "python")
+    return Path("python")
 
 
 @runtime_checkable
@@ -102,7 +151,7 @@ async def call_function(function: Callable[..., Any], arguments: tuple[Any, ...]
     """Call a function, plain or `async`, and wait for its result at most `seconds`.
 
     After that it raises FunctionTimeout. A coroutine is cancelled. A plain function runs in a daemon thread, which
-    cannot be stopped: it continues until it returns or the process ends.
+    cannot be stopped: it continues until it returns or the process ends. `capture_prints` collects what it prints.
     """
     with anyio.move_on_after(seconds) as scope:
         if inspect.iscoroutinefunction(function):

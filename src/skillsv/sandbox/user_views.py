@@ -34,7 +34,7 @@ def full_task_fields(task: Task) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PublicTaskView:
+class TaskView:
     """A task for an agent's function: `task.id` or `task["id"]`, without the fields that grade the answer.
 
     `folder` is the workspace, `files` maps relative paths to the files in it.
@@ -48,9 +48,9 @@ class PublicTaskView:
     folder: Path
 
     @classmethod
-    def of(cls, task: Task, workspace: Path) -> PublicTaskView:
+    def of(cls, task: Task, workspace: Path) -> TaskView:
         """The view of a task whose files are in `workspace`."""
-        return PublicTaskView(
+        return TaskView(
             id=task.id,
             input=task.input,
             stratum=task.stratum,
@@ -82,7 +82,7 @@ class PublicTaskView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FullTaskView(PublicTaskView):
+class FullTaskView(TaskView):
     """A task for a verifier's function: also the target, the verifier, and all keys of the task's JSON object."""
 
     target: Any

@@ -1,7 +1,19 @@
 """Tasks: reading them from files, splitting them into panels, drawing windows, and scoring answers by verifiers."""
 
 from skillsv.tasks.load import load_tasks, read_tasks, tasks_file, tasks_folder
+from skillsv.tasks.objects import as_text, object_id, tasks_from_objects
 from skillsv.tasks.panels import draw_window, split_panels
 from skillsv.tasks.verifiers import make_verifier
 
-__all__ = ["draw_window", "load_tasks", "make_verifier", "read_tasks", "split_panels", "tasks_file", "tasks_folder"]
+__all__ = [
+    "as_text",
+    "draw_window",
+    "load_tasks",
+    "make_verifier",
+    "object_id",
+    "read_tasks",
+    "split_panels",
+    "tasks_file",
+    "tasks_folder",
+    "tasks_from_objects",
+]

@@ -12,9 +12,18 @@ import msgspec
 from skillsv.errors import RolloutError, VerifierFailure
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
+from skillsv.sandbox.captured_prints import capture_prints
 from skillsv.sandbox.process import Limits, ProgramResult, private_environment, run_program
 from skillsv.sandbox.sources import command_line
-from skillsv.sandbox.user_function import FunctionTimeout, call_function, describe, find_function, line_of
+from skillsv.sandbox.user_function import (
+    FunctionTimeout,
+    GivenFunction,
+    UserFunction,
+    call_function,
+    describe,
+    find_function,
+    line_of,
+)
 from skillsv.sandbox.user_views import FullTaskView, full_task_fields
 from skillsv.tasks.verifiers.scorer import Scorer
 from skillsv.tasks.verifiers.specs import base_folder, command_folder
@@ -40,8 +49,8 @@ class PythonVerifier:
     call executes the file.
     """
 
-    def __init__(self, location: str, folder: Path) -> None:
-        self._user = find_function(location, base_folder(location.rpartition(":")[0], folder))
+    def __init__(self, function: UserFunction | GivenFunction) -> None:
+        self._user = function
         self._arguments: tuple[str, ...] = ()
 
     def load(self) -> None:
@@ -60,13 +69,19 @@ class PythonVerifier:
             "workspace": workspace,
         }
         try:
-            return await call_function(user.function, tuple(values[name] for name in self._arguments), _SECONDS)
+            with capture_prints():
+                return await call_function(user.function, tuple(values[name] for name in self._arguments), _SECONDS)
         except FunctionTimeout:
             raise VerifierFailure(f"{user.file.name}:{user.name} did not return within {_SECONDS:g} s.") from None
         except RolloutError:
             raise
         except (Exception, SystemExit) as error:  # the edge of a rollout: a crash becomes a recorded failure
             raise VerifierFailure(f"{user.file.name}:{line_of(error, user.file)}: {describe(error)}") from error
+
+
+def python_verifier(location: str, folder: Path) -> PythonVerifier:
+    """The verifier `python:FILE.py:function`."""
+    return PythonVerifier(find_function(location, base_folder(location.rpartition(":")[0], folder)))
 
 
 def command_verifier(command: str, folder: Path) -> Scorer:

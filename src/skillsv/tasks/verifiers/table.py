@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from skillsv.tasks.verifiers.comparisons import choice, contains, exact, json_equal, numeric
-from skillsv.tasks.verifiers.external import PythonVerifier, command_verifier, inspect_score
+from skillsv.tasks.verifiers.external import command_verifier, inspect_score, python_verifier
 from skillsv.tasks.verifiers.harbor import harbor
 from skillsv.tasks.verifiers.regex import regex
 from skillsv.tasks.verifiers.scorer import Scorer, scorer_of
@@ -33,7 +33,7 @@ TARGET_VERIFIERS: Mapping[str, Callable[[Any, str], Scorer]] = {
 """Verifiers that compare an answer with the task's target. Each task has its own scorer. They run no foreign code."""
 
 EXTERNAL_VERIFIERS: Mapping[str, Callable[[str, Path], Scorer]] = {
-    "python": PythonVerifier,
+    "python": python_verifier,
     "command": command_verifier,
     "harbor": lambda argument, _folder: harbor(argument),
     "inspect": lambda argument, _folder: inspect_score(argument),
