@@ -79,7 +79,7 @@ def test_an_internal_error_gives_a_sentence_and_no_traceback(monkeypatch, capsys
     def broken(*_):
         raise ValueError("seven is not a colour")
 
-    monkeypatch.setattr("skillsv.compiler.compile_skill", broken)
+    monkeypatch.setattr("skillsv.api.skill.compile_skill", broken)
     assert run(["compile", str(tmp_path)]) == 1
     printed = capsys.readouterr().err
     assert "seven is not a colour" in printed

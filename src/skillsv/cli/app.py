@@ -11,8 +11,8 @@ from contextlib import suppress
 
 import cyclopts
 
-from skillsv import __version__
 from skillsv.errors import NoDifference, SkillSVError
+from skillsv.version import __version__
 
 USAGE_ERROR = 2
 """Exit code of a command line that cannot be used."""

@@ -12,8 +12,8 @@ from cyclopts import Parameter
 from skillsv.cli.flags import Json
 
 if TYPE_CHECKING:
+    from skillsv.api.run import Run
     from skillsv.confirmation.compare import SideBySide, UnitChange
-    from skillsv.pipeline import Run
 
 
 def compare(
@@ -28,9 +28,9 @@ def compare(
     Put two runs side by side: two versions of a skill, or one skill with two agents. Units are matched by id, then by
     text; every difference has its interval. Costs nothing.
     """
+    from skillsv.api.run import load_run
     from skillsv.cli.printing import deliver, json_text
     from skillsv.confirmation.compare import side_by_side
-    from skillsv.pipeline import load_run
     from skillsv.report.valuation_json import json_value
 
     first_run, second_run = load_run(first), load_run(second)
@@ -46,22 +46,22 @@ def compare(
 
 def _notes(first: Run, second: Run) -> list[str]:
     notes = []
-    if first.manifest["panel_a"] != second.manifest["panel_a"]:
+    if first.stored.manifest["panel_a"] != second.stored.manifest["panel_a"]:
         notes.append("The runs were valued on different tasks.")
-    if first.manifest["agent"]["fingerprint"] != second.manifest["agent"]["fingerprint"]:
+    if first.stored.manifest["agent"]["fingerprint"] != second.stored.manifest["agent"]["fingerprint"]:
         notes.append("The runs were valued with different agents.")
     if _files_digest(first) != _files_digest(second):
         notes.append("The runs are of different versions of the skill.")
-    elif first.compiled.digest != second.compiled.digest:
+    elif first.skill.digest != second.skill.digest:
         notes.append("The skill was cut into units by different rules or settings; its files are the same.")
     return notes
 
 
 def _files_digest(run: Run) -> str:
     """The digest of all files of the skill as the agent gets them, however they are cut into units."""
-    from skillsv.model.coalition import Operator
+    from skillsv.api.skill import render
 
-    return run.renderer.render(run.compiled.everything, Operator.DELETE).digest
+    return render(run.skill, keep="all").digest
 
 
 def _lines(found: SideBySide) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from skillsv.cli.flags import CompileFlags, Json
+from skillsv.cli.flags import CompileFlags, Json, given
 from skillsv.cli.printing import deliver, json_text, print_lines, refuse_inside
 from skillsv.errors import SettingsError
 from skillsv.model.skill import CompiledSkill
@@ -28,12 +28,12 @@ def compile_(
 
     Map a skill: its units, what each needs and why, and the tree they stand in. No model, no cost.
     """
-    from skillsv.compiler import compile_skill
+    from skillsv.api.skill import compile as compile_skill
 
     if json and graph:
         raise SettingsError("--json and --graph ask for two results at once.", hint="Give one of them.")
     refuse_inside(output, skill)
-    compiled = compile_skill(skill, (flags or CompileFlags()).options(skill))
+    compiled = compile_skill(skill, **given(flags)).compiled
     if json or graph or output:
         deliver(_document(compiled, json=json, graph=graph), output)
     else:

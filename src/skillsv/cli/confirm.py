@@ -11,8 +11,8 @@ from cyclopts import Parameter
 
 from skillsv.cli.flags import Json, given_share
 from skillsv.cli.spending_flags import SpendingFlags
-from skillsv.errors import GateNotMet, SettingsError
-from skillsv.model.format import count, decimal, percent, points, short_points, with_bounds
+from skillsv.errors import SettingsError
+from skillsv.model.format import percent, points, short_points, with_bounds
 
 if TYPE_CHECKING:
     from skillsv.confirmation import Comparison, Gate, Proof
@@ -46,9 +46,10 @@ def confirm(
     is the run's own, pruned by its verdicts, and pruning curves are drawn beside it. With --max-drop the exit code is 3
     unless "no worse than that" is shown. The same command again resumes.
     """
+    from skillsv.api.shorten import level_as_share, run_confirmation
     from skillsv.cli.printing import deliver, json_text
     from skillsv.confirmation import Gate, concentration
-    from skillsv.pipeline import ConfirmJob, confirm_versions, prepare_confirmation, proof_dict
+    from skillsv.pipeline import ConfirmJob, prepare_confirmation
 
     flags = spending or SpendingFlags()
     share = level_as_share(level)
@@ -65,26 +66,15 @@ def confirm(
     )
     prepared = prepare_confirmation(job)
     flags.consent(prepared.forecast, gate_advice(prepared, gate))
-    proof = flags.spend(lambda listener, stop: confirm_versions(prepared, listener, stop))
-    save_proof(prepared, proof)
-    pooled = _pool(proof, pool)
+    proof = flags.spend(lambda listener, stop: run_confirmation(prepared, gate, listener, stop))
+    pooled = _pool(proof.result, pool)
     top_share = concentration({unit.id: unit.value.net_or_zero.value for unit in prepared.reopened.run.valuation.units})
-    table: dict[str, Any] = {
-        **proof_dict(proof),
-        "gate": _gate_table(proof, gate),
-        "pooled": list(map(asdict, pooled)),
-    }
-    table["concentration"] = top_share
-    lines = (*proof_lines(proof), *_pooled_lines(pooled, 1 + len(pool)), *_concentration_lines(top_share))
+    table: dict[str, Any] = {**proof.to_dict(), "pooled": list(map(asdict, pooled)), "concentration": top_share}
+    lines = (*proof.lines(), *_pooled_lines(pooled, 1 + len(pool)), *_concentration_lines(top_share))
     deliver(json_text(table) if json else "".join(f"{line}\n" for line in lines), None)
     if gate is not None:
-        require_gate(proof, gate)
+        proof.require()
     return 0
-
-
-def level_as_share(level: float) -> float:
-    """A level as a share: 95 and 0.95 are the same."""
-    return level / 100 if level >= 1 else level
 
 
 def _curves(text: str | None, *, with_skill: bool) -> tuple[str, ...]:
@@ -108,30 +98,6 @@ def gate_advice(prepared: PreparedConfirmation, gate: Gate | None) -> list[str]:
     return [f"{said}: the gate of {short_points(gate.max_drop)} points then needs {gate.tasks_needed()} tasks."]
 
 
-def save_proof(prepared: PreparedConfirmation, proof: Proof) -> None:
-    """Write the proof into the run folder, and draw the run's page again with it."""
-    from skillsv.pipeline import keep_proof, publish
-
-    keep_proof(prepared, proof)
-    publish(prepared.reopened.folder, prepared.reopened.run)
-
-
-def require_gate(proof: Proof, gate: Gate) -> None:
-    """Raise GateNotMet where "no worse than the gate's drop" is not shown."""
-    if not proof.meets(gate):
-        raise GateNotMet(
-            f"not shown to be within {short_points(gate.max_drop)} points: at {percent(gate.level)} confidence the new "
-            f"skill may be {points(-proof.at_worst, signed=False)} points worse ({proof.confirmation.tasks} tasks).",
-            hint="More tasks in panel B narrow this; --max-drop sets the limit.",
-        )
-
-
-def _gate_table(proof: Proof, gate: Gate | None) -> dict[str, Any] | None:
-    if gate is None:
-        return None
-    return {"max_drop": gate.max_drop, "level": gate.level, "met": proof.meets(gate)}
-
-
 def _pool(proof: Proof, others: tuple[Path, ...]) -> tuple[Comparison, ...]:
     """The methods compared over this skill and those of other confirmed runs, each skill with equal weight."""
     from skillsv.confirmation import pooled_comparisons
@@ -151,45 +117,3 @@ def _pooled_lines(found: tuple[Comparison, ...], skills: int) -> Iterator[str]:
 def _concentration_lines(best: float | None) -> Iterator[str]:
     if best is not None:
         yield f"On panel A, the best tenth of the units hold {percent(best)} of all that is gained."
-
-
-def proof_lines(proof: Proof) -> Iterator[str]:
-    """The proof in sentences: the confirmation line first, then curves, agreement, notes."""
-    yield confirmation_line(proof)
-    yield certainty_line(proof)
-    anchors = proof.anchors
-    yield (
-        f"Anchors on panel B: no skill {with_bounds(anchors.empty, signed=False)}, trigger alone "
-        f"{with_bounds(anchors.trigger, signed=False)}, whole skill {with_bounds(anchors.full, signed=False)}."
-    )
-    for curve in proof.confirmation.curves:
-        yield f"Area under the pruning curve, {curve.method}: {with_bounds(curve.auc, signed=False)}."
-    for each in proof.comparisons:
-        yield f"{each.first} against {each.second}: {with_bounds(each.difference)} points of area."
-    for pair in proof.agreements:
-        if pair.tau is not None and pair.p_holm is not None:
-            tau, p = decimal(pair.tau, digits=2, signed=True), decimal(pair.p_holm, digits=3)
-            yield f"Rank agreement of {pair.first} and {pair.second}: tau-b {tau}, p {p} (permutations, Holm)."
-    for note in proof.notes:
-        yield f"Note: {note}"
-
-
-def confirmation_line(proof: Proof) -> str:
-    """Tokens in percent, old and new score, and the change with its interval."""
-    found = proof.confirmation
-    share = found.tokens_new / found.tokens_old if found.tokens_old else 1.0
-    return (
-        f"Confirmed on {found.tasks} tasks no value has seen: tokens {percent(share)} ({count(found.tokens_new)} of "
-        f"{count(found.tokens_old)}), score {points(found.old.value, signed=False)} before, "
-        f"{points(found.new.value, signed=False)} after, change {with_bounds(found.delta)} points."
-    )
-
-
-def certainty_line(proof: Proof) -> str:
-    """What the change may be at worst."""
-    if proof.at_worst == 0.0 and not proof.changed_tasks:
-        return "Old and new give the agent the same bytes: nothing can change."
-    moved = "no task" if not proof.changed_tasks else f"{proof.changed_tasks} of {proof.confirmation.tasks} tasks"
-    worst = f"{points(abs(proof.at_worst), signed=False)} points"
-    sure = f"at worst {worst} worse" if proof.at_worst < 0 else f"better by at least {worst}"
-    return f"The score of {moved} changed; with {percent(proof.level)} confidence the new skill is {sure}."

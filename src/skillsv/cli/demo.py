@@ -35,7 +35,9 @@ def demo(
     See what each line of the example skill is worth. Takes the same settings as `value`; needs no key, no network and
     no model: its agent obeys exactly the rules that it finds in the skill it is shown.
     """
-    from skillsv.cli.run_valuation import default_folder, run_valuation
+    from skillsv.api.inputs import Inputs
+    from skillsv.api.plan import default_folder, plan_job
+    from skillsv.cli.run_valuation import run_valuation
     from skillsv.pipeline import ValuationJob
 
     skill = example_folder()
@@ -48,31 +50,27 @@ def demo(
     agent = "python:agent.py:answer"
     job = ValuationJob(skill=skill, tasks=evals / "tasks.jsonl", agent=agent, settings=settings, folder=evals)
     flags = replace(run or RunFlags(), yes=True)  # the demo costs nothing, so it does not ask
-    code = run_valuation(job, flags, json=json, out=sys.stdout)
+    place = flags.run_dir or default_folder(EXAMPLE)
+    plan = plan_job(job, Inputs(tasks=job.tasks, agent=agent), run_dir=place, fresh=flags.fresh)
+    code = run_valuation(plan, flags, json=json, out=sys.stdout)
     if not code and not json and settings.panel_b:
-        show_pruned(flags.run_dir or default_folder(EXAMPLE), quiet=flags.quiet)
+        show_pruned(place, quiet=flags.quiet)
     return code
 
 
 def show_pruned(run: Path, *, quiet: bool) -> None:
     """Prune the example by its values, print what changes, and confirm it on tasks not used so far."""
-    from skillsv.cli.confirm import certainty_line, confirmation_line, save_proof
+    from skillsv.api.run import load_run
+    from skillsv.api.shorten import confirm, prune
     from skillsv.cli.printing import deliver, print_lines, styled_patch
-    from skillsv.cli.spending_flags import SpendingFlags
-    from skillsv.pipeline import ConfirmJob, confirm_versions, prepare_confirmation
-    from skillsv.pipeline import prune as shorten
-    from skillsv.rendering.output import new_folder
-    from skillsv.sandbox.workspace import write_tree
+    from skillsv.pipeline.proof_text import certainty_line, confirmation_line
 
-    prepared = prepare_confirmation(ConfirmJob(run=run))
-    pruned = shorten(prepared.reopened.run, None)
-    place = _free_folder(run)
-    with new_folder(place, skill=example_folder(), force=True) as new:
-        write_tree(pruned.after, new)
-    deliver(f"\nWithout what is worthless or harmful ({len(pruned.removed)} units):\n\n", None)
-    print_lines(styled_patch(pruned.before.contents, pruned.after.contents))
-    proof = SpendingFlags(quiet=quiet).spend(lambda listener, stop: confirm_versions(prepared, listener, stop))
-    save_proof(prepared, proof)
+    loaded = load_run(run)
+    short = prune(loaded)
+    place = short.write(_free_folder(run), force=True)
+    deliver(f"\nWithout what is worthless or harmful ({len(short.removed)} units):\n\n", None)
+    print_lines(styled_patch(short.files_before, short.files))
+    proof = confirm(loaded, yes=True, progress=not quiet).result
     deliver(f"\n{confirmation_line(proof)}\n{certainty_line(proof)}\nShorter skill: {place}\n", None)
 
 

@@ -23,13 +23,11 @@ def estimate(
 
     Estimate again from the records of a run, finished or not. Costs nothing.
     """
+    from skillsv.api.run import load_run
     from skillsv.cli.run_valuation import show
-    from skillsv.pipeline import load_run, publish
-    from skillsv.rollout import RunFolder
 
-    given = {"level": level, "resolution": given_share(resolution, "--resolution")}
-    changes = {name: value for name, value in given.items() if value is not None}
-    loaded = load_run(run, changes)
-    page = publish(RunFolder(run), loaded)
+    given_share(resolution, "--resolution")
+    loaded = load_run(run, level=level, resolution=resolution)
+    page = loaded.publish()
     show(loaded.valuation, page, json=json, out=sys.stdout)
     return 0

@@ -13,13 +13,11 @@ from typing import Annotated, Any, ClassVar, TypeVar, get_type_hints
 
 from cyclopts import Group, Parameter
 
-from skillsv.compiler import CompileOptions
 from skillsv.settings import (
     SETTINGS,
     SettingGroup,
     SettingInfo,
     Settings,
-    compile_options,
     declared,
     load_settings,
     share_of_points,
@@ -95,10 +93,6 @@ def _read_items(info: SettingInfo, value: Any) -> Any:
 @flags_of("compiler")
 class CompileFlags(SettingFlags):
     """How the skill is cut into units; the same for every command that reads a skill."""
-
-    def options(self, skill: Path) -> CompileOptions:
-        """The compiler's own options: its defaults, the file beside the skill, the flags."""
-        return compile_options(load_settings(skill, self.given(), guarded=False))
 
 
 @flags_of("estimator")

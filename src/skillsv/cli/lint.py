@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from skillsv import __version__
 from skillsv.cli.flags import CompileFlags, Json
 from skillsv.cli.printing import Line, deliver, json_text, print_lines, refuse_inside
 from skillsv.errors import SettingsError, SkillError
 from skillsv.model.skill import Finding, Severity
+from skillsv.version import __version__
 
 SCHEMA = "skillsv.lint/1"
 """Schema of the JSON result."""
@@ -64,25 +64,25 @@ def lint(
 
 def _lint_all(skills: Sequence[Path], flags: CompileFlags) -> tuple[list[LintedSkill], int]:
     """The findings of each skill, and the number of paths without a skill: one of those does not stop the others."""
-    from skillsv.compiler import compile_skill
-    from skillsv.compiler.lint import lint_compiled
+    from skillsv.api.skill import compile as compile_skill
+    from skillsv.api.skill import lint as lint_skill
 
     linted: list[LintedSkill] = []
     missing = 0
     for path in skills:
         try:
-            compiled = compile_skill(path, flags.options(path))
+            skill = compile_skill(path, **flags.given())
         except SkillError as error:
             print(f"skillsv: {error}", file=sys.stderr)
             missing += 1
             continue
-        root = compiled.skill.root
+        root = skill.compiled.skill.root
         linted.append(
             LintedSkill(
                 path=str(path),
-                name=compiled.skill.name,
+                name=skill.name,
                 folder="" if root == Path() else f"{root}/",
-                findings=lint_compiled(compiled),
+                findings=lint_skill(skill),
             )
         )
     return linted, missing

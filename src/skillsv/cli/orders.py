@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json as json_format
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from skillsv.cli.flags import CompileFlags, Json
+from skillsv.cli.flags import CompileFlags, Json, given
 from skillsv.cli.printing import deliver, json_text
 from skillsv.errors import SettingsError
 from skillsv.model.format import count
 from skillsv.model.skill import CompiledSkill
 from skillsv.settings import DEFAULTS
+
+if TYPE_CHECKING:
+    from skillsv.api.skill import Skill
 
 
 def orders(
@@ -33,15 +36,15 @@ def orders(
     Draw insertion orders in which every unit comes after what it needs and sections stay together: the orders that
     values are averaged over. One order a line, as unit ids; with --json a list of lists.
     """
-    from skillsv.compiler import compile_skill
+    from skillsv.api.skill import compile as compile_skill
 
     if count < 1:
         raise SettingsError(f"-n {count} asks for no order at all.", hint="Give a number of at least 1.")
     if seed < 0:
         raise SettingsError(f"--seed {seed} is negative.", hint="Give a number of at least 0.")
-    compiled = compile_skill(skill, (flags or CompileFlags()).options(skill))
+    compiled = compile_skill(skill, **given(flags))
     if exact:
-        _print_reachable(compiled, json=json)
+        _print_reachable(compiled.compiled, json=json)
     else:
         _print_orders(compiled, count, seed, json=json)
     return 0
@@ -60,12 +63,10 @@ def _print_reachable(compiled: CompiledSkill, *, json: bool) -> None:
     deliver(f"{number} partial skills of {count(units)} units are reachable. A known game is valued {how}.\n", None)
 
 
-def _print_orders(compiled: CompiledSkill, count: int, seed: int, *, json: bool) -> None:
-    import numpy as np
+def _print_orders(skill: Skill, count: int, seed: int, *, json: bool) -> None:
+    from skillsv.api.skill import draw_orders
 
-    from skillsv.order import Sampler
-
-    drawn = Sampler(compiled).orders(np.random.default_rng(seed), count)
+    drawn = draw_orders(skill, count, seed)
     if json:
         deliver("[" + ",\n ".join(json_format.dumps(order) for order in drawn) + "]\n", None)
         return

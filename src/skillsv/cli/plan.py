@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
-from skillsv.cli.flags import AgentFlags, BudgetFlags, CompileFlags, EstimatorFlags, Json, given, read_settings
+from skillsv.cli.flags import AgentFlags, BudgetFlags, CompileFlags, EstimatorFlags, Json, given
 from skillsv.errors import SettingsError
-
-if TYPE_CHECKING:
-    from skillsv.rollout import PerRollout
-    from skillsv.settings import Settings
-
-ASSUMED_TASKS = 60
-"""Size of the panel in a plan without --tasks: the smallest panel in the paper."""
 
 
 def plan(
@@ -40,46 +33,23 @@ def plan(
     Say what a valuation would cost before anything is spent. Only --probe runs the agent: four rollouts, which the
     valuation that follows does not pay for again.
     """
+    from skillsv.api.inputs import Inputs
+    from skillsv.api.plan import default_folder, forecast_lines, make_plan, measure
     from skillsv.cli.printing import deliver, json_text
-    from skillsv.cli.run_valuation import forecast_lines
-    from skillsv.compiler import compile_skill
-    from skillsv.pipeline import forecast_job
-    from skillsv.settings import compile_options
 
-    settings = read_settings(skill, given(estimator, budget, how, compiler))
-    compiled = compile_skill(skill, compile_options(settings))
-    measured = _measure_cost(skill, tasks, agent, settings, run_dir) if probe else None
-    forecast = forecast_job(compiled, settings, _panel_size(tasks, settings), measured)
-    if json:
-        deliver(json_text({"schema": "skillsv.plan/1", "units": len(compiled.units), **asdict(forecast)}), None)
-    else:
-        units = f"{len(compiled.units)} units ({len(compiled.execution)} to value and the trigger)"
-        deliver("\n".join([f"{compiled.skill.name}: {units}.", *forecast_lines(forecast)]) + "\n", None)
-    return 0
-
-
-def _panel_size(tasks: Path | None, settings: Settings) -> int:
-    from skillsv.tasks import load_tasks, split_panels
-
-    if tasks is None:
-        return ASSUMED_TASKS
-    loaded = load_tasks(tasks, verifier=settings.verifier, judge=settings.judge)
-    panel, _ = split_panels(loaded, a=settings.panel_a, b=settings.panel_b, seed=settings.seed)
-    return len(panel.tasks)
-
-
-def _measure_cost(
-    skill: Path, tasks: Path | None, agent: str | None, settings: Settings, run_dir: Path | None
-) -> PerRollout:
-    import anyio
-
-    from skillsv.cli.run_valuation import default_folder
-    from skillsv.pipeline import ValuationJob, prepare
-    from skillsv.pipeline import probe as measure
-    from skillsv.rollout import RunFolder
-
-    if tasks is None or agent is None:
+    flags = given(estimator, budget, how, compiler)
+    if probe and (tasks is None or agent is None):
         raise SettingsError("a probe runs the agent on a few tasks.", hint="Give --tasks and --agent with --probe.")
-    job = ValuationJob(skill=skill, tasks=tasks, agent=agent, settings=settings, folder=Path.cwd())
-    prepared = prepare(job)
-    return anyio.run(measure, prepared, RunFolder(run_dir or default_folder(prepared.compiled.skill.name)))
+    inputs = Inputs(tasks=tasks, agent=agent if probe else None)
+    planned = make_plan(skill, inputs, flags, run_dir=run_dir, default_dir=default_folder)
+    for note in planned.notes:
+        print(note, file=sys.stderr)
+    if probe:
+        planned = measure(planned)
+    if json:
+        deliver(json_text(planned.to_dict()), None)
+    else:
+        compiled = planned.skill.compiled
+        units = f"{len(compiled.units)} units ({len(compiled.execution)} to value and the trigger)"
+        deliver("\n".join([f"{compiled.skill.name}: {units}.", *forecast_lines(planned.forecast)]) + "\n", None)
+    return 0

@@ -13,10 +13,10 @@ from skillsv.cli.flags import Json, given_share
 from skillsv.errors import OutputError, SettingsError
 from skillsv.model.edit import PruneStep
 from skillsv.model.format import count, percent, points
-from skillsv.model.value import Action
 
 if TYPE_CHECKING:
-    from skillsv.pipeline import PrunedSkill, Run
+    from skillsv.api.run import Run
+    from skillsv.api.shorten import ShorterSkill
 
 
 def prune(
@@ -43,32 +43,28 @@ def prune(
     Before more than half of the skill goes, it asks; without a terminal it needs --yes. Without -o or --in-place
     nothing is written.
     """
+    from skillsv.api.run import load_run
+    from skillsv.api.shorten import prune as prune_run
     from skillsv.cli.printing import deliver, json_text
-    from skillsv.decide import Goal
-    from skillsv.pipeline import REMOVABLE, load_run
-    from skillsv.pipeline import prune as shorten
 
-    has_goal = any(value is not None for value in (to_tokens, share, max_drop))
-    if only and has_goal:
+    if only and any(value is not None for value in (to_tokens, share, max_drop)):
         raise SettingsError("--only and a goal ask for two things at once.", hint="Give one of them.")
     if in_place and output is not None:
         raise SettingsError("--in-place and -o ask for two places at once.", hint="Give one of them.")
-    drop = given_share(max_drop, "--max-drop", ends=True)
+    given_share(max_drop, "--max-drop", ends=True)
     loaded = load_run(run)
-    actions = frozenset({Action(only)}) if only else REMOVABLE
-    goal = Goal(to_tokens=to_tokens, share=share, max_drop=drop) if has_goal else None
-    pruned = shorten(loaded, goal, actions)
+    short = prune_run(loaded, to_tokens=to_tokens, share=share, max_drop=max_drop, only=only)
     if in_place or output is not None:
-        _ask_about_large_removal(loaded, pruned, yes=yes)
-    _write(loaded, pruned, output, in_place=in_place, force=force)
+        _ask_about_large_removal(loaded, short, yes=yes)
+    _write(loaded, short, output, in_place=in_place, force=force)
     if diff:
-        _show_difference(pruned)
-    summary = _summary(loaded, pruned)
-    deliver(json_text(summary) if json else "\n".join(_lines(loaded, pruned)) + "\n", None)
+        _show_difference(short)
+    summary = _summary(loaded, short)
+    deliver(json_text(summary) if json else "\n".join(_lines(loaded, short)) + "\n", None)
     return 0
 
 
-def _ask_about_large_removal(run: Run, pruned: PrunedSkill, *, yes: bool) -> None:
+def _ask_about_large_removal(run: Run, pruned: ShorterSkill, *, yes: bool) -> None:
     """Ask before more than half of the tokens are removed. Raises SettingsError without a yes."""
     from skillsv.cli.consent import Question, agree
 
@@ -82,27 +78,23 @@ def _ask_about_large_removal(run: Run, pruned: PrunedSkill, *, yes: bool) -> Non
     agree(_total_lines(run, pruned), yes=yes, question=question)
 
 
-def _write(run: Run, pruned: PrunedSkill, output: Path | None, *, in_place: bool, force: bool) -> None:
+def _write(run: Run, pruned: ShorterSkill, output: Path | None, *, in_place: bool, force: bool) -> None:
     from skillsv.pipeline import find_original
-    from skillsv.rendering.output import check_patch, new_folder, write_patch
-    from skillsv.report.edits import patch_lines
-    from skillsv.sandbox.workspace import write_tree
+    from skillsv.rendering.output import check_patch, write_patch
 
-    patch = "".join(patch_lines(pruned.before.contents, pruned.after.contents))
     if in_place:
-        _change_in_place(find_original(run), pruned)
+        _change_in_place(find_original(run.stored), pruned)
     elif output is not None:
-        with new_folder(output, skill=find_original(run, check=False), force=force) as new:
-            check_patch(output, force=force)
-            write_tree(pruned.after, new)
-        place = write_patch(output, patch, force=force)
+        check_patch(output, force=force)
+        pruned.write(output, force=force)
+        place = write_patch(output, pruned.patch, force=force)
         print(f"Wrote {output} and {place}.", file=sys.stderr)
 
 
-def _change_in_place(skill: Path, pruned: PrunedSkill) -> None:
+def _change_in_place(skill: Path, pruned: ShorterSkill) -> None:
     """Write the files that changed and remove those that are gone; other files of the folder stay as they are."""
     top = skill.parent if skill.is_file() else skill
-    old, new = pruned.before.contents, pruned.after.contents
+    old, new = pruned.files_before, pruned.files
     try:
         for path in old.keys() - new.keys():
             (top / path).unlink()
@@ -117,23 +109,23 @@ def _change_in_place(skill: Path, pruned: PrunedSkill) -> None:
     print(f"Changed {skill}.", file=sys.stderr)
 
 
-def _show_difference(pruned: PrunedSkill) -> None:
+def _show_difference(pruned: ShorterSkill) -> None:
     from skillsv.cli.printing import print_lines, styled_patch
 
-    print_lines(styled_patch(pruned.before.contents, pruned.after.contents))
+    print_lines(styled_patch(pruned.files_before, pruned.files))
 
 
-def _lines(run: Run, pruned: PrunedSkill) -> list[str]:
+def _lines(run: Run, pruned: ShorterSkill) -> list[str]:
     if not pruned.steps:
         return ["Nothing to remove: no unit is shown to be worthless or harmful."]
     return [*(_step_line(run, step) for step in pruned.steps), *_total_lines(run, pruned)]
 
 
-def _total_lines(run: Run, pruned: PrunedSkill) -> list[str]:
+def _total_lines(run: Run, pruned: ShorterSkill) -> list[str]:
     before, after = pruned.tokens_before, pruned.tokens_after
     share = after / before if before else 1.0
-    gone = f"{len(pruned.removed)} of {len(run.compiled.execution)} units go"
-    change = points(-pruned.steps[-1].lost_value)
+    gone = f"{len(pruned.removed)} of {len(run.skill.compiled.execution)} units go"
+    change = points(-pruned.predicted_loss)
     return [
         f"{gone}; {count(after)} of {count(before)} tokens stay ({percent(share)}).",
         f"By the values, the score changes by {change} points. 'skillsv confirm' proves it on tasks not used yet.",
@@ -147,15 +139,15 @@ def _step_line(run: Run, step: PruneStep) -> str:
     return f"{step.unit} ({verdict.action}): {verdict.reason}{along}"
 
 
-def _summary(run: Run, pruned: PrunedSkill) -> dict[str, Any]:
+def _summary(run: Run, pruned: ShorterSkill) -> dict[str, Any]:
     reasons = {unit.id: unit.verdict.reason for unit in run.valuation.units}
     return {
         "schema": "skillsv.pruned/1",
-        "skill": run.compiled.skill.name,
+        "skill": run.skill.name,
         "tokens_before": pruned.tokens_before,
         "tokens_after": pruned.tokens_after,
         "removed": list(pruned.removed),
-        "kept": [unit for unit in run.compiled.execution if unit in pruned.after.coalition],
+        "kept": [unit for unit in run.skill.compiled.execution if unit not in pruned.removed],
         "path": [
             {
                 "unit": step.unit,

@@ -58,8 +58,9 @@ def refine(
     proof = _confirm_revision(run, output, flags, level) if confirm else None
     deliver(json_text(_table(revision, proof)) if json else "\n".join(_lines(revision, proof)) + "\n", None)
     if proof is not None and drop is not None:
-        from skillsv.cli.confirm import level_as_share, require_gate
+        from skillsv.api.shorten import level_as_share
         from skillsv.confirmation import Gate
+        from skillsv.pipeline.proof_text import require_gate
 
         require_gate(proof, Gate(max_drop=drop, level=level_as_share(level)))
     return 0
@@ -96,12 +97,12 @@ def _make_revision(loaded: Run, run: Path, editor: str | None) -> Revision:
 
 def _write_revision(loaded: Run, run: Path, editor: str | None, output: Path, *, force: bool) -> Revision:
     """Write the new skill and a patch beside it. A folder that cannot be written ends it before the editor is paid."""
-    from skillsv.pipeline import find_original
+    from skillsv.pipeline import original_path
     from skillsv.rendering.output import check_patch, new_folder, write_patch
     from skillsv.report.edits import patch_lines
     from skillsv.sandbox.workspace import write_tree
 
-    original = find_original(loaded, check=False)
+    original = original_path(loaded)
     with new_folder(output, skill=original, force=force) as new:
         check_patch(output, force=force)
         revision = _make_revision(loaded, run, editor)
@@ -113,19 +114,17 @@ def _write_revision(loaded: Run, run: Path, editor: str | None, output: Path, *,
 
 
 def _confirm_revision(run: Path, skill: Path, flags: SpendingFlags, level: float) -> Proof:
-    from skillsv.cli.confirm import level_as_share, save_proof
-    from skillsv.pipeline import ConfirmJob, confirm_versions, prepare_confirmation
+    from skillsv.api.shorten import level_as_share, run_confirmation
+    from skillsv.pipeline import ConfirmJob, prepare_confirmation
 
     prepared = prepare_confirmation(
         ConfirmJob(run=run, overrides=flags.overrides(), skill=skill, level=level_as_share(level))
     )
-    proof = flags.spend(lambda listener, stop: confirm_versions(prepared, listener, stop))
-    save_proof(prepared, proof)
-    return proof
+    return flags.spend(lambda listener, stop: run_confirmation(prepared, None, listener, stop)).result
 
 
 def _lines(revision: Revision, proof: Proof | None) -> Iterator[str]:
-    from skillsv.cli.confirm import certainty_line, confirmation_line
+    from skillsv.pipeline.proof_text import certainty_line, confirmation_line
 
     yield from (f"{gone} says what {stays} says: merged." for gone, stays in revision.merged)
     if revision.tries > 1:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from skillsv.cli.flags import CompileFlags, Json
+from skillsv.cli.flags import CompileFlags, Json, given
 from skillsv.cli.printing import deliver, json_text, print_lines, styled_patch
 from skillsv.errors import OutputError, RolloutError, SettingsError
-from skillsv.model.coalition import Coalition, Operator, Rendering
-from skillsv.model.skill import CompiledSkill
-from skillsv.rendering import Renderer, token_counter
-from skillsv.rendering.renderer import require_known
+from skillsv.model.coalition import Operator, Rendering
 from skillsv.settings import DEFAULTS
+
+if TYPE_CHECKING:
+    from skillsv.api.skill import Skill
 
 
 def render(
@@ -38,17 +38,22 @@ def render(
     Write one partial skill exactly as an agent would read it: survivors byte for byte, the rest deleted or replaced by
     filler of the same token count. Without -o, --diff or --json the main file's text is printed.
     """
-    from skillsv.compiler import compile_skill
+    from skillsv.api.skill import compile as compile_skill
+    from skillsv.api.skill import render as render_skill
 
-    compiled = compile_skill(skill, (flags or CompileFlags()).options(skill))
-    renderer = Renderer(compiled, counter=token_counter(tokenizer), filler=filler)
-    rendering = renderer.render(_coalition(compiled, keep, drop), operator)
+    if (keep is None) == (drop is None):
+        raise SettingsError("Say which units to keep or which to drop.", hint="Give --keep ID,ID or --drop ID,ID.")
+    compiled = compile_skill(skill, **given(flags))
+    kept = "all" if keep is None or keep == "all" else _names(keep)
+    rendering = render_skill(
+        compiled, keep=kept, drop=_names(drop or ""), operator=operator, tokenizer=tokenizer, filler=filler
+    )
     if output is not None:
         _write(rendering, output, skill, force=force)
     if json:
-        deliver(json_text(_as_json(rendering, renderer)), None)
+        deliver(json_text(_as_json(rendering, compiled, tokenizer)), None)
     elif diff:
-        original = renderer.render(compiled.everything, Operator.DELETE)
+        original = render_skill(compiled, keep="all")
         print_lines(styled_patch(original.contents, rendering.contents))
     elif output is None:
         _print_text(rendering)
@@ -56,16 +61,8 @@ def render(
     return 0
 
 
-def _coalition(compiled: CompiledSkill, keep: str | None, drop: str | None) -> Coalition:
-    if (keep is None) == (drop is None):
-        raise SettingsError("Say which units to keep or which to drop.", hint="Give --keep ID,ID or --drop ID,ID.")
-    if keep == "all":
-        return compiled.everything
-    names = frozenset(name.strip() for name in (keep or drop or "").split(",") if name.strip())
-    if keep is not None:
-        return names
-    require_known(compiled, names)
-    return compiled.everything - compiled.reverse_closure(names)
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _write(rendering: Rendering, output: Path, skill: Path, *, force: bool) -> None:
@@ -79,16 +76,18 @@ def _write(rendering: Rendering, output: Path, skill: Path, *, force: bool) -> N
             raise OutputError(error.what, where=str(output)) from error
 
 
-def _as_json(rendering: Rendering, renderer: Renderer) -> dict[str, Any]:
+def _as_json(rendering: Rendering, skill: Skill, tokenizer: str) -> dict[str, Any]:
+    from skillsv.rendering import token_counter
+
     return {
         "schema": "skillsv.rendering/1",
         "skill": rendering.skill_name,
         "operator": rendering.operator.value,
-        "kept": [unit.id for unit in renderer.compiled.units if unit.id in rendering.coalition],
+        "kept": [unit.id for unit in skill.units if unit.id in rendering.coalition],
         "digest": rendering.digest,
-        "tokens": renderer.count_tokens(rendering),
-        "tokens_original": renderer.total_tokens,
-        "tokenizer": renderer.counter.name,
+        "tokens": rendering.tokens,
+        "tokens_original": skill.count_tokens(tokenizer),
+        "tokenizer": token_counter(tokenizer).name,
         "flags": list(rendering.flags),
         "files": [
             {"path": file.path, "size": None if file.data is None else len(file.data), "executable": file.executable}

@@ -12,7 +12,7 @@ from skillsv.cli.printing import deliver, json_text, refuse_inside
 from skillsv.errors import SettingsError
 
 if TYPE_CHECKING:
-    from skillsv.pipeline import Run
+    from skillsv.api.run import Run
 
 Format = Literal["html", "md", "json", "junit"]
 
@@ -35,17 +35,17 @@ def report(
         raise SettingsError("--open shows the page, and no page was asked for.", hint="Leave out --format.")
     if transcripts < 0:
         raise SettingsError("--transcripts cannot be negative.", hint="Give 0 for a page without transcripts.")
-    from skillsv.pipeline import find_original, load_run, render_page
+    from skillsv.api.run import load_run
     from skillsv.rollout import RunFolder
 
     loaded = load_run(run)
-    refuse_inside(output, find_original(loaded, check=False))
+    if loaded.skill.path is not None:
+        refuse_inside(output, loaded.skill.path)
     if format != "html":
         deliver(_text(loaded, format), output)
         return 0
-    folder = RunFolder(run)
-    page = output or folder.report
-    deliver(render_page(folder, loaded, transcripts=transcripts), page)
+    page = output or RunFolder(run).report
+    deliver(loaded.page(transcripts=transcripts), page)
     print(f"Report: {page}")
     if show and not _open(page):
         print("skillsv: no browser could be started; open the file yourself.", file=sys.stderr)

@@ -51,8 +51,8 @@ class SpendingFlags:
 
     def consent(self, forecast: Forecast, advice: Iterable[str] = ()) -> None:
         """Print the forecast, and go on only with a yes or a limit."""
+        from skillsv.api.plan import forecast_lines
         from skillsv.cli.consent import agree
-        from skillsv.cli.run_valuation import forecast_lines
 
         limited = self.max_rollouts is not None or self.budget_usd is not None
         agree((*forecast_lines(forecast), *advice), yes=self.yes or limited)
@@ -61,7 +61,7 @@ class SpendingFlags:
         """Run the rollouts of a command, with progress on stderr. Ctrl-C ends it and keeps the finished ones."""
         import anyio
 
-        from skillsv.cli.progress import progress
+        from skillsv.pipeline.progress import progress
         from skillsv.rollout import Stop
 
         async def session() -> T:

@@ -16,7 +16,6 @@ from skillsv.cli.flags import (
     Json,
     RunFlags,
     given,
-    read_settings,
 )
 
 
@@ -43,9 +42,17 @@ def value(
     Value every unit of a skill: forecast, consent, rollouts with progress, values, verdicts, report.
     The same command again resumes: nothing that was paid for is paid twice.
     """
+    from skillsv.api.inputs import Inputs
+    from skillsv.api.plan import default_folder, make_plan
     from skillsv.cli.run_valuation import run_valuation
-    from skillsv.pipeline import ValuationJob
 
-    settings = read_settings(skill, given(estimator, budget, how, compiler))
-    job = ValuationJob(skill=skill, tasks=tasks, agent=agent, settings=settings, folder=Path.cwd())
-    return run_valuation(job, run or RunFlags(), json=json, out=sys.stdout)
+    flags = run or RunFlags()
+    plan = make_plan(
+        skill,
+        Inputs(tasks=tasks, agent=agent),
+        given(estimator, budget, how, compiler),
+        run_dir=flags.run_dir,
+        default_dir=default_folder,
+        fresh=flags.fresh,
+    )
+    return run_valuation(plan, flags, json=json, out=sys.stdout)

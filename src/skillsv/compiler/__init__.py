@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from skillsv.compiler.compiler import compile_files, compile_skill
 from skillsv.compiler.options import CompileOptions
-from skillsv.compiler.read import read_skill
+from skillsv.compiler.read import read_skill, read_text
 from skillsv.compiler.rules import RULES
 
-__all__ = ["RULES", "CompileOptions", "compile_files", "compile_skill", "read_skill"]
+__all__ = ["RULES", "CompileOptions", "compile_files", "compile_skill", "read_skill", "read_text"]

@@ -37,6 +37,9 @@ _MARKDOWN_ENDINGS = {".md", ".markdown", ".mdown", ".mkd", ".mdx", ".mdc"}
 _LEGAL = re.compile(r"(LICEN[SC]E|NOTICE|COPYING)([-._][\w.-]*)?", re.IGNORECASE)
 _LEGAL_ENDINGS = {"", ".txt", ".md", ".rst", ".html"}
 
+_NAME_LINE = re.compile(r"^name:[ \t]*[\"']?([\w][\w .-]*?)[\"']?[ \t]*$", re.MULTILINE)
+"""The name in the frontmatter of a skill, where it is a plain word."""
+
 _CHUNK = 1024 * 1024
 """Bytes read at once to compute the digest of a large file."""
 
@@ -74,6 +77,18 @@ def read_skill(path: Path, options: CompileOptions | None = None) -> tuple[Skill
     visible = [entry for entry in path.parent.iterdir() if not entry.name.startswith(".")]
     findings = (_single_file(path),) if path.name == MAIN and len(visible) > 1 else ()
     return Skill(name=path.stem, root=path.parent, main=path.name, files=(main,), single_file=True), findings
+
+
+def read_text(text: str) -> Skill:
+    """A skill that is one Markdown text. Its name is the one in its frontmatter, or "skill"."""
+    data = text.encode("utf-8", "surrogateescape")
+    if len(data) > MAX_MAIN_FILE:
+        raise SkillError(f"The text has {len(data)} bytes, more than any agent can read.", hint="Give a shorter text.")
+    if not data.removeprefix(BOM).strip():
+        raise SkillError("The text is empty.", hint="Give the Markdown text of a skill.")
+    main = SkillFile(path=MAIN, role=FileRole.MAIN, data=data, size=len(data), digest=hashlib.sha256(data).hexdigest())
+    name = _NAME_LINE.search(text) if text.startswith("---") else None
+    return Skill(name=name[1] if name else "skill", root=Path(), main=MAIN, files=(main,), single_file=True)
 
 
 def _read_folder(root: Path, options: CompileOptions) -> tuple[Skill, tuple[Finding, ...]]:

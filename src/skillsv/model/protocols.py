@@ -63,5 +63,5 @@ class TokenCounter(Protocol):
 class Listener(Protocol):
     """Receives the events of a run, for example to show its progress or to write a log."""
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: Event, /) -> None:
         """Handle one event. It must return quickly and never raise."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
+
+from skillsv.errors import CoalitionError
 
 
 class FileRole(StrEnum):
@@ -323,3 +325,24 @@ def _reach(start: frozenset[str], step: Mapping[str, tuple[str, ...]]) -> frozen
                 seen.add(other)
                 todo.append(other)
     return frozenset(seen)
+
+
+def find_unit(units: Sequence[str], name: str) -> str:
+    """The id of the unit that a person names: its id, the beginning of its id, or its number among its kind.
+
+    `routing/bullet-1` is the first bullet below "Routing", `routing/bullet-5ab` the one whose id begins so. Raises
+    CoalitionError where no unit, or more than one, has that name.
+    """
+    if name in units:
+        return name
+    stem, _, number = name.rpartition("-")
+    alike = [unit for unit in units if unit.rpartition("-")[0] == stem]
+    if number.isdecimal() and 0 < int(number) <= len(alike):
+        return alike[int(number) - 1]
+    matching = [unit for unit in units if unit.startswith(name)]
+    if not name or len(matching) != 1:
+        raise CoalitionError(
+            f"{name!r} names {len(matching) if name else 0} units of this skill.",
+            hint="Give ids as 'skillsv compile' prints them.",
+        )
+    return matching[0]

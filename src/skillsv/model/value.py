@@ -225,6 +225,26 @@ class UnitReport:
     verdict: Verdict
     form: str = ""
 
+    @property
+    def net(self) -> Interval:
+        """The net effect of the unit: what its text changes, context cost included."""
+        return self.value.net
+
+    @property
+    def content(self) -> Interval | None:
+        """The content value; None where only the operator `delete` was run."""
+        return self.value.content
+
+    @property
+    def cost(self) -> Interval | None:
+        """The context cost; None where only the operator `delete` was run."""
+        return self.value.cost
+
+    @property
+    def action(self) -> Action:
+        """What to do with the unit."""
+        return self.verdict.action
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:

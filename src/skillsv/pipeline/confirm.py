@@ -16,6 +16,7 @@ from skillsv.errors import RecordsError, SettingsError
 from skillsv.model.coalition import Operator, Rendering
 from skillsv.model.edit import Confirmation
 from skillsv.model.protocols import Listener
+from skillsv.model.skill import CompiledSkill
 from skillsv.model.task import PanelB
 from skillsv.model.value import Ranking
 from skillsv.pipeline.cost import forecast_more_rollouts
@@ -42,12 +43,13 @@ NOISY_REPLICATES = 3
 class ConfirmJob:
     """What to confirm on panel B: a new skill (None: the run's own, pruned by its verdicts), and pruning curves.
 
+    The new skill is a path, a compiled skill, or the files of a skill.
     `replicates` None: one for a deterministic agent, several for a noisy one.
     """
 
     run: Path
     overrides: RunOverrides = field(default_factory=RunOverrides)
-    skill: Path | None = None
+    skill: Path | CompiledSkill | Rendering | None = None
     curves: tuple[str, ...] = ()
     checkpoints: int = 10
     replicates: int | None = None
@@ -94,15 +96,13 @@ def prepare_confirmation(job: ConfirmJob) -> PreparedConfirmation:
     )
 
 
-def _versions(reopened: ReopenedRun, skill: Path | None) -> tuple[Versions, Rendering]:
-    run, settings = reopened.run, reopened.settings
+def _versions(reopened: ReopenedRun, skill: Path | CompiledSkill | Rendering | None) -> tuple[Versions, Rendering]:
+    run = reopened.run
     pruned = prune(run, None)
     new, coalition, tokens = pruned.after, pruned.after.coalition, pruned.tokens_after
     if skill is not None:
-        compiled = compile_skill(skill, compile_options(settings))
-        renderer = make_renderer(compiled, settings)
-        new = renderer.render(compiled.everything, Operator.DELETE)
-        coalition, tokens = REVISED, renderer.total_tokens
+        coalition = REVISED
+        new, tokens = _render_new(reopened, skill)
     versions = Versions(
         empty=frozenset(),
         trigger=frozenset({run.compiled.trigger}),
@@ -113,6 +113,16 @@ def _versions(reopened: ReopenedRun, skill: Path | None) -> tuple[Versions, Rend
         same=new.digest == pruned.before.digest,
     )
     return versions, new
+
+
+def _render_new(reopened: ReopenedRun, skill: Path | CompiledSkill | Rendering) -> tuple[Rendering, int]:
+    """The files of a new skill, and their tokens."""
+    if isinstance(skill, Rendering):
+        return skill, reopened.run.renderer.count_tokens(skill)
+    settings = reopened.settings
+    compiled = skill if isinstance(skill, CompiledSkill) else compile_skill(skill, compile_options(settings))
+    renderer = make_renderer(compiled, settings)
+    return renderer.render(compiled.everything, Operator.DELETE), renderer.total_tokens
 
 
 def _forecast(reopened: ReopenedRun, job: ConfirmJob, tasks: int) -> Forecast:
@@ -133,7 +143,7 @@ def rollouts_to_confirm(units: int, tasks: int, left_out_on: int, job: ConfirmJo
     return baselines + versions * tasks * few, baselines + versions * tasks * many + check
 
 
-async def confirm_versions(prepared: PreparedConfirmation, listener: Listener, stop: Stop) -> Proof:
+async def confirm_versions(prepared: PreparedConfirmation, listener: Listener, stop: Stop | None) -> Proof:
     """Score all versions and checkpoints on the whole of panel B, and compare them. An early end keeps the rollouts."""
     reopened, job = prepared.reopened, prepared.job
     rankings = await make_rankings(reopened, job.curves, listener, stop)

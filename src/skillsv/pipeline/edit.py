@@ -90,15 +90,22 @@ def count_tokens(renderer: Renderer, coalition: Coalition) -> int:
     return renderer.count_tokens(renderer.render(coalition, Operator.DELETE))
 
 
-def find_original(run: Run, *, check: bool = True) -> Path:
-    """The path that the skill of a run was read from. With `check`, raises RecordsError where it has changed since."""
-    path = Path(run.manifest["about"]["skill"])
-    if check:
-        current = compile_skill(path, compile_options(run.settings))
-        if current.digest != run.compiled.digest:
-            raise RecordsError(
-                "the skill has changed since it was valued.",
-                where=str(path),
-                hint="Write to another folder with -o, or value it again.",
-            )
+def original_path(run: Run) -> Path | None:
+    """The path that the skill of a run was read from; None where it was a text."""
+    path = run.manifest["about"]["skill"]
+    return Path(path) if path else None
+
+
+def find_original(run: Run) -> Path:
+    """The path of the skill of a run. Raises RecordsError where it was a text, or has changed since."""
+    path = original_path(run)
+    if path is None:
+        raise RecordsError("the skill of this run was a text, not a file.", hint="Write it to a folder with -o.")
+    current = compile_skill(path, compile_options(run.settings))
+    if current.digest != run.compiled.digest:
+        raise RecordsError(
+            "the skill has changed since it was valued.",
+            where=str(path),
+            hint="Write to another folder with -o, or value it again.",
+        )
     return path

@@ -11,6 +11,7 @@ from skillsv.confirmation.interaction_tests import TestedPair, classify_pair, pa
 from skillsv.decide.interactions import SuspectedPair, find_suspected_pairs
 from skillsv.errors import CoalitionError
 from skillsv.model.protocols import Listener
+from skillsv.model.skill import find_unit
 from skillsv.model.task import Task
 from skillsv.pipeline.cost import forecast_more_rollouts
 from skillsv.pipeline.run import ReopenedRun, RunOverrides, panel_a, reopen
@@ -76,23 +77,14 @@ def prepare_pairs(job: PairsJob) -> PreparedPairs:
 
 
 def _resolve_pair(reopened: ReopenedRun, one: str, other: str) -> tuple[str, str]:
-    """The full ids of a pair. The beginning of an id will do where only one unit has it."""
-    first, second = (_resolve_unit(reopened.run.compiled.execution, name) for name in (one, other))
+    """The full ids of a pair."""
+    first, second = (find_unit(reopened.run.compiled.execution, name) for name in (one, other))
     if first == second:
         raise CoalitionError(f"{one!r} and {other!r} are the same unit.", hint="Name two units.")
     return first, second
 
 
-def _resolve_unit(units: tuple[str, ...], name: str) -> str:
-    matching = [name] if name in units else [unit for unit in units if unit.startswith(name)]
-    if len(matching) != 1:
-        raise CoalitionError(
-            f"{name!r} names {len(matching)} units of this skill.", hint="Give ids as 'skillsv compile' prints them."
-        )
-    return matching[0]
-
-
-async def run_pair_tests(prepared: PreparedPairs, listener: Listener, stop: Stop) -> tuple[TestedPair, ...]:
+async def run_pair_tests(prepared: PreparedPairs, listener: Listener, stop: Stop | None) -> tuple[TestedPair, ...]:
     """Remove one unit, the other and both on the same tasks, and classify how the two act together."""
     compiled, settings = prepared.reopened.run.compiled, prepared.reopened.settings
     coalitions = [coalition for pair in prepared.pairs for coalition in pair_coalitions(compiled, *pair)]

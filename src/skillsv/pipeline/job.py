@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from skillsv import __version__
 from skillsv.agents import AgentOptions, make_agent
-from skillsv.compiler import compile_skill
+from skillsv.compiler import CompileOptions, compile_files, compile_skill
 from skillsv.errors import RecordsError, SettingsError
 from skillsv.model.coalition import ChainPlan
 from skillsv.model.protocols import Agent, Verifier
@@ -27,9 +26,13 @@ from skillsv.rollout.adaptive import forecast_adaptive
 from skillsv.rollout.forecast import GAMMA_EXPECTED, GAMMA_HIGH, GAMMA_LOW, cost_of
 from skillsv.settings import Settings, compile_options, identity_settings, settings_dict
 from skillsv.tasks import draw_window, load_tasks, make_verifier, split_panels, tasks_folder
+from skillsv.version import __version__
 
 TASK_SOURCES = "skillsv.task_sources"
 """Entry points of packages that provide task sources: functions of a name and a variant, or None where unknown."""
+
+PYTHON = "python"
+"""The name of the task source of runs whose agent or tasks a Python program passed as objects."""
 
 MANIFEST_SCHEMA = "skillsv.run/1"
 """The schema of a run's manifest."""
@@ -91,6 +94,11 @@ def find_task_source(name: str, variant: str) -> TaskSource:
     """The task source that a run recorded: the user's own files, or one that an installed package provides."""
     if not name:
         return OWN_FILES
+    if name == PYTHON:
+        raise RecordsError(
+            "the agent or the tasks of this run are objects of a Python program.",
+            hint="Use the Python API: skillsv.load_run(FOLDER, tasks=..., agent=...).",
+        )
     for point in entry_points(group=TASK_SOURCES):
         source: TaskSource | None = point.load()(name, variant)
         if source is not None:
@@ -100,14 +108,39 @@ def find_task_source(name: str, variant: str) -> TaskSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValuationJob:
-    """What the user asked for: this skill, these tasks, this agent. Relative names start at `folder`."""
+    """What the user asked for: this skill, these tasks, this agent. Relative names start at `folder`.
 
-    skill: Path
-    tasks: Path
+    `skill` is the path it was read from, None for a text; `compiled` the skill itself, where it is compiled already.
+    `tasks` is None where the task source holds them.
+    """
+
+    skill: Path | None
+    tasks: Path | None
     agent: str
     settings: Settings
     folder: Path
     task_source: TaskSource = OWN_FILES
+    compiled: CompiledSkill | None = None
+
+    def __post_init__(self) -> None:
+        if self.skill is None and self.compiled is None:
+            raise ValueError("a job needs the path of a skill, or a compiled skill")
+
+    @property
+    def tasks_path(self) -> Path:
+        """The path of the tasks, as a task source receives it."""
+        return self.tasks or Path()
+
+    def compile(self, **changes: Any) -> CompiledSkill:
+        """The skill, compiled by the settings; with `changes` of the compiler's options, compiled anew."""
+        if self.compiled is not None:
+            return compile_files(self.compiled.skill, replace(self._options, **changes)) if changes else self.compiled
+        assert self.skill is not None
+        return compile_skill(self.skill, replace(self._options, **changes))
+
+    @property
+    def _options(self) -> CompileOptions:
+        return compile_options(self.settings)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,8 +166,8 @@ class PreparedRun:
 def prepare(job: ValuationJob) -> PreparedRun:
     """Compile the skill, read the tasks, draw the chains, forecast the cost. Runs nothing and writes nothing."""
     settings = job.settings
-    compiled = compile_skill(job.skill, compile_options(settings))
-    tasks = job.task_source.load_tasks(job.tasks, grading_of(job))
+    compiled = job.compile()
+    tasks = job.task_source.load_tasks(job.tasks_path, grading_of(job))
     panel_a, panel_b = split_panels(tasks, a=settings.panel_a, b=settings.panel_b, seed=settings.seed)
     return PreparedRun(
         job=job,
@@ -142,7 +175,7 @@ def prepare(job: ValuationJob) -> PreparedRun:
         panel_a=panel_a,
         panel_b=panel_b,
         agent=make_client(job.task_source.make_agent, job.agent, job.settings, job.folder),
-        verifier=job.task_source.make_verifier(job.tasks, tasks, grading_of(job)),
+        verifier=job.task_source.make_verifier(job.tasks_path, tasks, grading_of(job)),
         first_window=first_window(panel_a, settings),
         plans=plan_chains(compiled, panel_a, settings) if settings.method == "chain" else (),
         forecast=forecast_job(compiled, settings, len(panel_a.tasks)),
@@ -241,8 +274,8 @@ def make_manifest(prepared: PreparedRun) -> Mapping[str, Any]:
         "panel_b": {task.id: task.digest for task in prepared.panel_b.tasks},
         "version": __version__,
         "about": {
-            "skill": str(prepared.job.skill.absolute()),
-            "tasks": str(prepared.job.tasks.absolute()),
+            "skill": _absolute(prepared.job.skill),
+            "tasks": _absolute(prepared.job.tasks),
             "folder": str(prepared.job.folder.absolute()),
             "kit": prepared.job.task_source.name,
             "variant": prepared.job.task_source.variant,
@@ -250,3 +283,7 @@ def make_manifest(prepared: PreparedRun) -> Mapping[str, Any]:
             "settings": {name: value for name, value in table.items() if name not in identity},
         },
     }
+
+
+def _absolute(path: Path | None) -> str:
+    return "" if path is None else str(path.absolute())

@@ -67,7 +67,7 @@ class LeaveOneOutResult:
 
 
 async def make_rankings(
-    reopened: ReopenedRun, methods: Sequence[str], listener: Listener, stop: Stop
+    reopened: ReopenedRun, methods: Sequence[str], listener: Listener, stop: Stop | None
 ) -> Mapping[str, Sequence[Ranking]]:
     """One ranking per method, several for chance. Leave-one-out and the judge run rollouts that the ledger lacks."""
     rankings: dict[str, Sequence[Ranking]] = {}
@@ -95,7 +95,7 @@ def _random_rankings(run: Run) -> list[Ranking]:
     return [random_ranking(run.compiled, np.random.default_rng(seed)) for seed in seeds]
 
 
-async def leave_out(reopened: ReopenedRun, listener: Listener, stop: Stop) -> LeaveOneOutResult:
+async def leave_out(reopened: ReopenedRun, listener: Listener, stop: Stop | None) -> LeaveOneOutResult:
     """Closure-LOO on panel A, through the run's ledger."""
     tasks, compiled = loo_tasks(reopened), reopened.run.compiled
     names = tuple(task.id for task in tasks)
@@ -131,7 +131,7 @@ def _request_all(requests: tuple[Request, ...]) -> Policy[RequestScores]:
     return answers
 
 
-async def _ask_judge(reopened: ReopenedRun, listener: Listener, stop: Stop) -> Ranking:
+async def _ask_judge(reopened: ReopenedRun, listener: Listener, stop: Stop | None) -> Ranking:
     """The ranking by one score per unit from the agent of `--judge`. The ledger keeps the scores."""
     spec = reopened.settings.judge
     if not spec:

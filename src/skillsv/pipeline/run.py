@@ -172,15 +172,16 @@ def reopen(path: Path, overrides: RunOverrides) -> ReopenedRun:
     run = load_run(path)
     about = run.manifest["about"]
     job = ValuationJob(
-        skill=Path(about["skill"]),
-        tasks=overrides.tasks or Path(about["tasks"]),
+        skill=Path(about["skill"]) if about["skill"] else None,
+        tasks=overrides.tasks or (Path(about["tasks"]) if about["tasks"] else None),
         agent=overrides.agent or run.manifest["agent"]["spec"],
         settings=_apply_overrides(recorded_settings(run), overrides),
         folder=Path.cwd() if overrides.agent else Path(about["folder"]),
         task_source=overrides.task_source or find_task_source(about.get("kit", ""), about.get("variant", "")),
+        compiled=run.compiled,
     )
-    tasks = job.task_source.load_tasks(job.tasks, grading_of(job))
-    verifier = job.task_source.make_verifier(job.tasks, tasks, grading_of(job))
+    tasks = job.task_source.load_tasks(job.tasks_path, grading_of(job))
+    verifier = job.task_source.make_verifier(job.tasks_path, tasks, grading_of(job))
     agent = make_client(job.task_source.make_agent, job.agent, job.settings, job.folder)
     folder = RunFolder(path)
     require_measurable_budget(job, measured_cost(folder, agent.fingerprint))
@@ -221,7 +222,7 @@ def panel_b(reopened: ReopenedRun) -> PanelB:
     """
     manifest, given = reopened.run.manifest, reopened.tasks
     reserved: Mapping[str, str] = manifest["panel_b"]
-    where = str(reopened.job.tasks)
+    where = str(reopened.job.tasks_path)
     same_path = where == str(Path(manifest["about"]["tasks"]))
     if not same_path and not (reserved and reserved.keys() <= given.keys()):
         panel = PanelB(tasks=tuple(given.values()))
@@ -238,7 +239,7 @@ def panel_b(reopened: ReopenedRun) -> PanelB:
 
 
 def _unchanged_tasks(reopened: ReopenedRun, digests: Mapping[str, str], panel: str) -> tuple[Task, ...]:
-    where = str(reopened.job.tasks)
+    where = str(reopened.job.tasks_path)
     tasks = []
     for name, digest in digests.items():
         task = reopened.tasks.get(name)

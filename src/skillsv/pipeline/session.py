@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -79,7 +80,7 @@ async def open_runner(
     """Open everything that rollouts need, and close it at the end. Paid rollouts are reused, new ones are kept.
 
     `on_locked` is called when the ledger is locked, before the engine starts. A signal such as Ctrl-C sets `stop`;
-    without a `stop` signals are not handled.
+    without a `stop`, and outside the main thread, signals are not handled.
     """
     error: SkillSVError | None = None
     async with AsyncExitStack() as stack:
@@ -87,7 +88,7 @@ async def open_runner(
         on_locked()
         engine = make_engine(session.job, session.agent, session.verifier, listener)
         engine = await stack.enter_async_context(engine)
-        if stop is not None:
+        if stop is not None and threading.current_thread() is threading.main_thread():
             signals = await stack.enter_async_context(anyio.create_task_group())
             signals.start_soon(stop_on_signals, stop)
             stack.callback(signals.cancel_scope.cancel)
@@ -106,7 +107,7 @@ async def open_recorded_run(
     reopened: ReopenedRun,
     tasks: Iterable[Task],
     listener: Listener,
-    stop: Stop,
+    stop: Stop | None,
     *,
     expected: int,
     purpose: str,
@@ -198,8 +199,8 @@ def portable_job(job: ValuationJob) -> ValuationJob:
     settings = job.settings
     return replace(
         job,
-        skill=job.skill.absolute(),
-        tasks=job.tasks.absolute(),
+        skill=None if job.skill is None else job.skill.absolute(),
+        tasks=None if job.tasks is None else job.tasks.absolute(),
         folder=job.folder.absolute(),
         settings=replace(settings, prices=_absolute(settings.prices), inspect_logs=_absolute(settings.inspect_logs)),
         task_source=replace(job.task_source, load_tasks=no_tasks),
@@ -224,7 +225,7 @@ def make_on_node(job: ValuationJob, folder: Path) -> tuple[Agent, Verifier]:
     try:
         agent = make_client(job.task_source.make_agent, job.agent, job.settings, job.folder)
         load_code(agent)
-        return agent, job.task_source.make_verifier(job.tasks, (), grading)
+        return agent, job.task_source.make_verifier(job.tasks_path, (), grading)
     except SettingsError as error:
         hint = "On a node only the variables in --forward-env are set, and files must have the same paths as here."
         raise SettingsError(error.what, where=error.where, hint=hint) from error

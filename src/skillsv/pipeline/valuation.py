@@ -50,7 +50,7 @@ async def run_rollouts(
     prepared: PreparedRun,
     folder: RunFolder,
     listener: Listener,
-    stop: Stop,
+    stop: Stop | None,
     *,
     fresh: bool = False,
     keep_going: bool = False,

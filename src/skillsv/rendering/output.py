@@ -31,10 +31,11 @@ _UNMARKED = "This exists already and was not written by skillsv; it was left as 
 
 
 @contextmanager
-def new_folder(target: Path, *, skill: Path, force: bool = False) -> Iterator[Path]:
+def new_folder(target: Path, *, skill: Path | None, force: bool = False) -> Iterator[Path]:
     """Yields a folder to write into. It becomes `target` when the block ends; after an exception it is removed.
 
-    `skill` is the folder of the original skill: nothing is written into it, and no folder around it is replaced.
+    `skill` is the folder of the original skill, if it has one: nothing is written into it, and no folder around it is
+    replaced.
     `force` replaces an empty folder, or a folder that this function wrote and that has not changed since.
     """
     try:
@@ -91,11 +92,11 @@ def write_patch(target: Path, text: str, *, force: bool) -> Path:
     return path
 
 
-def _check_target(target: Path, skill: Path, *, force: bool) -> None:
-    place, source = target.resolve(), skill.resolve()
-    if place.is_relative_to(source) and not source.is_file():
+def _check_target(target: Path, skill: Path | None, *, force: bool) -> None:
+    place, source = target.resolve(), None if skill is None else skill.resolve()
+    if source is not None and place.is_relative_to(source) and not source.is_file():
         raise OutputError("This is inside the skill.", where=str(target), hint="Choose a folder outside it with -o.")
-    if source.is_relative_to(place):
+    if source is not None and source.is_relative_to(place):
         raise OutputError("This holds the skill itself.", where=str(target), hint=_OTHER_FOLDER)
     parent = next(above for above in place.parents if above.exists())
     if not parent.is_dir():

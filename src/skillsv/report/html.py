@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from skillsv import __version__
 from skillsv.model.coalition import ChainRecord, Observation
 from skillsv.model.edit import Confirmation, EditPlan, PruningCurve
 from skillsv.model.format import bounds, count, plural, points, task_score, with_bounds
@@ -64,6 +63,7 @@ from skillsv.report.sentences import (
     total_tokens,
 )
 from skillsv.report.unit_views import anchors_by_unit, unit_views
+from skillsv.version import __version__
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -122,22 +122,22 @@ class RunFolder:
         manifest = self.manifest()
         return "" if manifest is None else run_id(manifest)
 
-    def check_place(self, skill: Path, name: str) -> None:
+    def check_place(self, skill: Path | None, name: str) -> None:
         """Refuse a folder with the user's own files, one that overlaps the skill, and the run of another skill.
 
-        Call it before anything is written. `skill` is the path the skill was read from, `name` its name.
+        Call it before anything is written. `skill` is the path the skill was read from (None: a text), `name` its name.
         """
         with explain_output_errors(self.path):
-            reason = self._why_refused(skill.resolve(), name)
+            reason = self._why_refused(None if skill is None else skill.resolve(), name)
         if reason is not None:
             hint = "Name another folder with --run-dir; a run that is there already can be moved."
             raise OutputError(reason, where=str(self.path), hint=hint)
 
-    def _why_refused(self, skill: Path, name: str) -> str | None:
+    def _why_refused(self, skill: Path | None, name: str) -> str | None:
         place = self.path.resolve()
-        if place.is_relative_to(skill) and not skill.is_file():
+        if skill is not None and place.is_relative_to(skill) and not skill.is_file():
             return "This is inside the skill, and nothing is written there."
-        if skill.is_relative_to(place):
+        if skill is not None and skill.is_relative_to(place):
             return "This holds the skill itself."
         if not place.exists():
             return None

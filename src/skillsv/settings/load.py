@@ -33,18 +33,21 @@ def user_file() -> Path:
 
 
 def load_settings(
-    skill: Path, flags: Mapping[str, Any], note: Callable[[str], None] | None = None, *, guarded: bool = True
+    skill: Path | None, flags: Mapping[str, Any], note: Callable[[str], None] | None = None, *, guarded: bool = True
 ) -> Settings:
     """Defaults, overridden by the user's file, by `skillsv.toml` beside the skill, by the flags that are not None.
+
+    `skill` is None for a skill that is no file: there is nothing beside it.
 
     A guarded setting in an untrusted file beside the skill raises SettingsError, unless a flag overrides it.
     `guarded=False` leaves such a setting out instead, for commands that use none of them.
     `note` receives the sentences that say which method these settings select.
     """
     from_flags = {name: value for name, value in flags.items() if value is not None}
-    own, beside = user_file(), skill.absolute().parent / SETTINGS_FILE
+    own = user_file()
+    beside = None if skill is None else skill.absolute().parent / SETTINGS_FILE
     from_files = _read_file(own)[0]
-    if not (own.is_file() and beside.is_file() and own.samefile(beside)):
+    if beside is not None and not (own.is_file() and beside.is_file() and own.samefile(beside)):
         from_files |= _read_beside(beside, from_flags, guarded=guarded)
     refuse_chain_settings_with_auto(from_flags)
     method, sentence = _select_method(from_files, from_flags)

@@ -187,6 +187,11 @@ class Settings:
     max_missing: Share = budget(0.2, "guarded", "Share of missing rollouts that stops the run [{default}].")
     speculate: NonNegative = budget(0, "guarded", "Prefixes to run ahead of the truncation test [{default}].")
 
+    @property
+    def has_limit(self) -> bool:
+        """Whether spending ends by itself: a limit counts as agreement to the cost."""
+        return self.max_rollouts is not None or self.budget_usd is not None
+
 
 SETTINGS = declared(Settings)
 """What each setting declares, by name."""

@@ -26,7 +26,7 @@ def compare(
     Pool several benchmarks, each with equal weight: the differences between the areas under the pruning curves of
     SkillSV and the baselines, with intervals, and the paper's tables with one row per benchmark. Costs nothing.
     """
-    from skillsv.cli.confirm import level_as_share
+    from skillsv.api.shorten import level_as_share
     from skillsv.cli.printing import deliver, json_text
     from skillsv.confirmation import pooled_comparisons
     from skillsv_bench.cli.published import write_all

@@ -93,7 +93,7 @@ def _check(bench: Benchmark, source: Source, loaded: LoadedTasks, *, jobs: int |
     import anyio
 
     from skillsv.cli.printing import deliver, json_text
-    from skillsv.cli.progress import progress
+    from skillsv.pipeline.progress import progress
     from skillsv_bench.check import CheckResult, check
 
     async def session() -> Any:
@@ -139,9 +139,9 @@ def _apply_settings(
 def _run(
     benchmark_run: BenchmarkRun, notes: tuple[str, ...], flags: RunFlags, output: Path | None, *, plan: bool, json: bool
 ) -> int:
+    from skillsv.api.plan import default_folder, forecast_lines
     from skillsv.cli.consent import agree
     from skillsv.cli.printing import deliver, json_text, refuse_inside
-    from skillsv.cli.run_valuation import default_folder, forecast_lines, has_limit
     from skillsv.pipeline import measured_cost, prepare, require_measurable_budget, with_measured_cost
     from skillsv.rollout import PerRollout, RunFolder
     from skillsv.settings import small_settings
@@ -165,7 +165,7 @@ def _run(
     # A time limit applies to the valuation alone, not to the whole protocol.
     untimed = replace(benchmark_run.job, settings=replace(benchmark_run.settings, max_seconds=None))
     require_measurable_budget(untimed, measured)
-    agree(lines, yes=flags.yes or has_limit(benchmark_run.settings))
+    agree(lines, yes=flags.yes or benchmark_run.settings.has_limit)
     if flags.fresh:
         folder.start_fresh()
     result = _run_protocol(benchmark_run, prepared, folder, flags)
@@ -177,7 +177,7 @@ def _run_protocol(
 ) -> BenchmarkResult:
     import anyio
 
-    from skillsv.cli.progress import progress
+    from skillsv.pipeline.progress import progress
     from skillsv.rollout import Stop
     from skillsv_bench.protocol import run_benchmark
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from skillsv import __version__
 from skillsv.errors import SettingsError, SkillSVError
 from skillsv.model.rollout import Rollout
 from skillsv.rollout.engine import Job, LocalEngine
@@ -19,6 +18,7 @@ from skillsv.rollout.ray.cluster_options import AgentFactory
 from skillsv.rollout.ray.transfer import PackedJob, Unpacker
 from skillsv.sandbox.orphan_reaper import start_orphan_reaper
 from skillsv.sandbox.redaction import RedactingStream
+from skillsv.version import __version__
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,8 @@
 import io
 
-from skillsv.cli.progress import LiveProgress, PlainProgress, one_line, progress
 from skillsv.model.events import ChainFinished, Note, RolloutFinished, RolloutRetried, RunFinished, RunStarted
 from skillsv.model.rollout import FailureKind, Usage
+from skillsv.pipeline.progress import LiveProgress, PlainProgress, one_line, progress
 
 
 class Clock:

@@ -1,0 +1,280 @@
+"""What a valuation will cost: the forecast of a skill, tasks and settings, before anything is spent."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field, replace
+from html import escape
+from pathlib import Path
+
+from skillsv.api.inputs import Inputs
+from skillsv.api.skill import Skill, compile  # noqa: A004 - the public name
+from skillsv.api.sync import run_sync
+from skillsv.errors import SettingsError
+from skillsv.model.format import count, duration, money
+from skillsv.model.protocols import Agent, Verifier
+from skillsv.model.task import Task
+from skillsv.pipeline import (
+    PreparedRun,
+    ValuationJob,
+    forecast_job,
+    measured_cost,
+    prepare,
+    probe,
+    require_measurable_budget,
+    with_measured_cost,
+)
+from skillsv.rollout import Forecast, PerRollout, RunFolder
+from skillsv.rollout.adaptive import advise
+from skillsv.rollout.forecast import Cost
+from skillsv.sandbox.workspace import folder_name
+from skillsv.settings import SETTINGS, Settings, load_settings, small_settings
+
+ASSUMED_TASKS = 60
+"""Size of the panel in a plan without tasks: the smallest panel in the paper."""
+
+TEMPORARY = "No run_dir was given: the run is kept in a temporary folder, which is deleted with the run object."
+"""The note of a run without a folder of its own."""
+
+
+class TemporaryFolder:
+    """A folder that is deleted with this object, or when the program ends."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="skillsv-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Plan:
+    r"""What a valuation will cost. `value(plan)` runs it.
+
+    >>> import skillsv as sv
+    >>> plan = sv.plan("# Tone\n\n- Be brief.\n- Be kind.\n", method="chain", orders=4)
+    >>> plan.low.rollouts, plan.high.rollouts
+    (290, 348)
+
+    `low`, `expected` and `high` hold rollouts, tokens, usd and seconds; what is not known is None. `notes` are
+    sentences about the settings. `tasks` is the number of tasks that values are estimated on.
+    """
+
+    skill: Skill
+    settings: Settings
+    forecast: Forecast
+    tasks: int
+    notes: tuple[str, ...] = ()
+    inputs: Inputs = field(repr=False)
+    per_rollout: PerRollout = field(default_factory=PerRollout, repr=False)
+    prepared: PreparedRun | None = field(default=None, repr=False)
+    folder: RunFolder | None = field(default=None, repr=False)
+    temporary: TemporaryFolder | None = field(default=None, repr=False)
+
+    @property
+    def low(self) -> Cost:
+        """The cost where little is needed."""
+        return self.forecast.low
+
+    @property
+    def expected(self) -> Cost:
+        """The usual cost."""
+        return self.forecast.expected
+
+    @property
+    def high(self) -> Cost:
+        """The cost where much is needed, for example because the agent is noisy."""
+        return self.forecast.high
+
+    @property
+    def has_limit(self) -> bool:
+        """Whether spending ends by itself."""
+        return self.settings.has_limit
+
+    def require_runnable(self) -> None:
+        """Raise SettingsError where tasks or agent are missing, or where a limit of money cannot be measured."""
+        if self.prepared is None:
+            raise SettingsError("a valuation needs tasks and an agent.", hint="Pass tasks= and agent=, or evaluate=.")
+        require_measurable_budget(self.prepared.job, self.per_rollout)
+
+    def lines(self) -> list[str]:
+        """The forecast in words, and what a person should know before agreeing to it."""
+        return [*forecast_lines(self.forecast), *self._judge_line(), *self._budget_line()]
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON `skillsv.plan/1`."""
+        return {"schema": "skillsv.plan/1", "units": len(self.skill.units), **asdict(self.forecast)}
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{escape(line)}</p>" for line in self.lines())
+
+    def _judge_line(self) -> list[str]:
+        panel = () if self.prepared is None else self.prepared.panel_a.tasks
+        graded = sum(task.verifier.startswith("judge") for task in panel)
+        if not graded:
+            return []
+        return [f"{graded} of {len(panel)} tasks are graded by a judge model: one more call for each rollout."]
+
+    def _budget_line(self) -> list[str]:
+        settings = self.settings
+        if settings.method != "auto" or settings.max_rollouts is None or self.prepared is None:
+            return []
+        if self.expected.rollouts < settings.max_rollouts:
+            return []
+        advice = advise(
+            settings.max_rollouts,
+            tasks=self.tasks,
+            units=len(self.skill.compiled.execution),
+            sections=len(self.prepared.job.compile(granularity="section").execution),
+            operators=len(settings.operators),
+        )
+        return [] if advice is None else [f"{advice.message} {advice.hint}"]
+
+
+def plan(
+    skill: Skill | str | os.PathLike[str],
+    *,
+    tasks: str | os.PathLike[str] | Iterable[Task | object] | None = None,
+    agent: str | Agent | Callable[..., object] | None = None,
+    verifier: str | Verifier | Callable[..., object] | None = None,
+    evaluate: Callable[..., object] | None = None,
+    examples: Iterable[object] | None = None,
+    version: str = "",
+    run_dir: str | os.PathLike[str] | None = None,
+    **settings: object,
+) -> Plan:
+    r"""Say what a valuation would cost. Runs nothing and writes nothing.
+
+    >>> import skillsv as sv
+    >>> print(sv.plan("# Tone\n\n- Be brief.\n- Be kind.\n", max_rollouts=300))
+    Forecast: 300 to 300 rollouts, about 300 (fewer where earlier ones are reused).
+    Tokens unknown; cost unknown; time unknown.
+
+    The arguments are those of `value`. Without tasks the forecast assumes 60; with tasks and an agent, `value(plan)`
+    runs exactly this plan.
+    """
+    inputs = Inputs(tasks=tasks, agent=agent, verifier=verifier, evaluate=evaluate, examples=examples, version=version)
+    return make_plan(skill, inputs, settings, run_dir=None if run_dir is None else Path(run_dir))
+
+
+def make_plan(
+    skill: Skill | str | os.PathLike[str],
+    inputs: Inputs,
+    given: dict[str, object],
+    *,
+    run_dir: Path | None = None,
+    default_dir: Callable[[str], Path] | None = None,
+    fresh: bool = False,
+    folder: Path | None = None,
+) -> Plan:
+    """The plan of a valuation. `default_dir` gives the run folder of a skill's name; without it a run is temporary.
+
+    Names of files in the agent's specification are relative to `folder`, by default the working folder.
+    """
+    notes: list[str] = []
+    if inputs.verifier_spec is not None:
+        given = {**given, "verifier": inputs.verifier_spec}
+    compiled = compile(skill, **{name: value for name, value in given.items() if _is_compiler_setting(name)})
+    settings = load_settings(compiled.path, {**compiled.settings, **given}, note=notes.append)
+    notes += [f"Note: {note}" for note in small_settings(settings)]
+    spec = inputs.agent_spec
+    if spec is None or (inputs.tasks is None and inputs.examples is None):
+        size = _panel_size(inputs, settings)
+        forecast = forecast_job(compiled.compiled, settings, size)
+        return Plan(skill=compiled, settings=settings, forecast=forecast, tasks=size, notes=tuple(notes), inputs=inputs)
+    job = ValuationJob(
+        skill=compiled.path,
+        tasks=inputs.path,
+        agent=spec,
+        settings=settings,
+        folder=folder or Path.cwd(),
+        task_source=inputs.source(),
+        compiled=compiled.compiled,
+    )
+    return plan_job(job, inputs, run_dir=run_dir, default_dir=default_dir, fresh=fresh, notes=tuple(notes))
+
+
+def plan_job(
+    job: ValuationJob,
+    inputs: Inputs,
+    *,
+    run_dir: Path | None = None,
+    default_dir: Callable[[str], Path] | None = None,
+    fresh: bool = False,
+    notes: tuple[str, ...] = (),
+) -> Plan:
+    """The plan of a job, with the cost that earlier rollouts of its run folder measured."""
+    prepared = prepare(job)
+    name = prepared.compiled.skill.name
+    temporary = None
+    if run_dir is None and default_dir is not None:
+        run_dir = default_dir(name)
+    if run_dir is None:
+        temporary = TemporaryFolder()
+        run_dir = temporary.path / folder_name(name)
+        notes = (*notes, TEMPORARY)
+    place = RunFolder(run_dir)
+    place.check_place(job.skill, name)
+    measured = PerRollout() if fresh else measured_cost(place, prepared.agent.fingerprint)
+    prepared = with_measured_cost(prepared, measured)
+    return Plan(
+        skill=Skill(prepared.compiled, job.skill),
+        settings=job.settings,
+        forecast=prepared.forecast,
+        tasks=len(prepared.panel_a.tasks),
+        notes=notes,
+        inputs=inputs,
+        per_rollout=measured,
+        prepared=prepared,
+        folder=place,
+        temporary=temporary,
+    )
+
+
+def measure(plan: Plan) -> Plan:
+    """The same plan with the cost of a few rollouts, which are paid for and which the run that follows reuses."""
+    assert plan.prepared is not None
+    assert plan.folder is not None
+    prepared, folder = plan.prepared, plan.folder
+    measured = run_sync(lambda _stop: probe(prepared, folder))
+    return replace(plan, per_rollout=measured, forecast=with_measured_cost(prepared, measured).forecast)
+
+
+def default_folder(name: str) -> Path:
+    """The run folder of a skill on the command line, unless --run-dir names another."""
+    return Path(".skillsv") / folder_name(name)
+
+
+def forecast_lines(forecast: Forecast) -> list[str]:
+    """The forecast in words: rollouts, tokens, money, time."""
+    low, expected, high = forecast.low, forecast.expected, forecast.high
+    rollouts = f"{count(low.rollouts)} to {count(high.rollouts)} rollouts, about {count(expected.rollouts)}"
+    tokens = "unknown" if expected.tokens is None else f"about {count(expected.tokens)}"
+    cost = "unknown" if expected.usd is None else f"about {money(expected.usd)}"
+    time = "unknown" if expected.seconds is None else f"about {duration(expected.seconds)}"
+    return [
+        f"Forecast: {rollouts} (fewer where earlier ones are reused).",
+        f"Tokens {tokens}; cost {cost}; time {time}.",
+    ]
+
+
+def _is_compiler_setting(name: str) -> bool:
+    return name in SETTINGS and SETTINGS[name].group == "compiler"
+
+
+def _panel_size(inputs: Inputs, settings: Settings) -> int:
+    """The tasks to estimate on, of those that were given, or as many as are assumed."""
+    if inputs.tasks is None and inputs.examples is None:
+        return ASSUMED_TASKS
+    from skillsv.pipeline.job import Grading
+    from skillsv.tasks import split_panels
+
+    grading = Grading(verifier=settings.verifier, judge=settings.judge)
+    loaded = inputs.source().load_tasks(inputs.path or Path(), grading)
+    panel, _ = split_panels(loaded, a=settings.panel_a, b=settings.panel_b, seed=settings.seed)
+    return len(panel.tasks)
