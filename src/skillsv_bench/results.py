@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from skillsv.confirmation import concentration
 from skillsv.confirmation.compare import difference
 from skillsv.errors import RecordsError
+from skillsv.model.concentration import concentration
 from skillsv.model.value import Interval
 from skillsv.pipeline import proof_dict
 from skillsv.report import valuation_dict

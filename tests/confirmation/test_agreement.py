@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from skillsv.confirmation.agreement import agreements, concentration, holm, kendall_tau_b, permutation_p
+from skillsv.confirmation.agreement import agreements, holm, kendall_tau_b, permutation_p
 from skillsv.errors import RecordsError
 from skillsv.model.value import Interval, Ranking
 
@@ -69,10 +69,3 @@ def test_holm_corrects_over_all_pairs_of_rankings():
 def test_rankings_of_different_units_are_refused():
     with pytest.raises(RecordsError):
         agreements([ranking("a", x=1, y=2), ranking("b", x=1, z=2)], np.random.default_rng(0))
-
-
-def test_concentration_is_the_share_of_the_best_tenth_of_units():
-    values = {f"u{n}": 1.0 for n in range(9)} | {"best": 11.0, "bad": -5.0}
-    assert concentration(values) == pytest.approx(12 / 20)  # a tenth of eleven units is two
-    assert concentration({"a": -1.0, "b": 0.0}) is None
-    assert concentration({}) is None

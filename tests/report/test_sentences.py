@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from skillsv.model.value import Action, Interval
 from skillsv.report.sentences import (
-    count_carriers,
+    concentration_sentence,
     execution_units,
     lift_sentence,
     removable_units,
@@ -35,10 +35,10 @@ def test_saving_sentence_counts_delete_and_harmful_units(case):
     assert saving_sentence(case.valuation).startswith(f"{len(units)} units can go, which saves {tokens} tokens")
 
 
-def test_carriers_are_the_fewest_units_that_hold_the_share(case):
+def test_concentration_sentence_counts_the_units_that_hold_nine_tenths(case):
     units = execution_units(case.valuation)
     gains = sorted((max(0.0, unit.value.net.value) for unit in units), reverse=True)
-    number = count_carriers(case.valuation)
+    number = int(concentration_sentence(case.valuation).split(" of 17 units carry nine tenths")[0])
     assert sum(gains[:number]) >= 0.9 * sum(gains) > sum(gains[: number - 1])
 
 

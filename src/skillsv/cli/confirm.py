@@ -48,7 +48,8 @@ def confirm(
     """
     from skillsv.api.shorten import level_as_share, run_confirmation
     from skillsv.cli.printing import deliver, json_text
-    from skillsv.confirmation import Gate, concentration
+    from skillsv.confirmation import Gate
+    from skillsv.model.concentration import concentration
     from skillsv.pipeline import ConfirmJob, prepare_confirmation
 
     flags = spending or SpendingFlags()

@@ -6,7 +6,7 @@ curves      pruning curves and the area under them    interaction_tests  pairs o
 proof       all of it from one table of scores        compare            two runs, unit by unit
 """
 
-from skillsv.confirmation.agreement import Agreement, concentration
+from skillsv.confirmation.agreement import Agreement
 from skillsv.confirmation.curves import (
     Checkpoints,
     Comparison,
@@ -31,7 +31,6 @@ __all__ = [
     "areas",
     "choose_checkpoints",
     "comparisons",
-    "concentration",
     "curve",
     "interval",
     "intervals",

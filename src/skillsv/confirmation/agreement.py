@@ -1,4 +1,4 @@
-"""Whether two rankings agree more than by chance, and how much of the value is in few units.
+"""Whether two rankings agree more than by chance.
 
 Why not scipy: it has no Holm correction (`false_discovery_control` corrects for something else); `permutation_test`
 draws other permutations for the same seed, so the p of a recorded run would change; `kendalltau` differs in the last
@@ -8,7 +8,7 @@ digit from the batches of the permutations, and importing `scipy.stats` takes lo
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -103,11 +103,3 @@ def holm(p_values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
         corrected[place] = highest
     return corrected
-
-
-def concentration(values: Mapping[str, float], top: float = 0.1) -> float | None:
-    """The share of all positive value that the best `top` of the units hold; None where nothing is positive."""
-    gains = sorted((max(value, 0.0) for value in values.values()), reverse=True)
-    total = math.fsum(gains)
-    best = max(1, math.ceil(top * len(gains) - 1e-9)) if gains else 0
-    return math.fsum(gains[:best]) / total if total else None

@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Mapping
 
+from skillsv.model.concentration import count_carriers
 from skillsv.model.format import count, file_size, percent, plural, points, usage_parts, with_bounds
 from skillsv.model.skill import CompiledSkill, Extent, SkillFile, Unit, UnitKind
 from skillsv.model.value import Action, UnitReport, Valuation
@@ -96,17 +97,9 @@ def all_notes(valuation: Valuation) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*valuation.notes, *valuation.estimate.notes)))
 
 
-def count_carriers(valuation: Valuation, share: float = 0.9) -> int:
-    """The smallest number of units, best first, that hold this share of the positive value."""
-    gains = sorted(
-        (unit.value.net.value for unit in execution_units(valuation) if unit.value.net.value > 0), reverse=True
-    )
-    goal, total = share * sum(gains), 0.0
-    for number, gain in enumerate(gains, start=1):
-        total += gain
-        if total >= goal:
-            return number
-    return 0
+def net_effects(valuation: Valuation) -> dict[str, float]:
+    """The net effect of every execution unit; 0 where a unit has no value yet."""
+    return {unit.id: unit.value.net_or_zero.value for unit in execution_units(valuation)}
 
 
 # Sentences
@@ -145,7 +138,7 @@ def concentration_sentence(valuation: Valuation) -> str:
     if early:
         return early
     units = len(execution_units(valuation))
-    number = count_carriers(valuation)
+    number = count_carriers(net_effects(valuation))
     if not number:
         return f"None of its {plural(units, 'unit')} has a positive value."
     verb = "carries" if number == 1 else "carry"
