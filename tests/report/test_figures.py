@@ -98,6 +98,15 @@ def test_a_long_value_chart_says_how_many_units_it_leaves_out(case):
     assert len(few.rows) == 17
 
 
+def test_labels_in_capitals_are_cut_to_the_column_of_a_value_chart(case):
+    shout = "IMPORTANT: NEVER MAKE UP THE NUMBER OF A PARCEL, NOT EVEN ONCE"
+    units = tuple(replace(unit, text=shout) for unit in case.valuation.units)
+    texts = ET.fromstring(str(value_chart(replace(case.valuation, units=units)).svg)).iter(f"{SVG}text")
+    [label] = {text.text for text in texts if "IMPORTANT" in text.text}
+    assert label.endswith("…")
+    assert 30 < len(label) < 45  # 54 small letters fit there
+
+
 def test_there_is_no_decision_map_with_one_operator(one_operator):
     assert decision_map(one_operator.valuation) is None
 

@@ -18,7 +18,7 @@ from skillsv.report.figures.axis import (
     marker,
     padded_range,
 )
-from skillsv.report.figures.svg import Cell, Figure, drawing, element, link
+from skillsv.report.figures.svg import Cell, Figure, drawing, element, fit_text, link
 from skillsv.report.sentences import execution_units, unit_label
 
 LinkTarget = Callable[[str], str | None]
@@ -89,7 +89,7 @@ def _columns(units: Sequence[UnitReport], places: Sequence[float], scale: Scale,
     for unit, y in zip(units, places, strict=True):
         net, action = drawable(unit.value.net), unit.verdict.action
         lines[action] = lines.get(action, "") + f"M{scale(net.low):.1f} {y:.0f}H{scale(net.high):.1f}"
-        names.append(link(target(unit.id), element("text", unit_label(unit, 54), x=360, y=y + 4)))
+        names.append(link(target(unit.id), element("text", fit_text(unit_label(unit, 54), 356), x=360, y=y + 4)))
         if unit.value.has_value:
             marks.append(marker(action, scale(net.value), y))
         numbers.append(element("text", points(unit.value.net.value), x=814, y=y + 4))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
+from unicodedata import east_asian_width
 
 from markupsafe import Markup, escape
 
@@ -62,6 +64,27 @@ def link(target: str | None, *children: str, label: str | None = None) -> Markup
 def path(points: Sequence[tuple[float, float]], *, closed: bool = False) -> str:
     """The `d` of a polyline."""
     return "M" + "L".join(f"{_value(x)} {_value(y)}" for x, y in points) + ("Z" if closed else "")
+
+
+# Pixels: how wide characters are at a font size of 12 pixels, in the wider ones of the common fonts.
+_WIDE_CHARACTER = 12.5
+_CAPITAL = 9.0
+_CHARACTER = 6.3
+
+
+def fit_text(text: str, width: float) -> str:
+    """The text, cut with an ellipsis where it is wider than `width` pixels. Widths are estimates: no font is known."""
+    ends = list(accumulate(map(_character_width, text)))
+    if not ends or ends[-1] <= width:
+        return text
+    return text[: sum(end <= width - _WIDE_CHARACTER for end in ends)].rstrip("… ") + "…"
+
+
+@cache
+def _character_width(character: str) -> float:
+    if east_asian_width(character) in {"W", "F"} or character in "MW@%":
+        return _WIDE_CHARACTER
+    return _CAPITAL if character.isupper() or character in "mw" else _CHARACTER
 
 
 @cache
