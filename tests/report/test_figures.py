@@ -19,6 +19,7 @@ from skillsv.report.figures import (
     pruning_path,
     value_chart,
     value_tree,
+    waterfall,
 )
 from skillsv.report.figures.axis import Scale, drawable, largest_end, padded_range
 from skillsv.report.marginals import marginals_by_unit
@@ -50,6 +51,7 @@ def figures(case):
         "values": value_chart(case.valuation),
         "decision": decision_map(case.valuation),
         "tree": value_tree(case.valuation),
+        "waterfall": waterfall(case.valuation),
         "pruning": pruning_chart([curve("skillsv", [0.8, 0.8, 0.3]), curve("random", [0.8, 0.5, 0.3])]),
         "path": pruning_path(steps, 100),
         "chains": chain_grid(case.records),
@@ -57,7 +59,7 @@ def figures(case):
     }
 
 
-NAMES = ["anchors", "values", "decision", "tree", "pruning", "path", "chains", "dots"]
+NAMES = ["anchors", "values", "decision", "tree", "waterfall", "pruning", "path", "chains", "dots"]
 
 
 @pytest.mark.parametrize("name", NAMES)

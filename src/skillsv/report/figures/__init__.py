@@ -7,6 +7,7 @@ from skillsv.report.figures.decision import decision_map
 from skillsv.report.figures.pruning import area_chart, pruning_chart, pruning_path
 from skillsv.report.figures.svg import Figure
 from skillsv.report.figures.tree import value_tree
+from skillsv.report.figures.waterfall import waterfall
 
 __all__ = [
     "Figure",
@@ -21,4 +22,5 @@ __all__ = [
     "pruning_path",
     "value_chart",
     "value_tree",
+    "waterfall",
 ]
