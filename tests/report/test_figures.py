@@ -12,6 +12,7 @@ from skillsv.report.figures import (
     anchor_chart,
     chain_grid,
     coalition_chart,
+    concentration_chart,
     decision_map,
     margin_bar,
     marginal_dots,
@@ -52,6 +53,7 @@ def figures(case):
         "decision": decision_map(case.valuation),
         "tree": value_tree(case.valuation),
         "waterfall": waterfall(case.valuation),
+        "concentration": concentration_chart(case.valuation),
         "pruning": pruning_chart([curve("skillsv", [0.8, 0.8, 0.3]), curve("random", [0.8, 0.5, 0.3])]),
         "path": pruning_path(steps, 100),
         "chains": chain_grid(case.records),
@@ -59,7 +61,7 @@ def figures(case):
     }
 
 
-NAMES = ["anchors", "values", "decision", "tree", "waterfall", "pruning", "path", "chains", "dots"]
+NAMES = ["anchors", "values", "decision", "tree", "waterfall", "concentration", "pruning", "path", "chains", "dots"]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -3,6 +3,7 @@
 from skillsv.report.figures.bars import anchor_chart, margin_bar, value_chart
 from skillsv.report.figures.chains import chain_grid, marginal_dots
 from skillsv.report.figures.coalitions import coalition_chart
+from skillsv.report.figures.concentration import concentration_chart
 from skillsv.report.figures.decision import decision_map
 from skillsv.report.figures.pruning import area_chart, pruning_chart, pruning_path
 from skillsv.report.figures.svg import Figure
@@ -15,6 +16,7 @@ __all__ = [
     "area_chart",
     "chain_grid",
     "coalition_chart",
+    "concentration_chart",
     "decision_map",
     "margin_bar",
     "marginal_dots",
