@@ -99,7 +99,7 @@ class BenchmarkRun:
         curves = self.curves if skill is None else ()
         return ConfirmJob(
             run=run,
-            overrides=overrides,
+            overrides=overrides if curves else replace(overrides, judge=None),
             skill=skill,
             curves=curves,
             checkpoints=self.checkpoints,

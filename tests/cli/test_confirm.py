@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 
@@ -64,15 +65,68 @@ def test_curves_start_at_the_whole_skill_and_end_at_the_trigger(place, capsys):
     assert page.count(' band"') == 3  # each curve once
 
 
-def test_a_judge_ranks_units_through_the_ledger(place, capsys, tmp_path):
-    judge = tmp_path / "judge.py"
-    log = tmp_path / "judged.txt"
-    judge.write_text(
+@pytest.fixture
+def judge(tmp_path):
+    """The specification of a judge that likes alpha, and the file where it notes what it was asked."""
+    program, log = tmp_path / "judge.py", tmp_path / "judged.txt"
+    program.write_text(
         f"def rate(skill, task, replicate):\n"
         f"    open({str(log)!r}, 'a').write(task.id + ' ')\n"
         f"    return '90' if 'alpha' in task.input else '10'\n"
     )
-    spec = f"python:{judge}:rate"
+    return f"python:{program}:rate", log
+
+
+@pytest.mark.parametrize(
+    ("flags", "others"), [([], ["skillsv", "loo", "random"]), (["--curves", "skillsv"], ["skillsv"])]
+)
+def test_naming_a_judge_adds_its_curve_to_the_others(place, capsys, judge, flags, others):
+    spec, log = judge
+    answer = confirmed(place, capsys, *flags, "--judge", spec)
+    assert [curve["method"] for curve in answer["curves"]] == [*others, "judge"]
+    assert len(log.read_text().split()) == 5
+
+
+def test_the_forecast_includes_the_calls_of_the_judge(place, capsys, judge):
+    spec, log = judge
+    command = ["confirm", str(place / "run"), "--curves", "skillsv", "--checkpoints", "1", "--replicates", "1"]
+
+    def forecast(*flags):
+        capsys.readouterr()
+        assert run([*command, *flags]) == 2
+        printed = capsys.readouterr().err
+        return int(re.search(r"([\d,]+) rollouts", printed)[1].replace(",", "")), printed
+
+    before, _ = forecast()
+    after, printed = forecast("--judge", spec)
+    tasks = len(panels(place)[1])
+    assert after == before + 5 + tasks  # five questions, and one more checkpoint on panel B
+    assert "asked about 5 units" in printed
+    assert not log.exists()
+
+
+@pytest.mark.parametrize("flags", [["confirm", "--curves", "none"], ["confirm", "--skill", "tiny"], ["pairs"],
+                                   ["refine", "--mechanical", "-o", "shorter"]])  # fmt: skip
+def test_a_judge_that_nothing_asks_is_refused_before_spending(
+    original, place, capsys, judge, valued, monkeypatch, flags
+):
+    monkeypatch.chdir(original)
+    asked = len(valued.asked(original))
+    command, *rest = flags
+    assert run([command, str(place / "run"), *rest, "--judge", judge[0], "--yes"]) == 2
+    assert "--judge has no effect here" in capsys.readouterr().err
+    assert len(valued.asked(original)) == asked
+
+
+def test_a_judge_curve_without_a_judge_is_refused_before_spending(original, place, capsys, valued):
+    asked = len(valued.asked(original))
+    assert run(["confirm", str(place / "run"), "--curves", "loo,judge", "--yes"]) == 2
+    assert "needs a judge" in capsys.readouterr().err
+    assert len(valued.asked(original)) == asked
+
+
+def test_a_judge_ranks_units_through_the_ledger(place, capsys, judge):
+    spec, log = judge
     answer = confirmed(place, capsys, "--curves", "judge", "--judge", spec)
     assert [curve["method"] for curve in answer["curves"]] == ["judge"]
     asked = log.read_text().split()

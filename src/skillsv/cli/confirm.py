@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from skillsv.cli.flags import Json, given_share
 from skillsv.cli.spending_flags import SpendingFlags
 from skillsv.errors import SettingsError
-from skillsv.model.format import percent, points, short_points, with_bounds
+from skillsv.model.format import percent, plural, points, short_points, with_bounds
 
 if TYPE_CHECKING:
     from skillsv.confirmation import Comparison, Gate, Proof
@@ -43,8 +43,8 @@ def confirm(
     """skillsv confirm .skillsv/my-skill --skill my-shorter-skill --max-drop 5 --yes
 
     Compare old and new on panel B, the tasks that no value has seen, each scored in full. Without --skill the new skill
-    is the run's own, pruned by its verdicts, and pruning curves are drawn beside it. With --max-drop the exit code is 3
-    unless "no worse than that" is shown. The same command again resumes.
+    is the run's own, pruned by its verdicts, and pruning curves are drawn beside it; --judge adds the curve of a judge.
+    With --max-drop the exit code is 3 unless "no worse than that" is shown. The same command again resumes.
     """
     from skillsv.api.shorten import level_as_share, run_confirmation
     from skillsv.cli.printing import deliver, json_text
@@ -66,7 +66,7 @@ def confirm(
         level=share,
     )
     prepared = prepare_confirmation(job)
-    flags.consent(prepared.forecast, gate_advice(prepared, gate))
+    flags.consent(prepared.forecast, [*_judge_advice(prepared), *gate_advice(prepared, gate)])
     proof = flags.spend(lambda listener, stop: run_confirmation(prepared, gate, listener, stop))
     pooled = _pool(proof.result, pool)
     top_share = concentration({unit.id: unit.value.net_or_zero.value for unit in prepared.reopened.run.valuation.units})
@@ -85,6 +85,14 @@ def _curves(text: str | None, *, with_skill: bool) -> tuple[str, ...]:
     if not names:
         raise SettingsError("--curves names no method.", hint="Say 'none' for no curves.")
     return () if names == ("none",) else names
+
+
+def _judge_advice(prepared: PreparedConfirmation) -> list[str]:
+    """A sentence for the time before anything is spent: how often the judge is asked to rank units."""
+    if "judge" not in prepared.job.curves:
+        return []
+    units = plural(len(prepared.reopened.run.compiled.execution), "unit")
+    return [f"For its curve the judge is asked about {units}, once each; the forecast counts these calls as rollouts."]
 
 
 def gate_advice(prepared: PreparedConfirmation, gate: Gate | None) -> list[str]:

@@ -24,7 +24,7 @@ from skillsv.pipeline.edit import prune
 from skillsv.pipeline.job import make_renderer
 from skillsv.pipeline.publish import CONFIRMATION_FILE, CONFIRMATION_SCHEMA, recorded_proof
 from skillsv.pipeline.rankings import METHODS, PAIR_AWARE, RANDOM_ORDERS, loo_tasks, make_rankings, pruning_paths
-from skillsv.pipeline.run import ReopenedRun, RunOverrides, panel_b, reopen
+from skillsv.pipeline.run import ReopenedRun, RunOverrides, panel_b, refuse_idle_judge, reopen
 from skillsv.pipeline.session import REVISED, open_recorded_run
 from skillsv.rollout import Forecast, RunFolder, Runner, Stop, check_noise
 from skillsv.settings import compile_options
@@ -43,8 +43,8 @@ NOISY_REPLICATES = 3
 class ConfirmJob:
     """What to confirm on panel B: a new skill (None: the run's own, pruned by its verdicts), and pruning curves.
 
-    The new skill is a path, a compiled skill, or the files of a skill.
-    `replicates` None: one for a deterministic agent, several for a noisy one.
+    The new skill is a path, a compiled skill, or the files of a skill. A judge in `overrides` adds its curve to the
+    others. `replicates` None: one for a deterministic agent, several for a noisy one.
     """
 
     run: Path
@@ -81,9 +81,17 @@ class PreparedConfirmation:
 
 
 def prepare_confirmation(job: ConfirmJob) -> PreparedConfirmation:
-    """Read the run, its panel B and the new skill; forecast. Nothing is run and nothing is written."""
+    """Read the run, its panel B and the new skill; forecast. Nothing is run and nothing is written.
+
+    Raises SettingsError for a judge that nothing would ask, and for a judge's curve without a judge.
+    """
     reopened = reopen(job.run, job.overrides)
     panel = panel_b(reopened)
+    job = _with_judge_curve(job)
+    if "judge" in job.curves and not reopened.settings.judge:
+        raise SettingsError("the judge's curve needs a judge.", hint="Name an agent with --judge.")
+    if not job.curves:
+        refuse_idle_judge(job.overrides, panel.tasks, hint="Leave it out, or draw its curve: --curves judge.")
     versions, new = _versions(reopened, job.skill)
     return PreparedConfirmation(
         job=job,
@@ -94,6 +102,13 @@ def prepare_confirmation(job: ConfirmJob) -> PreparedConfirmation:
         new=new,
         revised=None if job.skill is None else new,
     )
+
+
+def _with_judge_curve(job: ConfirmJob) -> ConfirmJob:
+    """The job with the curve of the judge that it names, where it draws curves at all."""
+    if not job.curves or not job.overrides.judge or "judge" in job.curves:
+        return job
+    return replace(job, curves=(*job.curves, "judge"))
 
 
 def _versions(reopened: ReopenedRun, skill: Path | CompiledSkill | Rendering | None) -> tuple[Versions, Rendering]:

@@ -14,7 +14,7 @@ from skillsv.model.protocols import Listener
 from skillsv.model.skill import find_unit
 from skillsv.model.task import Task
 from skillsv.pipeline.cost import forecast_more_rollouts
-from skillsv.pipeline.run import ReopenedRun, RunOverrides, panel_a, reopen
+from skillsv.pipeline.run import ReopenedRun, RunOverrides, panel_a, refuse_idle_judge, reopen
 from skillsv.pipeline.session import open_recorded_run
 from skillsv.rollout import Forecast, Stop, check_noise
 from skillsv.tasks import draw_window
@@ -61,6 +61,7 @@ def prepare_pairs(job: PairsJob) -> PreparedPairs:
     named = tuple(_resolve_pair(reopened, *pair) for pair in job.pairs)
     pairs = named or tuple((pair.first, pair.second) for pair in suspicions[: job.most])
     panel = panel_a(reopened)
+    refuse_idle_judge(job.overrides, panel.tasks)
     rng = np.random.default_rng([run.settings.seed, PAIRS_STREAM])
     window = draw_window(panel, min(job.window, len(panel.tasks)), rng)
     coalitions = {coalition for pair in pairs for coalition in pair_coalitions(run.compiled, *pair)}

@@ -20,7 +20,7 @@ from skillsv.confirmation.baselines import (
 )
 from skillsv.decide import pruning_path
 from skillsv.decide.interactions import find_partners
-from skillsv.errors import SettingsError, VerifierFailure
+from skillsv.errors import VerifierFailure
 from skillsv.model.coalition import Coalition, Operator
 from skillsv.model.edit import PruneStep
 from skillsv.model.protocols import Listener
@@ -134,8 +134,7 @@ def _request_all(requests: tuple[Request, ...]) -> Policy[RequestScores]:
 async def _ask_judge(reopened: ReopenedRun, listener: Listener, stop: Stop | None) -> Ranking:
     """The ranking by one score per unit from the agent of `--judge`. The ledger keeps the scores."""
     spec = reopened.settings.judge
-    if not spec:
-        raise SettingsError("the judge's curve needs a judge.", hint="Name an agent with --judge.")
+    assert spec is not None, "`prepare_confirmation` refuses a judge's curve without a judge"
     judge = make_client(make_agent, spec, reopened.settings, reopened.job.folder)
     compiled = reopened.run.compiled
     tasks = judge_tasks(compiled)

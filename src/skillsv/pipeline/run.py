@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from skillsv.compiler import compile_skill
-from skillsv.errors import RecordsError, TaskError
+from skillsv.errors import RecordsError, SettingsError, TaskError
 from skillsv.model.coalition import ChainRecord, Observation
 from skillsv.model.format import count
 from skillsv.model.protocols import Agent, Verifier
@@ -208,6 +208,12 @@ def _apply_overrides(settings: Settings, overrides: RunOverrides) -> Settings:
         max_tokens=None,
         max_seconds=None,
     )
+
+
+def refuse_idle_judge(overrides: RunOverrides, tasks: Iterable[Task], hint: str = "Leave it out.") -> None:
+    """Raise SettingsError where a judge is named that grades none of these tasks."""
+    if overrides.judge and not any(task.verifier == f"judge:{overrides.judge}" for task in tasks):
+        raise SettingsError("--judge has no effect here: it grades no task.", hint=hint)
 
 
 def panel_a(reopened: ReopenedRun) -> PanelA:
