@@ -64,3 +64,13 @@ def test_an_earlier_run_resumes_and_pays_for_nothing_twice(name, earlier, tmp_pa
 def test_an_earlier_run_can_be_read(command, name, earlier, capsys):
     assert run([command, str(earlier / "runs" / name), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)
+
+
+def test_an_earlier_run_keeps_the_headings_that_it_was_cut_with(earlier, capsys):
+    """A run of a version that read text above `---` as a heading is estimated with the units that it valued."""
+    folder = earlier / "runs/chain"
+    valued = [unit["id"] for unit in json.loads((folder / "valuation.json").read_text())["units"]]
+    main = folder / "skill/SKILL.md"
+    main.write_text(main.read_text() + "\nOne line\nand another.\n---\n")
+    assert run(["estimate", str(folder), "--json"]) == 0
+    assert [unit["id"] for unit in json.loads(capsys.readouterr().out)["units"]] == valued

@@ -18,6 +18,7 @@ from skillsv.model.skill import Block, CompiledSkill, Leaf, PieceRole, UnitKind
 
 _PARTS = [
     *["# One", "## Two words here", "### Deep section", "## Two words here", "Title\n===", "---", "***", "#"],
+    *["Title\n-----", "Two lines\nof text.\n---", "One sentence.\n---", "Lead:\n2. b\n3. c\n  ----  ", "a\nb\n=="],
     *["- a", "- b:", "1. step", "2. step:", "* star", "  nested", "text:", "**bold:**", "plain text", "lazy"],
     *["See [x](#one) and [y](#two-words-here-1).", "See [d](#deep-section).", "[r](references/a.md)", "[r]: b.md"],
     *["As in Two words here.", "Read Deep section.", "`LIMIT`", "`load()`", "scripts/run.py", "examples/e.md"],
@@ -202,3 +203,12 @@ def test_the_digest_depends_on_bytes_paths_run_bits_and_options(make_skill):
     }
     assert len(digests) == 5
     assert all(len(digest) == hashlib.sha256().digest_size * 2 for digest in digests)
+
+
+def test_the_digest_tells_how_text_above_dashes_is_cut(make_skill):
+    glued, plain = make_skill({"SKILL.md": "one\ntwo\n---\n"}), make_skill({"SKILL.md": "Title\n---\n\ntext\n"})
+    earlier = CompileOptions(underlined="heading")
+    assert compile_files(glued).digest != compile_files(glued, earlier).digest
+    assert compile_files(plain).digest == compile_files(plain, earlier).digest
+    assert compile_files(glued).options["underlined"] == "text"
+    assert "underlined" not in compile_files(plain).options

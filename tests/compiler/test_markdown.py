@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillsv.compiler.markdown import cut_lines, find_fences, is_blank, opening_fence, split_fences, top_blocks
+from skillsv.compiler.markdown import (
+    cut_lines,
+    find_fences,
+    is_blank,
+    is_glued_rule,
+    opening_fence,
+    split_fences,
+    top_blocks,
+)
 
 # Lines that open, continue and close every kind of block.
 LINES = [
@@ -61,6 +71,46 @@ def test_blocks_after_a_first_line_keep_their_line_numbers(lines, first):
 def test_headings_have_title_and_level(lines, title, level):
     (block,) = top_blocks(lines)
     assert (block.form, block.title, block.level) == ("heading", title, level)
+
+
+@pytest.mark.parametrize(
+    ("lines", "forms"),
+    [
+        (["one", "two", "---"], ["paragraph", "rule"]),
+        (["one", "two", "   -----  "], ["paragraph", "rule"]),
+        (["Wait for it.", "---"], ["paragraph", "rule"]),
+        (["Wait for it,", "---", "then go"], ["paragraph", "rule", "paragraph"]),
+        (["Acme Inc.", "---------"], ["heading"]),
+        (["Title", "---"], ["heading"]),
+        (["Notes:", "---"], ["heading"]),
+        (["What is it?", "---"], ["heading"]),
+        (["one", "two", "--"], ["heading"]),
+        (["one", "two", "==="], ["heading"]),
+        (["- one", "- two", "---"], ["bullet", "bullet", "rule"]),
+    ],
+)
+def test_text_above_dashes_is_a_heading_only_if_it_may_be_a_title(lines, forms):
+    assert [block.form for block in top_blocks(lines)] == forms
+    if "bullet" not in forms:
+        assert top_blocks(lines, underlined="heading")[0].form == "heading"
+
+
+@given(st.lists(st.sampled_from(LINES), max_size=20))
+@settings(max_examples=300, deadline=None)
+def test_text_above_dashes_is_read_as_with_a_blank_line_between(lines):
+    blocks = top_blocks(lines)
+    glued = [rule.first for pair in pairwise(blocks) if is_glued_rule(*pair, lines) for rule in pair[1:]]
+    spaced = list(lines)
+    for line in reversed(glued):
+        spaced.insert(line, "")
+    moved = [_moved(block, glued) for block in blocks]
+    assert moved == top_blocks(spaced, underlined="heading")
+
+
+def _moved(block, glued):
+    """The block after a blank line was inserted above each of the glued rules."""
+    before = sum(line <= block.first for line in glued)
+    return block._replace(first=block.first + before, stop=block.stop + before)
 
 
 def test_items_end_where_commonmark_ends_them():

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from skillsv.compiler.cycles import normalize
@@ -38,9 +39,10 @@ def compile_files(skill: Skill, options: CompileOptions = DEFAULT, findings: tup
     normalized = normalize(draft, edges)
     tree = document_tree(draft.sections, [unit.id for unit in normalized.units], normalized.section_of)
     hierarchy, repairs = reconcile(tree, normalized.edges)
+    chosen = options.as_mapping(glued_rules=draft.glued_rules)
     return CompiledSkill(
         skill=skill,
-        options=options.as_mapping(),
+        options=chosen,
         trigger=TRIGGER,
         units=normalized.units,
         edges=normalized.edges,
@@ -50,7 +52,7 @@ def compile_files(skill: Skill, options: CompileOptions = DEFAULT, findings: tup
         contractions=normalized.contractions,
         repairs=repairs,
         findings=(*draft.findings, *rule_findings),
-        digest=_digest(skill, options),
+        digest=_digest(skill, chosen),
     )
 
 
@@ -78,8 +80,8 @@ def _extract(draft: Draft, options: CompileOptions) -> tuple[tuple[Edge, ...], t
     return tuple(edges.values()), tuple(dict.fromkeys(findings))
 
 
-def _digest(skill: Skill, options: CompileOptions) -> str:
+def _digest(skill: Skill, options: Mapping[str, object]) -> str:
     """The identity of the input: paths, bytes and run bits of all files, and the options."""
     files = [[file.path, file.role, file.digest, file.executable] for file in skill.files]
-    text = json.dumps([skill.main, files, options.as_mapping()], ensure_ascii=True, sort_keys=True)
+    text = json.dumps([skill.main, files, options], ensure_ascii=True, sort_keys=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()

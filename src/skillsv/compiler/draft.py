@@ -69,6 +69,8 @@ class Draft:
     sections: tuple[Section, ...]
     layouts: tuple[Layout, ...]
     findings: tuple[Finding, ...]
+    glued_rules: bool = False
+    """Whether text stands right above a rule, so that CommonMark reads it as a heading."""
 
     @cached_property
     def body(self) -> tuple[DraftUnit, ...]:

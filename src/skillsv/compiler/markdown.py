@@ -16,6 +16,8 @@ from typing import NamedTuple
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from skillsv.compiler.options import Underlined
+
 BOM = b"\xef\xbb\xbf"
 """The byte order mark of UTF-8."""
 
@@ -33,6 +35,10 @@ _FORMS = {
 }
 """The form of a top-level block by the type of its token; headings and list items are handled apart."""
 
+_SENTENCE_END = (".", ",", ";")
+"""How a line of running text ends. A colon, question mark or exclamation mark also ends titles."""
+
+_DASHED_RULE = re.compile(r" {0,3}-{3,}[ \t]*")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _OPENING_FENCE = re.compile(
     r"^(?P<lead>[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<mark>`{3,}+(?=[^`]*$)|~{3,}+)(?P<info>.*)$"
@@ -77,19 +83,46 @@ class TopBlock(NamedTuple):
     level: int = 0
 
 
-def top_blocks(lines: Sequence[str], first: int = 0) -> list[TopBlock]:
+def top_blocks(lines: Sequence[str], first: int = 0, underlined: Underlined = "text") -> list[TopBlock]:
     """The top-level blocks of the lines from `first` on, in order, without blank lines at their ends.
 
-    A line that no token covers is a link reference definition: such lines form blocks of the form `definition`.
+    A line that no token covers is a link reference definition: such lines form blocks of the form `definition`. Text
+    that a rule right below it turns into a heading is a paragraph and a rule, as with a blank line between them;
+    `underlined="heading"` leaves it as CommonMark reads it.
     """
     blocks: list[TopBlock] = []
     done = first
     for block in _token_blocks(_parse(lines[first:]), lines, first):
         blocks.extend(_definitions(lines, done, block.first))
-        blocks.append(block)
+        if underlined == "text" and _is_accidental_heading(block, lines):
+            blocks.append(TopBlock("paragraph", block.first, block.stop - 1))
+            blocks.append(TopBlock("rule", block.stop - 1, block.stop))
+        else:
+            blocks.append(block)
         done = block.stop
     blocks.extend(_definitions(lines, done, len(lines)))
     return blocks
+
+
+def _is_accidental_heading(block: TopBlock, lines: Sequence[str]) -> bool:
+    """Whether a heading is text above a line of dashes that was meant as a rule.
+
+    A title has one line. So several lines are text. One line is text if it ends as a sentence does, and the dashes are
+    not as long as the line, as under a title. A line of `=`, or of one or two dashes, is never a rule.
+    """
+    if block.form != "heading" or block.stop - block.first < 2:
+        return False
+    *text, dashes = lines[block.first : block.stop]
+    if not _DASHED_RULE.fullmatch(dashes):
+        return False
+    line = text[0].strip()
+    return len(text) > 1 or (line.endswith(_SENTENCE_END) and len(dashes.strip()) < len(line))
+
+
+def is_glued_rule(before: TopBlock, block: TopBlock, lines: Sequence[str]) -> bool:
+    """Whether a block is the rule below text that CommonMark reads, with this rule, as one heading."""
+    glued = before.form == "paragraph" and block.form == "rule" and before.stop == block.first
+    return glued and _DASHED_RULE.fullmatch(lines[block.first]) is not None
 
 
 def is_blank(line: str) -> bool:

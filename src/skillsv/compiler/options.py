@@ -11,6 +11,9 @@ Granularity = Literal["block", "item", "section"]
 Regions = Literal["atomic", "split"]
 """An optimizer's region is one unit, or its blocks are units."""
 
+Underlined = Literal["text", "heading"]
+"""Text right above a line of dashes is text, unless it is a title; or always a heading, as in CommonMark."""
+
 MARKERS = (
     ("<!-- SLOW_UPDATE_START -->", "<!-- SLOW_UPDATE_END -->"),
     ("<!-- APPENDIX_START -->", "<!-- APPENDIX_END -->"),
@@ -28,15 +31,20 @@ class CompileOptions:
     """
 
     granularity: Granularity = "block"
+    underlined: Underlined = "text"
     regions: Regions = "atomic"
     without: frozenset[str] = frozenset()
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     markers: tuple[tuple[str, str], ...] = MARKERS
 
-    def as_mapping(self) -> dict[str, object]:
-        """The options as plain data in a fixed order, for the manifest and the digest."""
-        return {
+    def as_mapping(self, *, glued_rules: bool = False) -> dict[str, object]:
+        """The options as plain data in a fixed order, for the manifest and the digest.
+
+        `underlined` is in it only for a skill that it changes (`glued_rules`), so that others keep the digest that
+        earlier versions gave them.
+        """
+        mapping: dict[str, object] = {
             "granularity": self.granularity,
             "regions": self.regions,
             "without": sorted(self.without),
@@ -44,3 +52,4 @@ class CompileOptions:
             "exclude": list(self.exclude),
             "markers": [list(pair) for pair in self.markers],
         }
+        return {**mapping, "underlined": self.underlined} if glued_rules else mapping

@@ -5,10 +5,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 from skillsv.compiler.draft import TRIGGER, Draft, DraftUnit
 from skillsv.compiler.granularity import Element, find_regions, make_elements, merge_elements
-from skillsv.compiler.markdown import LineTable, cut_lines, top_blocks
+from skillsv.compiler.markdown import LineTable, cut_lines, is_glued_rule, top_blocks
 from skillsv.compiler.names import Names
 from skillsv.compiler.options import CompileOptions
 from skillsv.compiler.sections import SectionTable
@@ -35,7 +36,7 @@ def unitize(skill: Skill, options: CompileOptions, findings: tuple[Finding, ...]
     """Cut a skill into N: the trigger m, the units of the main file, one unit per resource."""
     table = cut_lines(skill.file(skill.main).data or b"")
     frontmatter = read_frontmatter(table.texts)
-    blocks = top_blocks(table.texts, frontmatter.lines)
+    blocks = top_blocks(table.texts, frontmatter.lines, options.underlined)
     regions, marker_findings = find_regions(blocks, table.texts, options.markers, skill.main)
     elements = make_elements(blocks, regions, atomic=options.regions == "atomic")
 
@@ -53,6 +54,7 @@ def unitize(skill: Skill, options: CompileOptions, findings: tuple[Finding, ...]
         units=(*main.units, *resources),
         sections=sections.rows(),
         layouts=(Layout(file=skill.main, pieces=tuple(main.settled_pieces())), *layouts),
+        glued_rules=any(is_glued_rule(*pair, table.texts) for pair in pairwise(blocks)),
         findings=(
             *findings,
             *_text_findings(skill.main, table),

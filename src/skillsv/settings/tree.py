@@ -92,6 +92,12 @@ class Settings:
     regions: Literal["atomic", "split"] = compiler(
         "atomic", "free", "Optimizer regions: one unit each, or cut like other text [{default}]."
     )
+    underlined: Literal["text", "heading"] = compiler(
+        "text",
+        "free",
+        "Lines of text right above '---': text and a rule, or a heading [{default}].",
+        earlier_behaviour="heading",
+    )
     without: tuple[str, ...] = compiler(
         (), "free", "Rules to switch off, such as R3,R8,R9 (R6 always holds).", read=read_comma_list
     )
@@ -269,6 +275,7 @@ def compile_options(settings: Settings) -> CompileOptions:
     return CompileOptions(
         granularity=settings.granularity,
         regions=settings.regions,
+        underlined=settings.underlined,
         without=frozenset(rule.upper() for rule in settings.without),
         include=settings.include,
         exclude=settings.exclude,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from skillsv.compiler.lint.subject import Document, Remark, Subject
-from skillsv.compiler.markdown import Fence, OpeningFence, opening_fence
+from skillsv.compiler.markdown import Fence, OpeningFence, is_glued_rule, opening_fence
 from skillsv.compiler.names import plain
 from skillsv.compiler.references import without_code_spans
 from skillsv.model.skill import PieceRole
@@ -109,15 +109,21 @@ def heading_without_space(subject: Subject) -> Iterator[Remark]:
 
 
 def accidental_heading(subject: Subject) -> Iterator[Remark]:
-    """A paragraph that became a heading because a line of dashes follows without a blank line."""
+    """Text that CommonMark reads as a heading because a line of dashes follows without a blank line.
+
+    The compiler cuts most of it as text and a rule. What it leaves as a heading is one line that may be a title.
+    """
+    message = "CommonMark reads the text above this line of dashes as a heading. Put a blank line between them."
     for document in subject.documents:
-        for block in document.blocks:
-            if block.form != "heading" or block.stop - block.first == 1:
-                continue
-            text = " ".join(document.lines[block.first : block.stop - 1])
-            if _SENTENCE.search(text.strip()) or block.stop - block.first > 2:
-                message = "The line of dashes turns the text above it into a heading. Put a blank line between them."
+        lines = document.lines
+        for before, block in pairwise(document.blocks):
+            if is_glued_rule(before, block, lines):
                 yield Remark(message, document.path, block.stop)
+        for block in document.blocks:
+            *text, underline = lines[block.first : block.stop]
+            if block.form == "heading" and text and (len(text) > 1 or _SENTENCE.search(text[0].strip())):
+                kind = "dashes" if "-" in underline else "equals signs"
+                yield Remark(message.replace("dashes", kind), document.path, block.stop)
 
 
 def broken_table(subject: Subject) -> Iterator[Remark]:
