@@ -70,3 +70,35 @@ def test_a_probe_measures_and_its_rollouts_are_not_paid_again(capsys, tmp_path):
 def test_a_probe_without_tasks_or_agent_is_refused(flags, capsys):
     assert run(["plan", str(example_folder()), *flags]) == 2
     assert "--tasks" in capsys.readouterr().err
+
+
+def test_the_plan_of_chains_has_gamma_full_cost_and_ratio(capsys):
+    plan = planned(capsys, "-k", "10", "-b", "8")
+    units = plan["units"]
+    assert plan["gammas"] == [0.1, 0.4, 1.0]
+    assert plan["full_rollouts"] == 10 * 60 * (4 + 2 * (units - 2))
+    assert plan["cost_ratio"] == pytest.approx(round(80 * (4 + 0.8 * (units - 2))) / plan["full_rollouts"])
+    assert plan["measured_gamma"] is None
+    assert run(["plan", str(example_folder()), "-k", "10"]) == 0
+    printed = capsys.readouterr().out
+    assert "(gamma): 0.10 to 1.00, about 0.40 (assumed)" in printed
+    assert "(R_full)" in printed
+    assert run(["plan", str(example_folder())]) == 0
+    assert "gamma" not in capsys.readouterr().out
+
+
+def test_a_plan_takes_the_gamma_that_an_earlier_run_measured(capsys, tmp_path):
+    place = ["--run-dir", str(tmp_path / "run")]
+    chain = ["--tasks", str(EVALS / "tasks.jsonl"), "-k", "3", "-b", "4"]
+    assert run(["value", str(example_folder()), *chain, *place, "--agent", AGENT, "--yes", "--json", "-q"]) == 0
+    valued = json.loads(capsys.readouterr().out)
+    cost = valued["chain_cost"]
+    assert cost["gamma"] == valued["truncation_share"]
+    assert 0 < cost["gamma"] < 1
+    panel, units = len(json.loads((tmp_path / "run/manifest.json").read_text())["panel_a"]), valued["skill"]["units"]
+    assert cost["full_rollouts"] == 3 * panel * (4 + 2 * (units - 2))
+    assert cost["rollouts"] == round(3 * 4 * (4 + 2 * cost["gamma"] * (units - 2)))
+    assert cost["ratio"] == cost["rollouts"] / cost["full_rollouts"]
+    plan = planned(capsys, *chain, *place)
+    assert plan["measured_gamma"] == plan["gammas"][1] == cost["gamma"]
+    assert planned(capsys, *chain, *place, "--tolerance", "0.2")["measured_gamma"] is None

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from skillsv.model.value import Action, Interval, Verdict
+from skillsv.model.value import Action, ChainCost, Interval, Verdict
 from skillsv.report.sentences import execution_units
 from skillsv.report.text import junit_xml, markdown_summary, terminal_table, text_bar
 
@@ -109,3 +109,12 @@ def test_too_early_is_not_zero(early):
     assert "– [−95.0, +98.0]" in text
     assert "positive value" not in text
     assert "Too early: the values explain 0 of 89 points" in markdown_summary(early)
+
+
+def test_the_measured_gamma_is_in_terminal_and_markdown(case):
+    cost = ChainCost(gamma=0.2, rollouts=1856, full_rollouts=40_000)
+    chains = replace(case.valuation, chain_cost=cost)
+    for text in (printed(chains, width=200), markdown_summary(chains)):
+        assert "20% of the prefixes of the chains were evaluated before truncation (gamma)" in text
+        assert "1,856 rollouts instead of 40,000 (R / R_full 0.046)" in text
+    assert "gamma" not in markdown_summary(replace(case.valuation, chain_cost=None))

@@ -87,3 +87,10 @@ def test_invalid_arguments_are_refused(change, gammas):
     known = {"n_units": 5, "window": 2, "orders": 3, "operators": BOTH} | change
     with pytest.raises(SettingsError):
         forecast(**known, **({} if gammas is None else {"gammas": gammas}))
+
+
+def test_the_full_cost_is_the_whole_panel_without_truncation():
+    result = forecast(50, 8, 10, BOTH, tasks=40, gammas=(0.1, 0.2, 1.0))
+    assert result.gammas == (0.1, 0.2, 1.0)
+    assert result.full_rollouts == 10 * 40 * (4 + 2 * 48)
+    assert result.cost_ratio == 1856 / 40_000 == pytest.approx(0.2 * 8 / 40, abs=0.01)

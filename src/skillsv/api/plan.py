@@ -15,7 +15,7 @@ from skillsv.api.inputs import Inputs
 from skillsv.api.skill import Skill, compile  # noqa: A004 - the public name
 from skillsv.api.sync import run_sync
 from skillsv.errors import SettingsError
-from skillsv.model.format import count, duration, money
+from skillsv.model.format import count, decimal, duration, money
 from skillsv.model.protocols import Agent, Verifier
 from skillsv.model.task import Task
 from skillsv.pipeline import (
@@ -23,6 +23,7 @@ from skillsv.pipeline import (
     ValuationJob,
     forecast_job,
     measured_cost,
+    measured_gamma,
     prepare,
     probe,
     require_measurable_budget,
@@ -59,7 +60,8 @@ class Plan:
     (290, 348)
 
     `low`, `expected` and `high` hold rollouts, tokens, usd and seconds; what is not known is None. `notes` are
-    sentences about the settings. `tasks` is the number of tasks that values are estimated on.
+    sentences about the settings. `tasks` is the number of tasks that values are estimated on. `gamma` is the share of
+    prefixes that the chains of an earlier run in the same folder evaluated.
     """
 
     skill: Skill
@@ -68,6 +70,7 @@ class Plan:
     tasks: int
     notes: tuple[str, ...] = ()
     inputs: Inputs = field(repr=False)
+    gamma: float | None = None
     per_rollout: PerRollout = field(default_factory=PerRollout, repr=False)
     prepared: PreparedRun | None = field(default=None, repr=False)
     folder: RunFolder | None = field(default=None, repr=False)
@@ -103,9 +106,24 @@ class Plan:
         """The forecast in words, and what a person should know before agreeing to it."""
         return [*forecast_lines(self.forecast), *self._judge_line(), *self._budget_line()]
 
+    def truncation_lines(self) -> list[str]:
+        """What truncation and task windows save, for chains: gamma, R_full and the cost ratio of the paper."""
+        forecast = self.forecast
+        if forecast.gammas is None or forecast.full_rollouts is None:
+            return []
+        low, expected, high = (decimal(gamma, digits=2) for gamma in forecast.gammas)
+        source = "assumed" if self.gamma is None else "measured by an earlier run"
+        gamma = f"{expected} (no truncation)" if low == high else f"{low} to {high}, about {expected} ({source})"
+        full, ratio = count(forecast.full_rollouts), decimal(forecast.cost_ratio, digits=3)
+        return [
+            f"Share of prefixes evaluated before truncation (gamma): {gamma}.",
+            f"On the whole panel without truncation: {full} rollouts (R_full); cost ratio R / R_full about {ratio}.",
+        ]
+
     def to_dict(self) -> dict[str, object]:
         """The JSON `skillsv.plan/1`."""
-        return {"schema": "skillsv.plan/1", "units": len(self.skill.units), **asdict(self.forecast)}
+        fields = {"units": len(self.skill.units), **asdict(self.forecast), "measured_gamma": self.gamma}
+        return {"schema": "skillsv.plan/1", **fields}
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -185,8 +203,17 @@ def make_plan(
     spec = inputs.agent_spec
     if spec is None or (inputs.tasks is None and inputs.examples is None):
         size = _panel_size(inputs, settings)
-        forecast = forecast_job(compiled.compiled, settings, size)
-        return Plan(skill=compiled, settings=settings, forecast=forecast, tasks=size, notes=tuple(notes), inputs=inputs)
+        place = run_dir or (None if default_dir is None else default_dir(compiled.name))
+        gamma = None if place is None else measured_gamma(RunFolder(place), compiled.compiled, settings)
+        return Plan(
+            skill=compiled,
+            settings=settings,
+            forecast=forecast_job(compiled.compiled, settings, size, gamma=gamma),
+            tasks=size,
+            notes=tuple(notes),
+            inputs=inputs,
+            gamma=gamma,
+        )
     job = ValuationJob(
         skill=compiled.path,
         tasks=inputs.path,
@@ -221,7 +248,8 @@ def plan_job(
     place = RunFolder(run_dir)
     place.check_place(job.skill, name)
     measured = PerRollout() if fresh else measured_cost(place, prepared.agent.fingerprint)
-    prepared = with_measured_cost(prepared, measured)
+    gamma = None if fresh else measured_gamma(place, prepared.compiled, job.settings)
+    prepared = with_measured_cost(prepared, measured, gamma)
     return Plan(
         skill=Skill(prepared.compiled, job.skill),
         settings=job.settings,
@@ -229,6 +257,7 @@ def plan_job(
         tasks=len(prepared.panel_a.tasks),
         notes=notes,
         inputs=inputs,
+        gamma=gamma,
         per_rollout=measured,
         prepared=prepared,
         folder=place,
@@ -242,7 +271,7 @@ def measure(plan: Plan) -> Plan:
     assert plan.folder is not None
     prepared, folder = plan.prepared, plan.folder
     measured = run_sync(lambda _stop: probe(prepared, folder))
-    return replace(plan, per_rollout=measured, forecast=with_measured_cost(prepared, measured).forecast)
+    return replace(plan, per_rollout=measured, forecast=with_measured_cost(prepared, measured, plan.gamma).forecast)
 
 
 def default_folder(name: str) -> Path:

@@ -21,7 +21,9 @@ def plan(
     probe: Annotated[
         bool, Parameter(negative=(), help="Pay for four rollouts to measure tokens, money and time.")
     ] = False,
-    run_dir: Annotated[Path | None, Parameter(help="Folder that keeps the probe's rollouts [.skillsv/NAME].")] = None,
+    run_dir: Annotated[
+        Path | None, Parameter(help="Folder of the probe's rollouts and of an earlier run [.skillsv/NAME].")
+    ] = None,
     json: Json = False,
     estimator: EstimatorFlags | None = None,
     budget: BudgetFlags | None = None,
@@ -31,7 +33,8 @@ def plan(
     """skillsv plan my-skill --tasks tasks.jsonl --agent "command:./agent.sh" --probe
 
     Say what a valuation would cost before anything is spent. Only --probe runs the agent: four rollouts, which the
-    valuation that follows does not pay for again.
+    valuation that follows does not pay for again. For chains also what truncation saves: gamma, as assumed or as the
+    run in --run-dir measured it, R_full and the cost ratio of the paper.
     """
     from skillsv.api.inputs import Inputs
     from skillsv.api.plan import default_folder, forecast_lines, make_plan, measure
@@ -51,5 +54,6 @@ def plan(
     else:
         compiled = planned.skill.compiled
         units = f"{len(compiled.units)} units ({len(compiled.execution)} to value and the trigger)"
-        deliver("\n".join([f"{compiled.skill.name}: {units}.", *forecast_lines(planned.forecast)]) + "\n", None)
+        lines = [f"{planned.skill.name}: {units}.", *forecast_lines(planned.forecast), *planned.truncation_lines()]
+        deliver("\n".join(lines) + "\n", None)
     return 0

@@ -1,6 +1,6 @@
 """From finished records to values with intervals. Pure functions: the same records and options give the same result."""
 
-from skillsv.estimate.chain import EstimateOptions, estimate_chains, ranking_of
+from skillsv.estimate.chain import EstimateOptions, estimate_chains, evaluated_share, ranking_of
 from skillsv.estimate.truncation import TruncationAudit, compare_with_control
 
 __all__ = [
@@ -8,5 +8,6 @@ __all__ = [
     "TruncationAudit",
     "compare_with_control",
     "estimate_chains",
+    "evaluated_share",
     "ranking_of",
 ]

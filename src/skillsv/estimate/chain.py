@@ -114,7 +114,7 @@ def estimate_chains(
         units=units,
         sections=section_values(compiled, change, values, answers=answers, level=level, shared_noise=net.shared_noise),
         chains=len(records),
-        truncation_share=_evaluated_share(compiled, records),
+        truncation_share=evaluated_share(compiled, records),
         resolution=resolution,
         missing=count_missing(records) + (0 if panel is None else _missing_anchors(panel)),
         notes=(*_notes(compiled, records, net.marginals, units, options), *(() if checked else (NO_PANEL_ANCHORS,))),
@@ -248,10 +248,10 @@ def _anchors(anchors: ChainAnchors, answers: int, level: float, anchor_noise: fl
     return Anchors(empty=empty, trigger=trigger, full=full)
 
 
-def _evaluated_share(compiled: CompiledSkill, records: Sequence[ChainRecord]) -> float | None:
+def evaluated_share(compiled: CompiledSkill, records: Sequence[ChainRecord]) -> float | None:
     """The share gamma (Sec. 3.3) of intermediate prefixes (neither {m} nor N) that were evaluated before truncation."""
     inner = len(compiled.execution) - 1
-    if inner < 1:
+    if inner < 1 or not records:
         return None
     evaluated = [inner if record.truncated_at is None else min(record.truncated_at, inner) for record in records]
     return sum(evaluated) / (inner * len(records))

@@ -261,11 +261,30 @@ class Spending:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChainCost:
+    """R and R_full in the paper: the rollouts of the chains that ran, by its formula, and without any saving.
+
+    `gamma` is the share of intermediate prefixes that were evaluated before truncation. `full_rollouts` are the
+    rollouts of the same orders on the whole panel without truncation; None where the run did not record its panel.
+    Anchors on the tasks outside of the windows are in neither number.
+    """
+
+    gamma: float
+    rollouts: int
+    full_rollouts: int | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        """R / R_full, about gamma b / M."""
+        return None if self.full_rollouts is None else self.rollouts / self.full_rollouts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Valuation(UnitTable):
     """The complete result for one skill, agent and panel: data of a report and of the JSON `skillsv.valuation/1`.
 
     `provisional`: the run is not finished. `next_budget` is the number of rollouts to try next, where units have no
-    value yet.
+    value yet. `chain_cost` is None for the adaptive method, and where a chain has no intermediate prefix.
     """
 
     skill: Mapping[str, Any]
@@ -276,6 +295,7 @@ class Valuation(UnitTable):
     usage: Usage
     provisional: bool = False
     next_budget: int | None = None
+    chain_cost: ChainCost | None = None
     notes: tuple[str, ...] = ()
 
     def rows(self) -> list[dict[str, Any]]:

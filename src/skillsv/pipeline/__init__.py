@@ -23,7 +23,7 @@ from skillsv.pipeline.confirm import (
     proof_dict,
     recorded_areas,
 )
-from skillsv.pipeline.cost import measured_cost, require_measurable_budget, with_measured_cost
+from skillsv.pipeline.cost import measured_cost, measured_gamma, require_measurable_budget, with_measured_cost
 from skillsv.pipeline.edit import REMOVABLE, PrunedSkill, find_original, original_path, prune
 from skillsv.pipeline.interactions import PairsJob, prepare_pairs, run_pair_tests
 from skillsv.pipeline.job import PreparedRun, ValuationJob, forecast_job, prepare
@@ -53,6 +53,7 @@ __all__ = [
     "keep_proof",
     "load_run",
     "measured_cost",
+    "measured_gamma",
     "original_path",
     "prepare",
     "prepare_confirmation",

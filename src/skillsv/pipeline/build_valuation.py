@@ -16,10 +16,11 @@ from skillsv.model.coalition import ChainRecord, Observation, Order, PanelAnchor
 from skillsv.model.format import plural
 from skillsv.model.rollout import Usage
 from skillsv.model.skill import CompiledSkill
-from skillsv.model.value import Estimate, Spending, UnitReport, Valuation
+from skillsv.model.value import ChainCost, Estimate, Spending, UnitReport, Valuation
 from skillsv.order import Sampler
 from skillsv.pipeline.job import make_renderer
 from skillsv.rendering import Renderer
+from skillsv.rollout.forecast import GAMMA_HIGH, chain_rollouts
 from skillsv.settings import Settings, settings_dict
 
 AVERAGING_STREAM = 2
@@ -67,7 +68,23 @@ def build_valuation(
         rollouts=result.spending,
         usage=result.usage,
         provisional=result.error is not None,
+        chain_cost=_chain_cost(compiled, estimate, result),
         notes=(*result.notes, *_missing_answers_note(result), *early_end_note(result)),
+    )
+
+
+def _chain_cost(compiled: CompiledSkill, estimate: Estimate, result: RolloutResult) -> ChainCost | None:
+    """What the chains cost by the paper's formula, and what they would have cost without windows and truncation."""
+    gamma, records = estimate.truncation_share, result.records
+    if gamma is None:
+        return None
+    plan, units = records[0].plan, len(compiled.units)
+    operators, window = len(plan.operators), len(plan.window.tasks)
+    panel = None if result.panel_anchors is None else len(result.panel_anchors.tasks)
+    return ChainCost(
+        gamma=gamma,
+        rollouts=chain_rollouts(units, window, len(records), operators, gamma),
+        full_rollouts=None if panel is None else chain_rollouts(units, panel, len(records), operators, GAMMA_HIGH),
     )
 
 

@@ -6,14 +6,16 @@ from dataclasses import replace
 
 from skillsv.agents import price_known
 from skillsv.errors import SettingsError
+from skillsv.estimate import evaluated_share
 from skillsv.model.events import Event, Note, RolloutFinished
 from skillsv.model.format import money, plural
 from skillsv.model.protocols import Listener
+from skillsv.model.skill import CompiledSkill
 from skillsv.pipeline.clients import make_client
 from skillsv.pipeline.job import PreparedRun, ValuationJob, forecast_job
 from skillsv.rollout import Forecast, Ledger, PerRollout, RunFolder
 from skillsv.rollout.forecast import cost_of
-from skillsv.settings import Settings
+from skillsv.settings import Settings, settings_from
 
 
 def measured_limits(settings: Settings) -> list[str]:
@@ -37,10 +39,24 @@ def measured_cost(folder: RunFolder, fingerprint: str) -> PerRollout:
     return PerRollout.measured(total.scored + total.missing, total.usage, total.seconds)
 
 
-def with_measured_cost(prepared: PreparedRun, measured: PerRollout) -> PreparedRun:
-    """The same run with a forecast of tokens, money and time, as far as they were measured."""
+def measured_gamma(folder: RunFolder, compiled: CompiledSkill, settings: Settings) -> float | None:
+    """The share of prefixes that the chains of the run in this folder evaluated before truncation.
+
+    None where the folder has no finished chain of this skill with the same tolerance and operators.
+    """
+    manifest = folder.manifest()
+    if manifest is None or manifest["digest"] != compiled.digest or settings.method != "chain":
+        return None
+    earlier = settings_from(manifest["settings"])
+    if replace(earlier, tolerance=settings.tolerance, operators=settings.operators, method="chain") != earlier:
+        return None
+    return evaluated_share(compiled, tuple(folder.chains().values()))
+
+
+def with_measured_cost(prepared: PreparedRun, measured: PerRollout, gamma: float | None = None) -> PreparedRun:
+    """The same run with a forecast of tokens, money and time, and of truncation, as far as they were measured."""
     tasks = len(prepared.panel_a.tasks)
-    return replace(prepared, forecast=forecast_job(prepared.compiled, prepared.job.settings, tasks, measured))
+    return replace(prepared, forecast=forecast_job(prepared.compiled, prepared.job.settings, tasks, measured, gamma))
 
 
 def forecast_more_rollouts(folder: RunFolder, jobs: int, low: int, high: int) -> Forecast:

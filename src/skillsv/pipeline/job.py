@@ -204,9 +204,16 @@ def plan_chains(compiled: CompiledSkill, panel: PanelA, settings: Settings) -> t
 
 
 def forecast_job(
-    compiled: CompiledSkill, settings: Settings, tasks: int, per_rollout: PerRollout | None = None
+    compiled: CompiledSkill,
+    settings: Settings,
+    tasks: int,
+    per_rollout: PerRollout | None = None,
+    gamma: float | None = None,
 ) -> Forecast:
-    """The cost of these settings on a panel of so many tasks, as far as it is known."""
+    """The cost of these settings on a panel of so many tasks, as far as it is known.
+
+    `gamma` is the share of prefixes that earlier chains evaluated; None: not measured.
+    """
     if settings.method == "auto":
         operators, limit = len(settings.operators), settings.max_rollouts
         usual = forecast_adaptive(tasks, budget=limit, operators=operators, per_rollout=per_rollout, jobs=settings.jobs)
@@ -217,10 +224,17 @@ def forecast_job(
         settings.orders,
         settings.operators,
         tasks=tasks,
-        gammas=NO_TRUNCATION if settings.tolerance is None else USUAL_GAMMAS,
+        gammas=_gammas(settings, gamma),
         per_rollout=per_rollout,
         jobs=settings.jobs,
     )
+
+
+def _gammas(settings: Settings, measured: float | None) -> tuple[float, float, float]:
+    """The shares of a chain that run, for the low, expected and high forecast."""
+    if settings.tolerance is None:
+        return NO_TRUNCATION
+    return USUAL_GAMMAS if measured is None else (min(GAMMA_LOW, measured), measured, GAMMA_HIGH)
 
 
 def _count_all_rollouts(compiled: CompiledSkill, tasks: int, operators: int) -> int:

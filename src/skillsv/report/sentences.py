@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 
 from skillsv.model.concentration import count_carriers
-from skillsv.model.format import count, file_size, percent, plural, points, usage_parts, with_bounds
+from skillsv.model.format import count, decimal, file_size, percent, plural, points, usage_parts, with_bounds
 from skillsv.model.skill import CompiledSkill, Extent, SkillFile, Unit, UnitKind
 from skillsv.model.value import Action, UnitReport, Valuation
 from skillsv.report.escape import escape_line, escape_text, shorten
@@ -165,6 +165,18 @@ def closure_sentence(valuation: Valuation) -> str:
         return f"The values sum to {total}, the lift is {lift}{ratio}: they {verdict}, with a gap of {gap}."
     verdict = "covers" if closure.covered else "does not cover"
     return f"The values sum to {total}, which {verdict} the lift of {lift}{ratio}."
+
+
+def chain_cost_sentence(valuation: Valuation) -> str:
+    """How much of the chains was evaluated before truncation, and what that saved; empty for the adaptive method."""
+    cost = valuation.chain_cost
+    if cost is None:
+        return ""
+    share = f"{percent(cost.gamma)} of the prefixes of the chains were evaluated before truncation (gamma)"
+    if cost.full_rollouts is None or cost.ratio is None:
+        return f"{share}."
+    saving = f"{count(cost.rollouts)} rollouts instead of {count(cost.full_rollouts)}"
+    return f"{share}: with task windows, {saving} (R / R_full {decimal(cost.ratio, digits=3)})."
 
 
 def spending_sentence(valuation: Valuation) -> str:

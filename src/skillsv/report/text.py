@@ -17,6 +17,7 @@ from skillsv.report.figures.axis import drawable, largest_end
 from skillsv.report.sentences import (
     MARK,
     all_notes,
+    chain_cost_sentence,
     closure_sentence,
     concentration_sentence,
     execution_units,
@@ -78,6 +79,7 @@ def _closing_lines(valuation: Valuation) -> list[str]:
         lift_sentence(valuation),
         f"{concentration_sentence(valuation)} {saving_sentence(valuation)}",
         closure_sentence(valuation),
+        *filter(None, [chain_cost_sentence(valuation)]),
         spending_sentence(valuation),
         *(f"Note: {escape_text(note)}" for note in all_notes(valuation)),
     ]
@@ -113,7 +115,8 @@ def markdown_summary(valuation: Valuation) -> str:
         lines += [*_markdown_rows(to_change, reason=True), ""]
     summary = f"<details><summary>All {len(execution_units(valuation))} units</summary>"
     lines += [summary, "", *_markdown_rows(execution_units(valuation), reason=False), "", "</details>", ""]
-    lines += [f"{closure_sentence(valuation)} {spending_sentence(valuation)}", ""]
+    sentences = [closure_sentence(valuation), chain_cost_sentence(valuation), spending_sentence(valuation)]
+    lines += [" ".join(filter(None, sentences)), ""]
     lines += [f"- {_markdown_cell(note)}" for note in all_notes(valuation)]
     return "\n".join(lines).rstrip() + "\n"
 

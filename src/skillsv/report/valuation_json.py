@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
-from skillsv.model.value import Anchors, Closure, Interval, UnitReport, Valuation
+from skillsv.model.value import Anchors, ChainCost, Closure, Interval, UnitReport, Valuation
 from skillsv.report.sentences import all_notes, early_sentence
 
 SCHEMA = "skillsv.valuation/1"
@@ -38,6 +38,7 @@ def valuation_dict(valuation: Valuation) -> dict[str, Any]:
         "sections": [{"path": section.path, "net": _interval(section.net)} for section in estimate.sections],
         "chains": estimate.chains,
         "truncation_share": estimate.truncation_share,
+        "chain_cost": _chain_cost(valuation.chain_cost),
         "resolution": estimate.resolution,
         "missing": estimate.missing,
         "rollouts": {
@@ -82,6 +83,17 @@ def _interval(interval: Interval | None) -> dict[str, float] | None:
     if interval is None:
         return None
     return {"value": interval.value, "low": interval.low, "high": interval.high}
+
+
+def _chain_cost(cost: ChainCost | None) -> dict[str, Any] | None:
+    if cost is None:
+        return None
+    return {
+        "gamma": cost.gamma,
+        "rollouts": cost.rollouts,
+        "full_rollouts": cost.full_rollouts,
+        "ratio": cost.ratio,
+    }
 
 
 def _anchors(anchors: Anchors) -> dict[str, Any]:

@@ -65,12 +65,19 @@ class Cost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """The cost of a cheap, a usual and an expensive run (for chains: early, usual and no truncation)."""
+    """The cost of a cheap, a usual and an expensive run (for chains: early, usual and no truncation).
+
+    Only for chains: `gammas` are the shares of prefixes that the three runs evaluate, `full_rollouts` is R_full of the
+    paper, and `cost_ratio` is R / R_full of the usual run.
+    """
 
     low: Cost
     expected: Cost
     high: Cost
     method: str = "chain"
+    gammas: tuple[float, float, float] | None = None
+    full_rollouts: int | None = None
+    cost_ratio: float | None = None
 
 
 def prefixes_per_order(n_units: int, gamma: float, operators: int) -> float:
@@ -82,6 +89,11 @@ def prefixes_per_order(n_units: int, gamma: float, operators: int) -> float:
     if n_units <= 1:
         return float(1 + operators)
     return 2 + operators + operators * gamma * (n_units - 2)
+
+
+def chain_rollouts(n_units: int, window: int, orders: int, operators: int, gamma: float) -> int:
+    """R = K b [4 + 2 gamma (n - 2)] for two operators. With the whole panel as window and gamma 1 it is R_full."""
+    return round(orders * window * prefixes_per_order(n_units, gamma, operators))
 
 
 def forecast(
@@ -105,13 +117,12 @@ def forecast(
         raise SettingsError(f"the shares {gammas} are not three increasing numbers between 0 and 1.")
     measured = per_rollout or PerRollout()
     anchors = (3 if n_units > 1 else 2) * max(tasks - window, 0)
-    low, expected, high = (
-        cost_of(
-            round(orders * window * prefixes_per_order(n_units, gamma, len(operators))) + anchors, measured, jobs=jobs
-        )
-        for gamma in gammas
+    chains = [chain_rollouts(n_units, window, orders, len(operators), gamma) for gamma in gammas]
+    low, expected, high = (cost_of(rollouts + anchors, measured, jobs=jobs) for rollouts in chains)
+    full = chain_rollouts(n_units, max(tasks, window), orders, len(operators), GAMMA_HIGH)
+    return Forecast(
+        low=low, expected=expected, high=high, gammas=gammas, full_rollouts=full, cost_ratio=chains[1] / full
     )
-    return Forecast(low=low, expected=expected, high=high)
 
 
 def cost_of(rollouts: int, measured: PerRollout, *, jobs: int) -> Cost:
