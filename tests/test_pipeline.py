@@ -1,11 +1,12 @@
 """The whole pipeline on a small skill, with an agent that logs its tasks."""
 
 import json
+from dataclasses import replace
 
 import anyio
 import pytest
 
-from skillsv.errors import BudgetReached, RecordsError, TaskError
+from skillsv.errors import BudgetReached, RecordsError, SkillSVError, TaskError
 from skillsv.estimate.chain import NO_PANEL_ANCHORS
 from skillsv.pipeline import (
     ValuationJob,
@@ -18,6 +19,7 @@ from skillsv.pipeline import (
     run_rollouts,
 )
 from skillsv.pipeline.job import plan_chains
+from skillsv.rendering import Renderer
 from skillsv.rollout import RunFolder, Stop
 from skillsv.settings import settings_from
 
@@ -262,3 +264,24 @@ def test_a_failing_verifier_does_not_run_the_agent_again(place):
     _, _, result = run(place, orders=2, jobs=1)
     assert result.spending.failed == 0
     assert calls(place) == result.spending.spent
+
+
+@pytest.mark.parametrize("method", ["chain", "auto"])
+def test_operators_that_render_the_full_skill_differently_end_a_run_before_spending(place, monkeypatch, method):
+    render = Renderer.render
+
+    def render_with_a_bug(self, coalition, operator):
+        rendering = render(self, coalition, operator)
+        return replace(rendering, digest=f"{rendering.digest}{operator}")
+
+    monkeypatch.setattr(Renderer, "render", render_with_a_bug)
+    with pytest.raises(SkillSVError, match="to different bytes"):
+        run(place, method=method)
+    assert not (place / "log.txt").exists()
+
+
+def test_an_adaptive_run_stores_how_both_operators_render_the_full_skill(place):
+    prepared, _, result = run(place, method="auto", max_rollouts=60)
+    digests = build_valuation(prepared.compiled, prepared.job.settings, "agent", result).full_digests
+    assert set(digests) == {"delete", "pad"}
+    assert len(set(digests.values())) == 1

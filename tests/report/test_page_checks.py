@@ -69,3 +69,11 @@ def test_activation_of_an_adaptive_run_compares_its_observations(case):
     ]
     (check,) = [check for check in page_checks(case.valuation, (), observations) if check.name == "activation"]
     assert check.result == "50% of answers"
+
+
+def test_renderer_identity_of_an_adaptive_run_compares_both_renderings(case):
+    same = replace(case.valuation, full_digests={"delete": "a", "pad": "a"})
+    broken = replace(case.valuation, full_digests={"delete": "a", "pad": "b"})
+    one = replace(case.valuation, full_digests={"delete": "a"})
+    statuses = [by_name(valuation, [])["renderer identity"].status for valuation in (same, broken, one)]
+    assert statuses == [CheckStatus.GOOD, CheckStatus.WARNING, CheckStatus.UNKNOWN]

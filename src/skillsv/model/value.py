@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -285,6 +285,7 @@ class Valuation(UnitTable):
 
     `provisional`: the run is not finished. `next_budget` is the number of rollouts to try next, where units have no
     value yet. `chain_cost` is None for the adaptive method, and where a chain has no intermediate prefix.
+    `full_digests` are the digests of the full skill as each operator renders it: they must be equal.
     """
 
     skill: Mapping[str, Any]
@@ -296,6 +297,7 @@ class Valuation(UnitTable):
     provisional: bool = False
     next_budget: int | None = None
     chain_cost: ChainCost | None = None
+    full_digests: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def rows(self) -> list[dict[str, Any]]:

@@ -69,6 +69,9 @@ def build_valuation(
         usage=result.usage,
         provisional=result.error is not None,
         chain_cost=_chain_cost(compiled, estimate, result),
+        full_digests={
+            operator.value: renderer.render(compiled.everything, operator).digest for operator in settings.operators
+        },
         notes=(*result.notes, *_missing_answers_note(result), *early_end_note(result)),
     )
 

@@ -97,6 +97,7 @@ class _Rollouts:
         """Run the checks, then the rollouts of the method."""
         error: SkillSVError | None = None
         try:
+            self.check_identity()
             await self.check_activation()
             if self.prepared.job.settings.method == "chain":
                 await self.run_chains()
@@ -119,6 +120,12 @@ class _Rollouts:
         if sentence:
             self.notes.append(sentence)
             self.listener(Note(message=sentence))
+
+    def check_identity(self) -> None:
+        """Raise SkillSVError unless all operators render the full skill to the same bytes: one score serves them."""
+        everything = self.prepared.compiled.everything
+        if len({self.runner.tree(everything, operator) for operator in self.prepared.job.settings.operators}) > 1:
+            raise SkillSVError("The operators render the full skill to different bytes: this is a bug in skillsv.")
 
     async def check_activation(self) -> None:
         """Check whether the skill changes any score. If not, end the run before the budget is spent, or add a note."""

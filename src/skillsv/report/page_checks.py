@@ -43,7 +43,7 @@ def page_checks(
     """All checks, in the order of the page."""
     return (
         _closure(valuation),
-        _identity(records),
+        _identity(valuation, records),
         _truncation(valuation, records),
         _unresolved(valuation),
         _activation([*_anchor_pairs(records), *_observed_pairs(observations)]),
@@ -56,19 +56,23 @@ def _closure(valuation: Valuation) -> PageCheck:
     return PageCheck(name="closure", result=result, status=status, reason=closure_sentence(valuation))
 
 
-def _identity(records: Sequence[ChainRecord]) -> PageCheck:
-    """Both operators must render the whole skill to the same bytes: V_del(N) = V_pad(N)."""
+def _identity(valuation: Valuation, records: Sequence[ChainRecord]) -> PageCheck:
+    """Both operators must render the whole skill to the same bytes: V_del(N) = V_pad(N).
+
+    The valuation has the digests of both renderings; chains also recorded what their rollouts received.
+    """
     finished = [record for record in records if record.truncated_at is None and len(record.plan.operators) > 1]
     chains = [[steps_of(record, operator) for operator in record.plan.operators] for record in finished]
     last_trees = [{steps[-1].tree for steps in chain} for chain in chains if all(chain)]
     compared = [trees for trees in last_trees if "" not in trees]
-    name = "renderer identity"
+    name, in_chains = "renderer identity", f" ({plural(len(compared), 'chain')} compared)" if compared else ""
+    if len(valuation.full_digests) > 1:
+        compared.append(set(valuation.full_digests.values()))
     if not compared:
-        reason = "No chain with two operators ran to its end, so the whole skill was rendered once only."
+        reason = "Only one operator was run, or no chain ran to its end: the whole skill was rendered once only."
         return PageCheck(name=name, result="not compared", status=CheckStatus.UNKNOWN, reason=reason)
     if all(len(trees) == 1 for trees in compared):
-        chains_compared = plural(len(compared), "chain")
-        reason = f"Both operators render the whole skill to the same bytes ({chains_compared} compared)."
+        reason = f"Both operators render the whole skill to the same bytes{in_chains}."
         return PageCheck(name=name, result="holds", status=CheckStatus.GOOD, reason=reason)
     reason = "The operators render the whole skill differently: content and cost are not comparable."
     return PageCheck(name=name, result="broken", status=CheckStatus.WARNING, reason=reason)

@@ -39,6 +39,7 @@ def valuation_dict(valuation: Valuation) -> dict[str, Any]:
         "chains": estimate.chains,
         "truncation_share": estimate.truncation_share,
         "chain_cost": _chain_cost(valuation.chain_cost),
+        "full_digests": valuation.full_digests,
         "resolution": estimate.resolution,
         "missing": estimate.missing,
         "rollouts": {
