@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from skillsv.model.format import points, with_bounds
 from skillsv.model.value import Action, ChainCost, Interval, Verdict
-from skillsv.report.sentences import execution_units
+from skillsv.report.sentences import closure_sentence, execution_units, lift_sentence, trigger_sentence
 from skillsv.report.text import junit_xml, markdown_summary, terminal_table, text_bar
 
 
@@ -59,7 +60,7 @@ def test_hostile_text_stays_one_cell_of_the_markdown_table(case):
     assert "@everyone" not in text
     rows = [line for line in text.splitlines() if line.startswith("| ") and "bold" in line]
     assert len(rows) == 2
-    assert all(len(re.findall(r"(?<!\\)\|", row)) == 7 for row in rows)
+    assert all(len(re.findall(r"(?<!\\)\|", row)) == 9 for row in rows)
 
 
 def test_junit_is_well_formed_with_hostile_text(case):
@@ -118,3 +119,53 @@ def test_the_measured_gamma_is_in_terminal_and_markdown(case):
         assert "20% of the prefixes of the chains were evaluated before truncation (gamma)" in text
         assert "1,856 rollouts instead of 40,000 (R / R_full 0.046)" in text
     assert "gamma" not in markdown_summary(replace(case.valuation, chain_cost=None))
+
+
+def header_of(valuation, width):
+    return re.split(r"\s{2,}", printed(valuation, width).splitlines()[1].strip())
+
+
+def test_the_terminal_table_shows_content_and_cost_where_there_is_room(case):
+    values = ["content", "cost", "net", "95 % interval"]
+    assert header_of(case.valuation, 60) == ["line", "unit", "tokens", "net", "95 % interval", "verdict"]
+    assert header_of(case.valuation, 80) == ["line", "unit", *values, "verdict"]
+    assert header_of(case.valuation, 120) == ["line", "unit", "tokens", *values, "verdict"]
+    unit = execution_units(case.valuation)[0].value
+    narrow, wide = printed(case.valuation, 80), printed(case.valuation, 160)
+    assert f"{points(unit.content.value)}  {points(unit.cost.value)}" in narrow
+    assert f"{with_bounds(unit.content)}   {with_bounds(unit.cost)}" in wide
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 160])
+def test_the_terminal_breaks_no_word(case, width):
+    text = printed(case.valuation, width)
+    table, closing = text.split("The skill lifts", 1)
+    rows = table.splitlines()[3:-1]
+    assert len(rows) == len(execution_units(case.valuation))
+    sentences = [lift_sentence(case.valuation), trigger_sentence(case.valuation), closure_sentence(case.valuation)]
+    words = set(" ".join(sentences).split())
+    assert words <= set(f"The skill lifts{closing}".split())
+
+
+def test_a_run_with_one_operator_has_no_content_or_cost(case):
+    def bare(unit):
+        return replace(unit, value=replace(unit.value, content=None, cost=None))
+
+    one = replace(case.valuation, units=tuple(map(bare, case.valuation.units)))
+    assert header_of(one, 120) == ["line", "unit", "tokens", "net", "95 % interval", "verdict"]
+    assert "| tokens | net [95 %] | verdict |" in markdown_summary(one)
+    for text in (printed(one, 120), markdown_summary(one)):
+        assert "net effect = content value" not in text
+
+
+def test_markdown_has_content_cost_and_net_with_their_intervals(case):
+    text = markdown_summary(replace(case.valuation, settings={"level": 0.9}))
+    assert "| content [90 %] | cost [90 %] | net [90 %] |" in text
+    value = execution_units(case.valuation)[1].value
+    assert f"| {with_bounds(value.content)} | {with_bounds(value.cost)} | {with_bounds(value.net)} |" in text
+
+
+def test_the_trigger_value_is_in_terminal_and_markdown(case):
+    sentence = "The trigger alone is worth +1.0 [−2.0, +4.0] points; without any skill the score is 25.0."
+    assert sentence in " ".join(printed(case.valuation, 80).split())
+    assert sentence in markdown_summary(case.valuation)

@@ -24,6 +24,9 @@ MARK = {
 }
 """A shape for each verdict, so that no verdict is shown by colour alone."""
 
+DECOMPOSITION = "In points: net effect = content value − context cost."
+"""How the three values of a unit are related, where both operators were run."""
+
 _MARKUP = re.compile(r"^\s*(?:[-*+]\s+(?:\[[ xX]\]\s+)?|\d+[.)]\s+|>\s*|#+\s+|\|\s*|```\w*\s*|<!--\s*)|[*`]{1,3}|__")
 _SPACES = re.compile(r"\s+")
 
@@ -82,6 +85,11 @@ def execution_units(valuation: Valuation) -> tuple[UnitReport, ...]:
     return tuple(unit for unit in valuation.units if unit.kind is not UnitKind.TRIGGER)
 
 
+def has_content(valuation: Valuation) -> bool:
+    """Whether both operators were run, so that units have a content value and a context cost."""
+    return any(unit.value.content is not None for unit in execution_units(valuation))
+
+
 def removable_units(valuation: Valuation) -> tuple[UnitReport, ...]:
     """The units with the verdict delete or harmful."""
     return tuple(unit for unit in execution_units(valuation) if unit.verdict.action in {Action.DELETE, Action.HARMFUL})
@@ -114,6 +122,13 @@ def lift_sentence(valuation: Valuation) -> str:
         return f"No lift shown: {full} with the skill, {base} with its trigger alone ({with_bounds(lift)} points)."
     change = "lifts" if lift.value > 0 else "lowers"
     return f"The skill {change} the score from {base} to {full}: {with_bounds(lift)} points."
+
+
+def trigger_sentence(valuation: Valuation) -> str:
+    """What the trigger alone adds to the score of the bare agent: theta in the paper."""
+    base = points(valuation.estimate.anchors.empty.value, signed=False)
+    value = with_bounds(valuation.estimate.trigger_value)
+    return f"The trigger alone is worth {value} points; without any skill the score is {base}."
 
 
 def early_sentence(valuation: Valuation) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from xml.etree import ElementTree as ET
 
 from rich import box
@@ -10,21 +11,24 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from skillsv.model.format import bounds, count, points, short_number, with_bounds
+from skillsv.model.format import UNKNOWN, bounds, count, points, short_number, with_bounds
 from skillsv.model.value import Action, Interval, UnitReport, Valuation
 from skillsv.report.escape import escape_text
 from skillsv.report.figures.axis import drawable, largest_end
 from skillsv.report.sentences import (
+    DECOMPOSITION,
     MARK,
     all_notes,
     chain_cost_sentence,
     closure_sentence,
     concentration_sentence,
     execution_units,
+    has_content,
     lift_sentence,
     removable_units,
     saving_sentence,
     spending_sentence,
+    trigger_sentence,
     unit_label,
     unit_location,
 )
@@ -44,32 +48,68 @@ _MARKDOWN_ESCAPES = str.maketrans(
 BAR = 21
 """Columns of the small bar."""
 
-WIDTH_WITH_BAR = 100
+_ROOM_FOR_BAR = 100
 """Columns that the table needs to have room for the bar."""
+
+_ROOM_FOR_CONTENT = 80
+"""Columns that the table needs to have room for content and cost, in the place of the tokens."""
+
+_ROOM_FOR_TOKENS = 115
+"""Columns that the table needs to have room for content, cost, tokens and the bar."""
+
+_ROOM_FOR_BOUNDS = 150
+"""Columns that the table needs to have room for the intervals of content and cost."""
 
 
 def terminal_table(valuation: Valuation, width: int = 100, colour: bool = True) -> RenderableType:  # noqa: FBT001, FBT002
-    """Every unit with its value, interval, a small bar and its verdict; then the lift, the closure, the spending."""
-    table = Table(box=box.SIMPLE_HEAD, width=width, pad_edge=False, header_style="bold" if colour else "")
-    with_bar = width >= WIDTH_WITH_BAR
+    """Every unit with its values, interval, a small bar and its verdict; then the lift, the closure, the spending.
+
+    A narrow table leaves out the bar, then the intervals of content and cost, then the tokens, then content and cost.
+    """
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        width=width,
+        pad_edge=False,
+        collapse_padding=width < _ROOM_FOR_BAR,
+        header_style="bold" if colour else "",
+    )
+    with_content = has_content(valuation) and width >= _ROOM_FOR_CONTENT
+    room = _ROOM_FOR_TOKENS if with_content else _ROOM_FOR_BAR
+    with_tokens, with_bar = not with_content or width >= room, width >= room
     table.add_column("line", justify="right", no_wrap=True)
     table.add_column("unit", ratio=1, no_wrap=True, overflow="ellipsis")
-    table.add_column("tokens", justify="right", no_wrap=True)
-    table.add_column("value", justify="right", no_wrap=True)
-    table.add_column(f"{short_number(100 * valuation.settings.get('level', 0.95))} % interval", no_wrap=True)
+    for name in (["tokens"] if with_tokens else []) + (["content", "cost"] if with_content else []) + ["net"]:
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column(f"{_level(valuation)} interval", no_wrap=True)
     if with_bar:
         table.add_column("", width=BAR, no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     reach = largest_end(unit.value.net for unit in execution_units(valuation) if unit.value.has_value)
+    amount = with_bounds if width >= _ROOM_FOR_BOUNDS else _value_alone
     for unit in execution_units(valuation):
         style = _STYLE[unit.verdict.action] if colour else ""
         cells = [Text(str(unit.lines.first), style="dim" if colour else ""), Text(unit_label(unit, 200))]
-        cells += [Text(count(unit.tokens)), Text(points(unit.value.net.value), style=style)]
-        cells += [Text(bounds(unit.value.net))]
+        cells += [Text(count(unit.tokens))] if with_tokens else []
+        cells += [Text(_amount(part, amount)) for part in (unit.value.content, unit.value.cost)] if with_content else []
+        cells += [Text(points(unit.value.net.value), style=style), Text(bounds(unit.value.net))]
         cells += [Text(text_bar(unit.value.net, reach, BAR), style=style)] if with_bar else []
         cells += [Text(f"{MARK[unit.verdict.action]} {unit.verdict.action}", style=style)]
         table.add_row(*cells)
     return Group(table, *(Text(line) for line in _closing_lines(valuation)))
+
+
+def _level(valuation: Valuation) -> str:
+    """The level of the intervals, such as `95 %`."""
+    return f"{short_number(100 * valuation.settings.get('level', 0.95))} %"
+
+
+def _value_alone(interval: Interval) -> str:
+    return points(interval.value)
+
+
+def _amount(interval: Interval | None, write: Callable[[Interval], str]) -> str:
+    """A value as a cell of a table; a dash where it was not measured."""
+    return UNKNOWN if interval is None else write(interval)
 
 
 def _closing_lines(valuation: Valuation) -> list[str]:
@@ -77,6 +117,8 @@ def _closing_lines(valuation: Valuation) -> list[str]:
     return [
         *provisional,
         lift_sentence(valuation),
+        trigger_sentence(valuation),
+        *([DECOMPOSITION] if has_content(valuation) else []),
         f"{concentration_sentence(valuation)} {saving_sentence(valuation)}",
         closure_sentence(valuation),
         *filter(None, [chain_cost_sentence(valuation)]),
@@ -107,30 +149,34 @@ def markdown_summary(valuation: Valuation) -> str:
     lines = [f"### What each part of `{name.replace('`', '')}` is worth", ""]
     lines += ["> Provisional: the run is not finished.", ""] if valuation.provisional else []
     lines += [f"**{lift_sentence(valuation)}** {concentration_sentence(valuation)} {saving_sentence(valuation)}", ""]
+    lines += [" ".join([trigger_sentence(valuation), *([DECOMPOSITION] if has_content(valuation) else [])]), ""]
     to_change = [
         *removable_units(valuation),
         *(unit for unit in execution_units(valuation) if unit.verdict.action is Action.COMPRESS),
     ]
     if to_change:
-        lines += [*_markdown_rows(to_change, reason=True), ""]
+        lines += [*_markdown_rows(valuation, to_change, reason=True), ""]
     summary = f"<details><summary>All {len(execution_units(valuation))} units</summary>"
-    lines += [summary, "", *_markdown_rows(execution_units(valuation), reason=False), "", "</details>", ""]
+    lines += [summary, "", *_markdown_rows(valuation, execution_units(valuation), reason=False), "", "</details>", ""]
     sentences = [closure_sentence(valuation), chain_cost_sentence(valuation), spending_sentence(valuation)]
     lines += [" ".join(filter(None, sentences)), ""]
     lines += [f"- {_markdown_cell(note)}" for note in all_notes(valuation)]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _markdown_rows(units: tuple[UnitReport, ...] | list[UnitReport], *, reason: bool) -> list[str]:
-    last = "reason" if reason else "samples"
-    rows = [f"| unit | where | tokens | value [95 %] | verdict | {last} |", "|---|---|--:|--:|---|---|"]
+def _markdown_rows(valuation: Valuation, units: Sequence[UnitReport], *, reason: bool) -> list[str]:
+    names = ["content", "cost", "net"] if has_content(valuation) else ["net"]
+    amounts = " | ".join(f"{name} [{_level(valuation)}]" for name in names)
+    rows = [f"| unit | where | tokens | {amounts} | verdict | {'reason' if reason else 'samples'} |"]
+    rows += [f"|---|---|--:|{'--:|' * len(names)}---|---|"]
     for unit in units:
         end = _markdown_cell(unit.verdict.reason) if reason else str(unit.value.samples)
+        parts = {"content": unit.value.content, "cost": unit.value.cost, "net": unit.value.net}
         cells = [
             _markdown_cell(unit_label(unit)),
             _markdown_cell(unit_location(unit)),
             count(unit.tokens),
-            with_bounds(unit.value.net),
+            *(_amount(parts[name], with_bounds) for name in names),
         ]
         verdict = f"{MARK[unit.verdict.action]} {unit.verdict.action}"
         rows.append("| " + " | ".join([*cells, verdict, end]) + " |")
