@@ -208,3 +208,31 @@ def test_the_coalition_chart_groups_observations_by_coalition():
     assert [row[5] for row in figure.rows] == ["none", "all but b", "all but b", "all"]
     assert figure.rows[-1][4] == "anchor:full, verify"
     assert len(list(ET.fromstring(str(figure.svg)).iter(f"{SVG}circle"))) == 4
+
+
+def marks_of(figure):
+    """The centres of the marks that are discs or rings, in the order of the rows."""
+    return [(float(x), float(y)) for x, y in re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)"', str(figure.svg))]
+
+
+def test_the_axes_of_the_decision_map_are_those_of_the_paper(case, figures):
+    figure = figures["decision"]
+    discs = {"keep", "compress", "delete"}
+    rows = [row for row in figure.rows if row[-1] in discs]
+    marks = marks_of(figure)
+    assert len(marks) == len(rows) > 5
+    by_content = [x for _, (x, _) in sorted(zip((row[1] for row in rows), marks, strict=True))]
+    by_cost = [y for _, (_, y) in sorted(zip((row[4] for row in rows), marks, strict=True))]
+    assert by_content == sorted(by_content)  # content value grows to the right
+    assert by_cost == sorted(by_cost, reverse=True)  # cost grows upwards
+    text = str(figure.svg)
+    assert re.search(r"<text [^>]*rotate\(-90[^>]*>context cost, points", text)
+    assert re.search(r"<text (?![^>]*rotate)[^>]*>content value, points", text)
+
+
+def test_the_decision_map_names_its_quadrants_where_there_is_room(case, figures):
+    text = str(figures["decision"].svg)
+    for name in ("keep: content without cost", "compress: content that costs", "delete: cost without content"):
+        assert text.count(f">{name}</text>") == 1
+    helpful = [unit for unit in case.valuation.units if unit.value.content and unit.value.content.low > 0]
+    assert "delete:" not in str(decision_map(replace(case.valuation, units=tuple(helpful))).svg)

@@ -1,4 +1,4 @@
-"""The decision map: content value of each unit against its context cost."""
+"""The decision map of the paper: content value of each unit to the right, its context cost upwards."""
 
 from __future__ import annotations
 
@@ -29,12 +29,18 @@ _RIGHT = 884
 _TOP = 16
 _BOTTOM = 432
 
+_NAME_WIDTH = 190
+"""Pixels that the name of a quadrant takes."""
+
+_NAME_HEIGHT = 40
+"""Pixels of height from which a quadrant has room for its name beside its units."""
+
 _UnitCross = tuple[UnitReport, Interval, Interval]
 """A unit with its content value and its context cost, drawn as a cross."""
 
 
 def decision_map(valuation: Valuation, *, target: LinkTarget = no_target) -> Figure | None:
-    """Content value against context cost, a cross per unit; above the diagonal content is worth more than it costs.
+    """Content value to the right, context cost upwards, a cross per unit; below the diagonal the net is positive.
 
     None where only one operator was run: then content and cost cannot be separated.
     """
@@ -49,12 +55,13 @@ def decision_map(valuation: Valuation, *, target: LinkTarget = no_target) -> Fig
     costs = [end for _, _, cost in crosses for end in (cost.low, cost.high)]
     # Tiny costs must not look large: the axis covers at least a fifth of the largest content value.
     least = max(map(abs, gains)) / 5
-    across = Scale(*padded_range(costs, include=(-least, least)), _LEFT, _RIGHT)
-    up = Scale(*padded_range(gains, include=(0.0,)), _BOTTOM, _TOP)
+    across = Scale(*padded_range(gains, include=(0.0,)), _LEFT, _RIGHT)
+    up = Scale(*padded_range(costs, include=(-least, least)), _BOTTOM, _TOP)
     parts = [horizontal_axis(across, _TOP, _BOTTOM), vertical_axis(up, _LEFT, _RIGHT), _diagonal(across, up), _titles()]
+    parts += [_quadrant_names(across, up)]
     parts += [_interval_lines(action, crosses, across, up) for action in Action]
     parts += [_point(unit, gain, cost, (across, up), target) for unit, gain, cost in crosses]
-    description = "Content value upwards, context cost to the right, one cross per unit"
+    description = "Content value to the right, context cost upwards, one cross per unit, in points"
     columns = (
         "unit",
         "content",
@@ -72,15 +79,15 @@ def decision_map(valuation: Valuation, *, target: LinkTarget = no_target) -> Fig
         svg=drawing(900, 480, "Content against cost", description, *parts, class_="decision-map"),
         columns=columns,
         rows=[_cells(unit, gain, cost) for unit, gain, cost in crosses],
-        note="Above the dashed line a unit's content is worth more than its length costs: net = content − cost.",
+        note="Below the dashed line a unit's content is worth more than its length costs: net = content − cost.",
     )
 
 
 def _interval_lines(action: Action, crosses: Sequence[_UnitCross], across: Scale, up: Scale) -> Markup:
     """The interval lines of all crosses with one verdict, as one path."""
     strokes = "".join(
-        f"M{across(cost.low):.0f} {up(gain.value):.0f}H{across(cost.high):.0f}"
-        f"M{across(cost.value):.0f} {up(gain.low):.0f}V{up(gain.high):.0f}"
+        f"M{across(gain.low):.0f} {up(cost.value):.0f}H{across(gain.high):.0f}"
+        f"M{across(gain.value):.0f} {up(cost.low):.0f}V{up(cost.high):.0f}"
         for unit, gain, cost in crosses
         if unit.verdict.action is action
     )
@@ -91,7 +98,7 @@ def _point(unit: UnitReport, gain: Interval, cost: Interval, plane: tuple[Scale,
     across, up = plane
     action = unit.verdict.action
     description = f"{unit_label(unit, 40)}: content {with_bounds(gain)}, cost {with_bounds(cost)}, {action}"
-    return link(target(unit.id), marker(action, across(cost.value), up(gain.value), 5.5), label=description)
+    return link(target(unit.id), marker(action, across(gain.value), up(cost.value), 5.5), label=description)
 
 
 def _diagonal(across: Scale, up: Scale) -> Markup:
@@ -107,11 +114,36 @@ def _diagonal(across: Scale, up: Scale) -> Markup:
 
 def _titles() -> Markup:
     below = element(
-        "text", "context cost, points →", x=_RIGHT, y=_BOTTOM + 40, text_anchor="end", fill=MUTED, class_="soft"
+        "text", "content value, points →", x=_RIGHT, y=_BOTTOM + 40, text_anchor="end", fill=MUTED, class_="soft"
     )
     turned = f"rotate(-90 14 {_TOP})"
-    beside = element("text", "content value, points →", x=14, y=_TOP, text_anchor="end", fill=MUTED, transform=turned)
+    beside = element("text", "context cost, points →", x=14, y=_TOP, text_anchor="end", fill=MUTED, transform=turned)
     return element("g", below, beside, class_="soft")
+
+
+def _quadrant_names(across: Scale, up: Scale) -> Markup:
+    """What the quadrants recommend, in their outer corners. Harmful content that costs nothing has no name.
+
+    A quadrant that is too small for its name has none. Whether a unit is resolved is not seen from its quadrant: the
+    shape of its mark says it.
+    """
+    x, y = across(0.0), up(0.0)
+    right, left = _RIGHT - x > _NAME_WIDTH, x - _LEFT > _NAME_WIDTH
+    above, below = y - _TOP > _NAME_HEIGHT, _BOTTOM - y > _NAME_HEIGHT
+    names = [
+        ("keep: content without cost", right and below, _RIGHT - 8, _BOTTOM - 10, "end"),
+        ("compress: content that costs", right and above, _RIGHT - 8, _TOP + 18, "end"),
+        ("delete: cost without content", left and above, _LEFT + 8, _TOP + 18, "start"),
+    ]
+    return element(
+        "g",
+        *(
+            element("text", name, x=place, y=height, text_anchor=anchor, font_size=12, fill=MUTED, class_="soft")
+            for name, fits, place, height, anchor in names
+            if fits
+        ),
+        class_="quadrants",
+    )
 
 
 def _cells(unit: UnitReport, gain: Interval, cost: Interval) -> tuple[str | float, ...]:
