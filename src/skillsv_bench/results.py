@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,7 @@ def build_results(benchmark_run: BenchmarkRun, result: BenchmarkResult, notes: t
             "benchmark": benchmark_run.benchmark.name,
             "title": benchmark_run.benchmark.title,
             "split": benchmark_run.source.split,
+            "rejected": [asdict(task) for task in benchmark_run.loaded.rejected],
             "turns": benchmark_run.settings.turns,
             "skill": valuation_json["skill"],
             "agent": benchmark_run.agent,

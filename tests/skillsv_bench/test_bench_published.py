@@ -101,6 +101,19 @@ def test_a_check_names_what_cannot_be_scored(place, capsys):
     assert "209901:3 cannot be scored" in said
 
 
+def test_the_protocol_runs_without_rejected_tasks_and_names_them(place, capsys):
+    file = place / "live" / "data" / "209901" / "qa_209901_final.json"
+    broken = json.loads(file.read_text())
+    del broken[2]["mcq"]["correct_choice"]
+    file.write_text(json.dumps(broken))
+    small = ("-k", "2", "-b", "2", "--panel-a", "4", "--panel-b", "2", "--checkpoints", "1", "--keep-going")
+    for more in ((), ("--plan",)):
+        protocol(*small, "--json", *more)
+        out, err = capsys.readouterr()
+        assert [task["id"] for task in json.loads(out)["rejected"]] == ["209901:3"]
+        assert "209901:3 cannot be scored: " in err
+
+
 def test_a_setting_of_algorithm_one_with_auto_is_refused(place, capsys):
     protocol("-k", "2", "--method", "auto", code=2)
     assert "--method auto does not use --orders" in capsys.readouterr().err

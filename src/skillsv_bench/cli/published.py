@@ -69,6 +69,8 @@ def published(
     source = Source(data=data, split=split or ("all" if check else "test"), splits=splits)
     flags = run or RunFlags()
     loaded = bench.load(source)
+    if not check or json:  # without --json a check lists them in its result
+        _print_rejected(loaded)
     settings = given(estimator, budget, how, compiler)
     if check:
         return _check(bench, source, loaded, jobs=settings.get("jobs"), quiet=flags.quiet, json=json)
@@ -87,6 +89,15 @@ def published(
     )
     benchmark_run, notes = _apply_settings(requested, settings)
     return _run(benchmark_run, notes, flags, output, plan=plan, json=json)
+
+
+def _print_rejected(loaded: LoadedTasks) -> None:
+    for task in loaded.rejected:
+        print(_describe_rejected(asdict(task)), file=sys.stderr)
+
+
+def _describe_rejected(task: dict[str, Any]) -> str:
+    return f"{task['id']} cannot be scored: {task['why']}"
 
 
 def _check(bench: Benchmark, source: Source, loaded: LoadedTasks, *, jobs: int | None, quiet: bool, json: bool) -> int:
@@ -120,7 +131,7 @@ def _check_text(table: dict[str, Any]) -> str:
         lines.append(f"  the {name} agent passes {counts['passed']} of {counts['of']} tasks.")
     wrong = [f"  the reference agent fails {task}." for task in table["reference"]["failed"]]
     odd = [f"  the no-op agent passes {task}." for task in table["noop"]["passed_ids"]]
-    rejected = [f"  {task['id']} cannot be scored: {task['why']}" for task in table["rejected"]]
+    rejected = [f"  {_describe_rejected(task)}" for task in table["rejected"]]
     return "\n".join([*lines, *wrong, *odd, *rejected, *(f"Note: {note}" for note in table["notes"])]) + "\n"
 
 
@@ -157,7 +168,9 @@ def _run(
     lines = [f"{benchmark_run.benchmark.title}: {panels}, {len(prepared.compiled.units)} units.", *notes]
     lines += [*forecast_lines(forecast), *small_settings(benchmark_run.settings)]
     if plan:
-        table = {"schema": "skillsv.plan/1", "units": len(prepared.compiled.units), **asdict(forecast)}
+        rejected = [asdict(task) for task in benchmark_run.loaded.rejected]
+        units = len(prepared.compiled.units)
+        table = {"schema": "skillsv.plan/1", "units": units, **asdict(forecast), "rejected": rejected}
         deliver(json_text(table) if json else "\n".join(lines) + "\n", None)
         return 0
     folder.check_place(benchmark_run.skill, prepared.compiled.skill.name)

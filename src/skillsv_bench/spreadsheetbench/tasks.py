@@ -32,6 +32,9 @@ VERIFIER_VERSION = "spreadsheetbench/1"
 DATASET = "dataset.json"
 """The file of all tasks."""
 
+FOLDER = "spreadsheet"
+"""The folder that holds a folder of workbooks for each task."""
+
 DATA_ORIGIN = (
     "The tasks are data/spreadsheetbench_912_v0.1.tar.gz or data/spreadsheetbench_verified_400.tar.gz of "
     "github.com/RUCKBReasoning/SpreadsheetBench, unpacked; the manifests are data/spreadsheetbench_id_split of "
@@ -44,6 +47,9 @@ _NAMES = (
     ("initial.xlsx", "golden.xlsx"),
 )
 """What the two workbooks of a task are called, in one release or another."""
+
+_KINDS = {"input": ("input", "init", "initial"), "gold": ("answer", "golden")}
+"""The last word in the name of each kind of workbook, whatever number stands before it."""
 
 _ID = re.compile(r"\w[\w.-]*")
 
@@ -64,15 +70,28 @@ def load(source: Source) -> LoadedTasks:
     items = read_items(source, MANIFESTS)
     wanted = list(dataset) if items is None else [str(item.get("id")) for item in items]
     _refuse_missing([name for name in wanted if name not in dataset], len(wanted), f"{DATASET} has no", source.data)
-    pairs = {name: _workbooks(source.data, name) for name in wanted}
-    missing = [name for name, pair in pairs.items() if pair is None]
+    missing = [name for name in wanted if not (source.data / FOLDER / name).is_dir()]
     _refuse_missing(missing, len(wanted), "there are no workbooks of", source.data)
-    found = [_task_or_why(dataset[name], *pair) for name, pair in pairs.items() if pair is not None]
+    found = [_task_or_why(dataset[name], source.data, name) for name in wanted]
+    tasks = tuple(task for task in found if isinstance(task, Task))
+    rejected = tuple(task for task in found if isinstance(task, RejectedTask))
+    if not tasks:
+        raise TaskError(
+            f"none of the {len(wanted)} tasks can be scored, first {rejected[0].id}: {rejected[0].why}",
+            where=str(source.data),
+            hint=DATA_ORIGIN,
+        )
     return LoadedTasks(
-        tasks=tuple(task for task in found if isinstance(task, Task)),
-        rejected=tuple(task for task in found if isinstance(task, RejectedTask)),
-        notes=manifest_notes(source, items, PAPER),
+        tasks=tasks, rejected=rejected, notes=(*manifest_notes(source, items, PAPER), *_misnamed_notes(tasks))
     )
+
+
+def _misnamed_notes(tasks: Sequence[Task]) -> Iterator[str]:
+    """One sentence about each task whose workbooks have names that no release gives them."""
+    for task in tasks:
+        names = (task.files[INPUT].name, Path(task.target).name)
+        if names not in _expected_names(task.id):
+            yield f"Task {task.id} uses the only two workbooks of its folder, {names[0]} and {names[1]}."
 
 
 def _read(data: Path) -> Mapping[str, msgspec.Raw]:
@@ -110,20 +129,39 @@ def _refuse_missing(missing: Sequence[str], wanted: int, what: str, data: Path) 
         raise TaskError(f"{what} {len(missing)} of the {wanted} tasks ({some}).", where=str(data), hint=DATA_ORIGIN)
 
 
-def _workbooks(data: Path, name: str) -> tuple[Path, Path] | None:
-    """The workbook of a task and its gold; links may not lead out of the data folder."""
+def _expected_names(name: str) -> list[tuple[str, str]]:
+    """The names of the input and the gold workbook of a task, one pair for each release."""
+    return [(before.format(id=name), gold.format(id=name)) for before, gold in _NAMES]
+
+
+def _workbooks(data: Path, name: str) -> tuple[Path, Path]:
+    """The workbook of a task and its gold, by their names or as the only ones of their kinds.
+
+    Links may not lead out of the data folder. Raises UnscoreableTask where a kind is missing or there are several.
+    """
     root = data.resolve()
-    for names in _NAMES:
-        before, gold = (root / "spreadsheet" / name / pattern.format(id=name) for pattern in names)
-        if all(file.is_file() and file.resolve().is_relative_to(root) for file in (before, gold)):
-            return before, gold
-    return None
+    folder = root / FOLDER / name
+    files = [file for file in sorted(folder.glob("*.xlsx")) if file.is_file() and file.resolve().is_relative_to(root)]
+    for before, gold in _expected_names(name):
+        if folder / before in files and folder / gold in files:
+            return folder / before, folder / gold
+    before_file, gold_file = (_find_only(files, kind) for kind in _KINDS)
+    return before_file, gold_file
 
 
-def _task_or_why(raw: msgspec.Raw, before: Path, gold: Path) -> Task | RejectedTask:
+def _find_only(files: Sequence[Path], kind: str) -> Path:
+    """The only workbook of a kind."""
+    found = [file for file in files if file.stem.rpartition("_")[2] in _KINDS[kind]]
+    if len(found) != 1:
+        names = f" ({', '.join(file.name for file in found)})" if found else ""
+        raise UnscoreableTask(f"its folder has {len(found) or 'no'} {kind} workbook{'s' if found else ''}{names}")
+    return found[0]
+
+
+def _task_or_why(raw: msgspec.Raw, data: Path, name: str) -> Task | RejectedTask:
     """The task, or why its answer cannot be compared with anything."""
-    name = str(msgspec.json.decode(raw)["id"])
     try:
+        before, gold = _workbooks(data, name)
         return _task(msgspec.json.decode(raw, type=Item), before, gold)
     except UnscoreableTask as error:
         return RejectedTask(id=name, why=f"{error}.")
