@@ -18,6 +18,7 @@ from skillsv.model.protocols import Agent, Verifier
 from skillsv.model.rollout import Outcome, Usage
 from skillsv.model.task import Task
 from skillsv.sandbox.sources import digest_files
+from skillsv_bench.second_metric import SecondMetric
 
 ALL_TASKS = "all"
 """The name of the split that contains every task in the data folder."""
@@ -76,6 +77,7 @@ class Benchmark:
     `builtin_agents` need no model: `reference` passes every task, `noop` should pass none, `rules` has the competences
     that it finds in the skill. Data for the verifier alone, such as the path of a gold file, belong in a task's
     `target`, which can be hidden from agents, and nowhere else.
+    `manifests` is the folder of the released manifests. `second_metric` is reported beside the score.
     """
 
     name: str
@@ -86,11 +88,14 @@ class Benchmark:
     wrap_agent: Callable[[str, AgentOptions], Agent]
     verifier: Callable[[], Verifier]
     builtin_agents: Mapping[str, Callable[[], Agent]]
+    manifests: str
+    second_metric: SecondMetric | None = None
 
     def make_agent(self, spec: str, options: AgentOptions) -> Agent:
         """Make one of the built-in agents by its name, or the user's agent inside the protocol."""
         make_builtin = self.builtin_agents.get(spec)
-        return make_builtin() if make_builtin is not None else self.wrap_agent(spec, options)
+        agent = make_builtin() if make_builtin is not None else self.wrap_agent(spec, options)
+        return agent if self.second_metric is None else self.second_metric.wrap(agent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

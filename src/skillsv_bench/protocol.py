@@ -8,16 +8,15 @@ refine      with an editor: rewrite the skill once, and compare old and new on p
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from skillsv.agents.editor import make_editor
 from skillsv.confirmation import Proof
 from skillsv.errors import BudgetReached, SettingsError
+from skillsv.model.coalition import Operator, Rendering
 from skillsv.model.events import Event, RolloutFinished
 from skillsv.model.protocols import Listener
 from skillsv.model.task import Task
@@ -34,27 +33,22 @@ from skillsv.pipeline import (
     load_run,
     prepare_confirmation,
     publish,
-    refine_with,
     run_rollouts,
 )
-from skillsv.pipeline.clients import make_client
 from skillsv.pipeline.confirm import rollouts_to_confirm
 from skillsv.pipeline.job import Grading, TaskSource
 from skillsv.pipeline.rankings import PAIR_AWARE, count_loo_tasks, leave_out
 from skillsv.pipeline.run import reopen
-from skillsv.rollout import Forecast, RunFolder, Stop
+from skillsv.rollout import Forecast, Ledger, RunFolder, Stop
 from skillsv.rollout.forecast import Cost
-from skillsv.rollout.run_folder import run_id
-from skillsv.sandbox.workspace import write_tree
 from skillsv.settings import Settings, in_shares, refuse_chain_settings_with_auto, settings_from
 from skillsv_bench.benchmark import Benchmark, LoadedTasks, Source
+from skillsv_bench.refinement import RefinementResult, ValuedSkill, refine
 from skillsv_bench.registry import encode_variant, find_source
+from skillsv_bench.second_metric import MetricReader, SecondScore
 
 OUTPUT_TOKENS = 16_384
 """The limit of tokens for one answer, which the benchmarks' published runs used."""
-
-REFINED = "refined"
-"""The folder of rewritten skills in a run folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,15 +166,6 @@ def forecast_benchmark(benchmark_run: BenchmarkRun, prepared: PreparedRun) -> Fo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RefinementResult:
-    """The sizes of the old and the rewritten skill, and their comparison on panel B."""
-
-    tokens_before: int
-    tokens_after: int
-    proof: Proof
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class BenchmarkResult:
     """The results of all steps of the protocol."""
 
@@ -189,6 +174,7 @@ class BenchmarkResult:
     loo_tasks: int
     proof: Proof
     refined: RefinementResult | None = None
+    second: tuple[SecondScore, ...] = ()
 
 
 @dataclass(slots=True)
@@ -265,27 +251,32 @@ async def run_benchmark(
     proof = await confirm_versions(held_out, budget, stop)
     keep_proof(held_out, proof)
     publish(folder, run)
-    refined = await _refine(benchmark_run, run, folder, budget, stop) if benchmark_run.editor else None
-    return BenchmarkResult(run=run, loo_total=left_out.total, loo_tasks=left_out.tasks, proof=proof, refined=refined)
+    valued = ValuedSkill(benchmark_run=benchmark_run, run=run, folder=folder, budget=budget, stop=stop)
+    refined = await refine(valued) if benchmark_run.editor else None
+    result = BenchmarkResult(run=run, loo_total=left_out.total, loo_tasks=left_out.tasks, proof=proof, refined=refined)
+    return replace(result, second=_read_second_metric(benchmark_run, prepared, folder, held_out.new, result))
 
 
-async def _refine(
-    benchmark_run: BenchmarkRun, run: Run, folder: RunFolder, budget: SharedBudget, stop: Stop
-) -> RefinementResult:
-    """Rewrite the skill once and compare it on panel B. The run folder keeps the new skill for a resumed run."""
-    assert benchmark_run.editor is not None
-    place = folder.path / REFINED / digest_refinement(benchmark_run.editor, run)
-    if not place.exists():
-        editor = make_client(make_editor, benchmark_run.editor, benchmark_run.settings, benchmark_run.job.folder)
-        revision = await refine_with(run, editor, folder)
-        write_tree(revision.after, place)
-    main = place / run.compiled.skill.main if run.compiled.skill.single_file else place
-    prepared = prepare_confirmation(benchmark_run.confirmation(folder.path, budget.make_overrides(), main))
-    proof = await confirm_versions(prepared, budget, stop)
-    versions = prepared.versions
-    return RefinementResult(tokens_before=versions.tokens_old, tokens_after=versions.tokens_new, proof=proof)
-
-
-def digest_refinement(editor: str, run: Run) -> str:
-    """Identify a rewriting by its editor and its run."""
-    return hashlib.sha256(f"{editor}\n{run_id(run.manifest)}".encode()).hexdigest()[:16]
+def _read_second_metric(
+    benchmark_run: BenchmarkRun, prepared: PreparedRun, folder: RunFolder, pruned: Rendering, result: BenchmarkResult
+) -> tuple[SecondScore, ...]:
+    """The second metric of the anchors on both panels, and of the shorter skills on panel B; from the ledger alone."""
+    metric, settings = benchmark_run.benchmark.second_metric, result.run.settings
+    if metric is None:
+        return ()
+    compiled, render = result.run.compiled, result.run.renderer.render
+    coalitions = {"empty": frozenset(), "trigger": frozenset({compiled.trigger}), "full": compiled.everything}
+    anchors = {name: render(coalition, Operator.DELETE) for name, coalition in coalitions.items()}
+    others = {"pruned": pruned, **({} if result.refined is None else {"refined": result.refined.rendering})}
+    with Ledger.open(folder.ledger, read_only=True) as ledger:
+        reader = MetricReader(
+            metric=metric,
+            ledger=ledger,
+            agent=result.run.manifest["agent"]["fingerprint"],
+            level=settings.level,
+            seed=settings.seed,
+        )
+        return (
+            *reader.read_panel("a", prepared.panel_a.tasks, anchors, replicates=1),
+            *reader.read_panel("b", prepared.panel_b.tasks, {**anchors, **others}, replicates=result.proof.replicates),
+        )

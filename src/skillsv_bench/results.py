@@ -16,7 +16,8 @@ from skillsv.pipeline import proof_dict
 from skillsv.report import valuation_dict
 from skillsv.report.valuation_json import json_value
 from skillsv.settings import RESULT_SETTINGS, settings_dict
-from skillsv_bench.protocol import BenchmarkResult, BenchmarkRun, RefinementResult
+from skillsv_bench.protocol import BenchmarkResult, BenchmarkRun
+from skillsv_bench.refinement import RefinementResult
 
 SCHEMA = "skillsv.bench/1"
 """The name and version of the document's format."""
@@ -65,6 +66,7 @@ def build_results(benchmark_run: BenchmarkRun, result: BenchmarkResult, notes: t
             "held_out": proof_dict(result.proof),
             "concentration": concentration({unit.id: unit.value.net_or_zero.value for unit in valuation.units}),
             "refinement": None if result.refined is None else _refinement_dict(result.refined),
+            "second_metric": _second_metric_dict(benchmark_run, result),
             "notes": [*notes, *valuation_json["notes"], *result.proof.notes],
         }
     )
@@ -92,6 +94,15 @@ def _refinement_dict(refined: RefinementResult) -> dict[str, Any]:
         "tokens_after": refined.tokens_after,
         "confirmation": proof_dict(refined.proof),
     }
+
+
+def _second_metric_dict(benchmark_run: BenchmarkRun, result: BenchmarkResult) -> dict[str, Any] | None:
+    """The second metric by panel and version; None where the benchmark has none."""
+    metric = benchmark_run.benchmark.second_metric
+    if metric is None:
+        return None
+    rows = [{**asdict(row), "second": interval_dict(row.second)} for row in result.second]
+    return {"name": metric.name, "title": metric.title, "scores": rows}
 
 
 def read_results(place: Path) -> Results:

@@ -78,7 +78,7 @@ def _line(cells: Any) -> str:
 
 def make_tables(all_results: Sequence[Results]) -> tuple[Table, ...]:
     """Make all tables for which these results have rows."""
-    makers = (anchors_table, closure_table, pruning_table, refinement_table, agreement_table)
+    makers = (anchors_table, closure_table, pruning_table, refinement_table, second_metric_table, agreement_table)
     return tuple(table for make in makers if (table := make(all_results)).rows)
 
 
@@ -143,6 +143,23 @@ def refinement_table(all_results: Sequence[Results]) -> Table:
         rows.append(("mean", None, sum(shares) / len(rows), None, None, sum(changes) / len(rows), None, None))
     title = "Refinement, proved on panel B"
     return Table(name="refinement", title=title, columns=columns, rows=tuple(rows), points=scores)
+
+
+def second_metric_table(all_results: Sequence[Results]) -> Table:
+    """The second metric beside the score, on the tasks where both are known: on panel A and on panel B."""
+    scores = ("score", "second metric", "low", "high")
+    rows = [
+        (
+            *(result["title"], second["title"], row["panel"].upper(), row["version"], row["tasks"], row["score"]),
+            *_interval(row["second"]),
+        )
+        for result in all_results
+        if (second := result.get("second_metric"))
+        for row in second["scores"]
+    ]
+    columns = ("benchmark", "metric", "panel", "version", "tasks", *scores)
+    title = "Second metrics"
+    return Table(name="second_metrics", title=title, columns=columns, rows=tuple(rows), points=scores)
 
 
 def agreement_table(all_results: Sequence[Results]) -> Table:

@@ -2,7 +2,7 @@
 
 from skillsv_bench.alfworld.agents import noop, random_agent, reference, wrap_agent
 from skillsv_bench.alfworld.rules import rules
-from skillsv_bench.alfworld.tasks import DATA_ORIGIN, PAPER, WonVerifier, load
+from skillsv_bench.alfworld.tasks import DATA_ORIGIN, MANIFESTS, PAPER, WonVerifier, load
 from skillsv_bench.benchmark import Benchmark
 
 __all__ = ["BENCHMARK"]
@@ -16,4 +16,5 @@ BENCHMARK = Benchmark(
     wrap_agent=wrap_agent,
     verifier=WonVerifier,
     builtin_agents={"reference": reference, "noop": noop, "rules": rules, "random": random_agent},
+    manifests=MANIFESTS,
 )

@@ -2,7 +2,7 @@
 
 from skillsv_bench.benchmark import Benchmark
 from skillsv_bench.livemath.agents import always_a, noop, reference, rules, wrap_agent
-from skillsv_bench.livemath.tasks import DATA_ORIGIN, PAPER, LabelVerifier, load
+from skillsv_bench.livemath.tasks import DATA_ORIGIN, MANIFESTS, PAPER, LabelVerifier, load
 
 __all__ = ["BENCHMARK"]
 
@@ -15,4 +15,5 @@ BENCHMARK = Benchmark(
     wrap_agent=wrap_agent,
     verifier=LabelVerifier,
     builtin_agents={"reference": reference, "noop": noop, "rules": rules, "always-a": always_a},
+    manifests=MANIFESTS,
 )

@@ -12,8 +12,18 @@ from typing import Literal
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
 from skillsv_bench.officeqa.upstream import final_answer, upstream_score
+from skillsv_bench.second_metric import SecondMetric
 
-__all__ = ["METRICS", "AnswerVerifier", "exact_match", "extract_answer", "normalized", "token_f1", "upstream_score"]
+__all__ = [
+    "METRICS",
+    "TOKEN_F1",
+    "AnswerVerifier",
+    "exact_match",
+    "extract_answer",
+    "normalized",
+    "token_f1",
+    "upstream_score",
+]
 
 Metric = Literal["em", "f1", "upstream"]
 
@@ -45,6 +55,14 @@ def token_f1(answer: str, gold: str) -> float:
         return float(ours == theirs)
     return 2 * (ours & theirs).total() / (ours.total() + theirs.total())
 
+
+def _answer_f1(task: Task, text: str) -> float:
+    answer = extract_answer(text)
+    return token_f1(answer, task.target) if answer else 0.0
+
+
+TOKEN_F1 = SecondMetric(name="f1", title="F1", of_answer=_answer_f1)
+"""The second metric: the overlap of words with the gold, 0 for an answer without tags."""
 
 METRICS: Mapping[Metric, Callable[[str, str], float]] = {
     "em": exact_match,

@@ -10,8 +10,8 @@ if find_spec("openpyxl") is None:
 from skillsv_bench.benchmark import Benchmark
 from skillsv_bench.spreadsheetbench.agents import noop, reference, wrap_agent
 from skillsv_bench.spreadsheetbench.rules import rules
-from skillsv_bench.spreadsheetbench.tasks import DATA_ORIGIN, PAPER, load
-from skillsv_bench.spreadsheetbench.verify import CellVerifier
+from skillsv_bench.spreadsheetbench.tasks import DATA_ORIGIN, MANIFESTS, PAPER, load
+from skillsv_bench.spreadsheetbench.verify import SOFT_CELL_PASS, CellVerifier
 
 BENCHMARK = Benchmark(
     name="spreadsheetbench",
@@ -22,6 +22,8 @@ BENCHMARK = Benchmark(
     wrap_agent=wrap_agent,
     verifier=CellVerifier,
     builtin_agents={"reference": reference, "noop": noop, "rules": rules},
+    manifests=MANIFESTS,
+    second_metric=SOFT_CELL_PASS,
 )
 
 __all__ = ["BENCHMARK"]

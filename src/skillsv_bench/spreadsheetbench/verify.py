@@ -15,6 +15,7 @@ import anyio.to_thread
 from skillsv.errors import VerifierFailure
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
+from skillsv_bench.second_metric import SecondMetric
 from skillsv_bench.spreadsheetbench.package import WorkbookError
 from skillsv_bench.spreadsheetbench.positions import Area, UnscoreableTask, bounding_area, read_position
 from skillsv_bench.spreadsheetbench.workbook import Workbook
@@ -97,14 +98,24 @@ def open_regular_file(path: Path) -> BinaryIO:
     return file
 
 
-def matches(output: Path, areas: Sequence[Area], gold: CellValues) -> bool:
-    """Whether a workbook holds the gold's values in all areas; one that is missing or broken does not."""
+def right_share(output: Path, areas: Sequence[Area], gold: CellValues) -> float:
+    """The share of cells with the gold's value, of the cells of all areas where the gold or the workbook holds one.
+
+    It is 1 where all of them are blank, and 0 for a workbook that is missing or broken.
+    """
     try:
         with open_regular_file(output) as file:
             found = read_areas(Workbook(file), areas)
     except (OSError, WorkbookError):
-        return False
-    return all(cells_equal(gold.get(place), found.get(place)) for place in gold.keys() | found.keys())
+        return 0.0
+    places = gold.keys() | found.keys()
+    right = sum(cells_equal(gold.get(place), found.get(place)) for place in places)
+    return right / len(places) if places else 1.0
+
+
+def matches(output: Path, areas: Sequence[Area], gold: CellValues) -> bool:
+    """Whether a workbook holds the gold's values in all areas; one that is missing or broken does not."""
+    return right_share(output, areas, gold) == 1.0
 
 
 class CellVerifier:
@@ -119,3 +130,11 @@ class CellVerifier:
 def _score(task: Task, output: Path) -> float:
     areas, gold = read_gold(task)
     return float(matches(output, areas, gold))
+
+
+def _measure_share(task: Task, workspace: Path) -> float:
+    return right_share(workspace / OUTPUT, *read_gold(task))
+
+
+SOFT_CELL_PASS = SecondMetric(name="soft", title="soft cell pass", in_workspace=_measure_share)
+"""The second metric: the share of right cells."""

@@ -1,0 +1,78 @@
+"""The step `refine` of the protocol: one rewriting of the skill, and versions of the skill compared on panel B."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from skillsv.agents.editor import make_editor
+from skillsv.confirmation import Proof
+from skillsv.model.coalition import Rendering
+from skillsv.pipeline import Run, confirm_versions, prepare_confirmation, refine_with
+from skillsv.pipeline.clients import make_client
+from skillsv.rollout import RunFolder, Stop
+from skillsv.rollout.run_folder import run_id
+from skillsv.sandbox.workspace import write_tree
+
+if TYPE_CHECKING:
+    from skillsv_bench.protocol import BenchmarkRun, SharedBudget
+
+REFINED = "refined"
+"""The folder of rewritten skills in a run folder."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefinementResult:
+    """Another version of the skill: its files, its size beside the old one, and the comparison on panel B."""
+
+    rendering: Rendering
+    tokens_before: int
+    tokens_after: int
+    proof: Proof
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValuedSkill:
+    """What the steps after the valuation work with: the run in its folder, what is left of the budget, the stop."""
+
+    benchmark_run: BenchmarkRun
+    run: Run
+    folder: RunFolder
+    budget: SharedBudget
+    stop: Stop
+
+
+async def refine(valued: ValuedSkill) -> RefinementResult:
+    """Rewrite the skill once and compare it on panel B. The run folder keeps the new skill for a resumed run."""
+    benchmark_run = valued.benchmark_run
+    assert benchmark_run.editor is not None
+    place = valued.folder.path / REFINED / digest_refinement(benchmark_run.editor, valued.run)
+    if not place.exists():
+        editor = make_client(make_editor, benchmark_run.editor, benchmark_run.settings, benchmark_run.job.folder)
+        revision = await refine_with(valued.run, editor, valued.folder)
+        write_tree(revision.after, place)
+    return await compare_version(valued, place)
+
+
+async def compare_version(valued: ValuedSkill, place: Path) -> RefinementResult:
+    """Compare the version of the skill in the folder `place` with the old one on panel B."""
+    skill = valued.run.compiled.skill
+    job = valued.benchmark_run.confirmation(
+        valued.folder.path, valued.budget.make_overrides(), place / skill.main if skill.single_file else place
+    )
+    prepared = prepare_confirmation(job)
+    proof = await confirm_versions(prepared, valued.budget, valued.stop)
+    versions = prepared.versions
+    return RefinementResult(
+        rendering=prepared.new,
+        tokens_before=versions.tokens_old,
+        tokens_after=versions.tokens_new,
+        proof=proof,
+    )
+
+
+def digest_refinement(editor: str, run: Run) -> str:
+    """Identify a rewriting by its editor and its run."""
+    return hashlib.sha256(f"{editor}\n{run_id(run.manifest)}".encode()).hexdigest()[:16]
