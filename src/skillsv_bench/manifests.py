@@ -44,6 +44,12 @@ def read_items(source: Source, folder: str) -> Items | None:
     return None if place is None else _read(place / source.split / FILE)
 
 
+def has_split(source: Source, folder: str, split: str) -> bool:
+    """Whether there is a manifest of this split."""
+    place = _find(source, folder)
+    return place is not None and (place / split / FILE).is_file()
+
+
 def _find(source: Source, folder: str) -> Path | None:
     if source.splits is not None:
         places = [source.splits / folder, source.splits]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from skillsv.agents.editor import make_editor
 from skillsv.confirmation import Proof
@@ -15,9 +14,7 @@ from skillsv.pipeline.clients import make_client
 from skillsv.rollout import RunFolder, Stop
 from skillsv.rollout.run_folder import run_id
 from skillsv.sandbox.workspace import write_tree
-
-if TYPE_CHECKING:
-    from skillsv_bench.protocol import BenchmarkRun, SharedBudget
+from skillsv_bench.benchmark_run import BenchmarkRun, SharedBudget
 
 REFINED = "refined"
 """The folder of rewritten skills in a run folder."""

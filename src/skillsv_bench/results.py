@@ -18,6 +18,7 @@ from skillsv.report.valuation_json import json_value
 from skillsv.settings import RESULT_SETTINGS, settings_dict
 from skillsv_bench.protocol import BenchmarkResult, BenchmarkRun
 from skillsv_bench.refinement import RefinementResult
+from skillsv_bench.selection import Selection, SelectionResult
 
 SCHEMA = "skillsv.bench/1"
 """The name and version of the document's format."""
@@ -65,6 +66,8 @@ def build_results(benchmark_run: BenchmarkRun, result: BenchmarkResult, notes: t
             "closure_loo": _closure_loo_dict(result),
             "held_out": proof_dict(result.proof),
             "concentration": concentration({unit.id: unit.value.net_or_zero.value for unit in valuation.units}),
+            "skill_selection": None if result.skill_selection is None else _selection_dict(result.skill_selection),
+            "selection": None if result.selected is None else _selected_dict(result.selected),
             "refinement": None if result.refined is None else _refinement_dict(result.refined),
             "second_metric": _second_metric_dict(benchmark_run, result),
             "notes": [*notes, *valuation_json["notes"], *result.proof.notes],
@@ -94,6 +97,21 @@ def _refinement_dict(refined: RefinementResult) -> dict[str, Any]:
         "tokens_after": refined.tokens_after,
         "confirmation": proof_dict(refined.proof),
     }
+
+
+def _selection_dict(selection: Selection) -> dict[str, Any]:
+    """The scores of all versions on the validation split, and the chosen version."""
+    versions = [
+        {"name": version.name, "tokens": version.tokens, "score": interval_dict(version.score)}
+        for version in selection.versions
+    ]
+    return {"tasks": selection.tasks, "versions": versions, "chosen": selection.chosen}
+
+
+def _selected_dict(selected: SelectionResult) -> dict[str, Any]:
+    confirmed = selected.confirmed
+    confirmation = None if confirmed is None else proof_dict(confirmed.proof)
+    return {**_selection_dict(selected.selection), "confirmation": confirmation}
 
 
 def _second_metric_dict(benchmark_run: BenchmarkRun, result: BenchmarkResult) -> dict[str, Any] | None:

@@ -78,7 +78,10 @@ def _line(cells: Any) -> str:
 
 def make_tables(all_results: Sequence[Results]) -> tuple[Table, ...]:
     """Make all tables for which these results have rows."""
-    makers = (anchors_table, closure_table, pruning_table, refinement_table, second_metric_table, agreement_table)
+    makers = (
+        *(anchors_table, closure_table, pruning_table, refinement_table),
+        *(selection_table, selected_table, second_metric_table, agreement_table),
+    )
     return tuple(table for make in makers if (table := make(all_results)).rows)
 
 
@@ -107,9 +110,9 @@ def closure_table(all_results: Sequence[Results]) -> Table:
             *_interval(closure["lift"]),
             *_interval(closure["sum"]),
             closure["ratio"],
-            _mark(covers=closure["covered"]),
+            _mark(yes=closure["covered"]),
         )
-        leave_out = (*_interval(loo_closure["sum"]), loo_closure["ratio"], _mark(covers=loo_closure["covered"]))
+        leave_out = (*_interval(loo_closure["sum"]), loo_closure["ratio"], _mark(yes=loo_closure["covered"]))
         rows.append((result["title"], *size, *skillsv, *leave_out))
     return Table(name="closure", title="Value closure", columns=columns, rows=tuple(rows), points=(*lift, *own, *loo))
 
@@ -128,21 +131,49 @@ def pruning_table(all_results: Sequence[Results]) -> Table:
 
 def refinement_table(all_results: Sequence[Results]) -> Table:
     """Old against rewritten skill on panel B, and the mean over benchmarks where there are several."""
+    return _comparison_table(all_results, "refinement", "Refinement, proved on panel B")
+
+
+def selected_table(all_results: Sequence[Results]) -> Table:
+    """The original against the version that was selected on the validation split, on panel B."""
+    return _comparison_table(all_results, "selection", "Selected version, on panel B", name="selected")
+
+
+def _comparison_table(all_results: Sequence[Results], field: str, title: str, *, name: str | None = None) -> Table:
+    """One row for each result whose `field` holds a comparison on panel B, and their mean where there are several."""
     scores = ("V(old)", "V(new)", "change", "low", "high")
     columns = ("benchmark", "tasks", "token share", *scores)
     rows: list[tuple[Cell, ...]] = []
     for result in all_results:
-        if result["refinement"] is None:
+        confirmation = (result.get(field) or {}).get("confirmation")
+        if confirmation is None:
             continue
-        confirmation = result["refinement"]["confirmation"]
         old, new = confirmation["old"]["value"], confirmation["new"]["value"]
         size = (confirmation["tasks"], confirmation["token_share"])
         rows.append((result["title"], *size, old, new, *_interval(confirmation["delta"])))
     if len(rows) > 1:
         shares, changes = ([float(str(row[place])) for row in rows] for place in (2, 5))
         rows.append(("mean", None, sum(shares) / len(rows), None, None, sum(changes) / len(rows), None, None))
-    title = "Refinement, proved on panel B"
-    return Table(name="refinement", title=title, columns=columns, rows=tuple(rows), points=scores)
+    return Table(name=name or field, title=title, columns=columns, rows=tuple(rows), points=scores)
+
+
+def selection_table(all_results: Sequence[Results]) -> Table:
+    """The scores on the validation split of whole skills and of versions of the valued skill, and which was chosen."""
+    score = ("score", "low", "high")
+    columns = ("benchmark", "chosen from", "version", "tasks", "tokens", *score, "chosen")
+    rows = [
+        (
+            *(result["title"], origin, version["name"], selection["tasks"], version["tokens"]),
+            *_interval(version["score"]),
+            _mark(yes=version["name"] == selection["chosen"]),
+        )
+        for result in all_results
+        for field, origin in (("skill_selection", "skills"), ("selection", "versions"))
+        if (selection := result.get(field))
+        for version in selection["versions"]
+    ]
+    title = "Selection on the validation split"
+    return Table(name="selection", title=title, columns=columns, rows=tuple(rows), points=score)
 
 
 def second_metric_table(all_results: Sequence[Results]) -> Table:
@@ -200,8 +231,8 @@ def _interval(interval: Mapping[str, float] | None) -> tuple[float | None, float
     return (None, None, None) if interval is None else (interval["value"], interval["low"], interval["high"])
 
 
-def _mark(*, covers: bool) -> str:
-    return "yes" if covers else "no"
+def _mark(*, yes: bool) -> str:
+    return "yes" if yes else "no"
 
 
 def make_figures(result: BenchmarkResult) -> tuple[Figure, ...]:

@@ -13,6 +13,7 @@ from cyclopts import Parameter
 from skillsv.cli.flags import AgentFlags, BudgetFlags, CompileFlags, EstimatorFlags, Json, RunFlags, given
 from skillsv.cli.printing import deliver, json_text
 from skillsv.errors import OutputError, SettingsError
+from skillsv_bench.cli.protocol_flags import ProtocolFlags
 
 if TYPE_CHECKING:
     from skillsv.pipeline import PreparedRun
@@ -43,12 +44,11 @@ def published(
     plan: Annotated[bool, Parameter(negative=(), help="Say what the protocol would cost, and stop.")] = False,
     split: Annotated[Split | None, Parameter(help="train, val, test, or all [test; all with --check].")] = None,
     splits: Annotated[Path | None, Parameter(help="Folder of the released manifests [beside the data].")] = None,
-    editor: Annotated[str | None, Parameter(help="Editor that refines the skill: model:..., command:...")] = None,
-    checkpoints: Annotated[int, Parameter(help="Checkpoints of each pruning curve between its ends.")] = 10,
     output: Annotated[
         Path | None, Parameter(name=["--output", "-o"], help="Folder for tables and figures [RUN/results].")
     ] = None,
     json: Json = False,
+    protocol: ProtocolFlags | None = None,
     run: RunFlags | None = None,
     estimator: EstimatorFlags | None = None,
     budget: BudgetFlags | None = None,
@@ -58,11 +58,11 @@ def published(
     """skillsv bench livemath --data DIR --skill my-skill --agent model:openai:NAME --max-rollouts 5000
 
     Run the paper's whole protocol: estimate on panel A (K=12, b=8, tau=0.05), baselines, closure, pruning curves on
-    panel B, refinement where an editor is given. Writes tables and figures as Markdown, CSV, SVG and one JSON. The same
-    command again resumes. With --check nothing is asked of a model: it says whether the benchmark is sound here.
+    panel B, refinement where an editor is given, selection where there is a validation split. Writes tables and figures
+    as Markdown, CSV, SVG and one JSON. The same command again resumes. With --check nothing is asked of a model: it
+    says whether the benchmark is sound here.
     """
     from skillsv_bench.benchmark import Source
-    from skillsv_bench.protocol import BenchmarkRun
     from skillsv_bench.registry import find_benchmark
 
     bench = find_benchmark(name)
@@ -76,18 +76,7 @@ def published(
         return _check(bench, source, loaded, jobs=settings.get("jobs"), quiet=flags.quiet, json=json)
     if skill is None or agent is None:
         raise SettingsError("the protocol needs a skill and an agent.", hint="Give --skill and --agent, or --check.")
-    if checkpoints < 1:
-        raise SettingsError("a curve needs a checkpoint.", hint="Give --checkpoints at least 1.")
-    requested = BenchmarkRun(
-        benchmark=bench,
-        source=source,
-        loaded=loaded,
-        skill=skill,
-        agent=agent,
-        checkpoints=checkpoints,
-        editor=editor,
-    )
-    benchmark_run, notes = _apply_settings(requested, settings)
+    benchmark_run, notes = (protocol or ProtocolFlags()).make_run(bench, source, loaded, skill, agent, settings)
     return _run(benchmark_run, notes, flags, output, plan=plan, json=json)
 
 
@@ -135,18 +124,6 @@ def _check_text(table: dict[str, Any]) -> str:
     return "\n".join([*lines, *wrong, *odd, *rejected, *(f"Note: {note}" for note in table["notes"])]) + "\n"
 
 
-def _apply_settings(
-    benchmark_run: BenchmarkRun, given_settings: dict[str, Any]
-) -> tuple[BenchmarkRun, tuple[str, ...]]:
-    """Return the benchmark run with its settings, and notes for a reader about tasks and panels."""
-    from skillsv_bench.protocol import paper_settings
-
-    loaded = benchmark_run.loaded
-    settings, notes = paper_settings(benchmark_run.benchmark, len(loaded.tasks), given_settings)
-    rejected = [f"{len(loaded.rejected)} tasks cannot be scored and are left out."] if loaded.rejected else []
-    return replace(benchmark_run, settings=settings), (*loaded.notes, *rejected, *notes)
-
-
 def _run(
     benchmark_run: BenchmarkRun, notes: tuple[str, ...], flags: RunFlags, output: Path | None, *, plan: bool, json: bool
 ) -> int:
@@ -166,6 +143,7 @@ def _run(
     forecast = forecast_benchmark(benchmark_run, prepared)
     panels = f"{len(prepared.panel_a.tasks)} tasks in panel A, {len(prepared.panel_b.tasks)} in panel B"
     lines = [f"{benchmark_run.benchmark.title}: {panels}, {len(prepared.compiled.units)} units.", *notes]
+    lines += _selection_lines(benchmark_run)
     lines += [*forecast_lines(forecast), *small_settings(benchmark_run.settings)]
     if plan:
         rejected = [asdict(task) for task in benchmark_run.loaded.rejected]
@@ -173,8 +151,9 @@ def _run(
         table = {"schema": "skillsv.plan/1", "units": units, **asdict(forecast), "rejected": rejected}
         deliver(json_text(table) if json else "\n".join(lines) + "\n", None)
         return 0
-    folder.check_place(benchmark_run.skill, prepared.compiled.skill.name)
-    refuse_inside(output, benchmark_run.skill)
+    for skill in (benchmark_run.skill, *benchmark_run.candidates):
+        folder.check_place(skill, prepared.compiled.skill.name)
+        refuse_inside(output, skill)
     # A time limit applies to the valuation alone, not to the whole protocol.
     untimed = replace(benchmark_run.job, settings=replace(benchmark_run.settings, max_seconds=None))
     require_measurable_budget(untimed, measured)
@@ -183,6 +162,16 @@ def _run(
         folder.start_fresh()
     result = _run_protocol(benchmark_run, prepared, folder, flags)
     return _deliver(benchmark_run, result, notes, output or folder.path / "results", json=json)
+
+
+def _selection_lines(benchmark_run: BenchmarkRun) -> list[str]:
+    """What is selected on the validation split, for a reader of the forecast."""
+    tasks = len(benchmark_run.validation)
+    if not tasks:
+        return []
+    skills = len({benchmark_run.skill, *benchmark_run.candidates})
+    lines = [f"The best of {skills} skills on {tasks} validation tasks is valued."] if skills > 1 else []
+    return [*lines, f"A version of the skill is selected on {tasks} validation tasks, and scored once on panel B."]
 
 
 def _run_protocol(
