@@ -6,7 +6,7 @@ curves      pruning curves and the area under them    interaction_tests  pairs o
 proof       all of it from one table of scores        compare            two runs, unit by unit
 """
 
-from skillsv.confirmation.agreement import Agreement
+from skillsv.confirmation.agreement import Agreement, holm
 from skillsv.confirmation.curves import (
     Checkpoints,
     Comparison,
@@ -19,6 +19,7 @@ from skillsv.confirmation.curves import (
 from skillsv.confirmation.gate import Gate, interval, intervals, lower_bound, pooled, smallest_drop
 from skillsv.confirmation.proof import Proof, Versions, prove
 from skillsv.confirmation.scoring import PanelScores, score_on_panel
+from skillsv.model.concentration import concentration
 
 __all__ = [
     "Agreement",
@@ -32,6 +33,7 @@ __all__ = [
     "choose_checkpoints",
     "comparisons",
     "curve",
+    "holm",
     "interval",
     "intervals",
     "lower_bound",
