@@ -16,7 +16,7 @@ from pathlib import Path
 from skillsv.confirmation import Proof
 from skillsv.model.coalition import Operator, Rendering
 from skillsv.model.protocols import Listener
-from skillsv.model.value import Interval
+from skillsv.model.value import Interval, Ranking
 from skillsv.pipeline import (
     PreparedRun,
     Run,
@@ -31,7 +31,7 @@ from skillsv.pipeline import (
     run_rollouts,
 )
 from skillsv.pipeline.confirm import rollouts_to_confirm
-from skillsv.pipeline.rankings import count_loo_tasks, leave_out
+from skillsv.pipeline.rankings import count_loo_tasks, leave_out, make_rankings
 from skillsv.pipeline.run import reopen
 from skillsv.rollout import Forecast, Ledger, RunFolder, Stop
 from skillsv.rollout.forecast import Cost
@@ -77,7 +77,9 @@ class BenchmarkResult:
     run: Run
     loo_total: Interval
     loo_tasks: int
+    loo: Ranking
     proof: Proof
+    judge: Ranking | None = None
     refined: RefinementResult | None = None
     skill_selection: Selection | None = None
     selected: SelectionResult | None = None
@@ -123,6 +125,7 @@ async def run_benchmark(
         prepared = prepare(replace(benchmark_run, settings=budget.limit_settings()).job)
     run = await value_on_panel_a(benchmark_run, prepared, folder, budget, stop, keep_going=keep_going)
     left_out = await leave_out(reopen(folder.path, budget.make_overrides()), budget, stop)
+    judged = await _ask_judge(benchmark_run, folder, budget, stop)
     held_out = prepare_confirmation(benchmark_run.confirmation(folder.path, budget.make_overrides()))
     proof = await confirm_versions(held_out, budget, stop)
     keep_proof(held_out, proof)
@@ -134,12 +137,24 @@ async def run_benchmark(
         run=run,
         loo_total=left_out.total,
         loo_tasks=left_out.tasks,
+        loo=left_out.ranking,
+        judge=judged,
         proof=proof,
         refined=refined,
         skill_selection=skill_selection,
         selected=selected,
     )
     return replace(result, second=_read_second_metric(benchmark_run, prepared, folder, held_out.new, result))
+
+
+async def _ask_judge(
+    benchmark_run: BenchmarkRun, folder: RunFolder, budget: SharedBudget, stop: Stop
+) -> Ranking | None:
+    """The judge's ranking, None without a judge. The curves on panel B read the same scores from the ledger."""
+    if not benchmark_run.settings.judge:
+        return None
+    rankings = await make_rankings(reopen(folder.path, budget.make_overrides()), ("judge",), budget, stop)
+    return rankings["judge"][0]
 
 
 def _read_second_metric(

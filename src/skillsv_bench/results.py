@@ -11,7 +11,7 @@ import msgspec
 from skillsv.confirmation.compare import difference
 from skillsv.errors import RecordsError
 from skillsv.model.concentration import concentration
-from skillsv.model.value import Interval
+from skillsv.model.value import Interval, Ranking
 from skillsv.pipeline import proof_dict
 from skillsv.report import valuation_dict
 from skillsv.report.valuation_json import json_value
@@ -64,6 +64,7 @@ def build_results(benchmark_run: BenchmarkRun, result: BenchmarkResult, notes: t
             "valuation": {name: valuation_json[name] for name in _VALUATION_FIELDS},
             "total_lift": interval_dict(difference(anchors.empty, anchors.full)),
             "closure_loo": _closure_loo_dict(result),
+            "judge": None if result.judge is None else {"units": _ranking_dict(result.judge)},
             "held_out": proof_dict(result.proof),
             "concentration": concentration({unit.id: unit.value.net_or_zero.value for unit in valuation.units}),
             "skill_selection": None if result.skill_selection is None else _selection_dict(result.skill_selection),
@@ -88,7 +89,12 @@ def _closure_loo_dict(result: BenchmarkResult) -> dict[str, Any]:
         "ratio": total.value / lift if lift else None,
         "covered": total.covers(lift),
         "tasks": result.loo_tasks,
+        "units": _ranking_dict(result.loo),
     }
+
+
+def _ranking_dict(ranking: Ranking) -> dict[str, Any]:
+    return {unit: interval_dict(value) for unit, value in ranking.values.items()}
 
 
 def _refinement_dict(refined: RefinementResult) -> dict[str, Any]:

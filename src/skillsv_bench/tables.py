@@ -18,6 +18,8 @@ from skillsv.report.figures import (
     value_chart,
     value_tree,
 )
+from skillsv_bench.agreement import pool_agreements
+from skillsv_bench.figures import agreement_figure, concentration_figure, values_by_method_figure
 from skillsv_bench.protocol import BenchmarkResult
 from skillsv_bench.results import Results
 
@@ -80,7 +82,7 @@ def make_tables(all_results: Sequence[Results]) -> tuple[Table, ...]:
     """Make all tables for which these results have rows."""
     makers = (
         *(anchors_table, closure_table, pruning_table, refinement_table),
-        *(selection_table, selected_table, second_metric_table, agreement_table),
+        *(selection_table, selected_table, second_metric_table, agreement_table, concentration_table),
     )
     return tuple(table for make in makers if (table := make(all_results)).rows)
 
@@ -194,26 +196,47 @@ def second_metric_table(all_results: Sequence[Results]) -> Table:
 
 
 def agreement_table(all_results: Sequence[Results]) -> Table:
-    """Kendall's tau-b between the rankings of the methods."""
+    """Kendall's tau-b between the rankings of the methods, with Holm's correction over all pairs of all benchmarks."""
     rows = [
-        (result["title"], pair["first"], pair["second"], pair["tau"], pair["p_holm"])
-        for result in all_results
-        for pair in result["held_out"]["agreements"]
+        (pair.benchmark, pair.first, pair.second, pair.tau, pair.p, pair.p_holm)
+        for pair in pool_agreements(all_results)
     ]
-    columns = ("benchmark", "first", "second", "tau-b", "p (Holm)")
+    columns = ("benchmark", "first", "second", "tau-b", "p", "p (Holm)")
     return Table(name="agreement", title="Agreement of rankings", columns=columns, rows=tuple(rows))
 
 
+def concentration_table(all_results: Sequence[Results]) -> Table:
+    """The share of all gains that the best tenth of the units hold."""
+    rows = [(result["title"], result["skill"]["execution_units"], result["concentration"]) for result in all_results]
+    columns = ("benchmark", "units", "share of the best tenth")
+    return Table(name="concentration", title="Concentration of value", columns=columns, rows=tuple(rows))
+
+
 def units_table(results: Results) -> Table:
-    """Every unit's value with its interval, split into content and cost where both operators ran."""
-    names = ("net", "content", "cost")
-    scores = tuple(f"{name}{end}" for name in names for end in ("", " low", " high"))
-    columns = ("unit", "file", "line", "tokens", *scores, "verdict")
+    """Every unit: where it is, its value split into content and cost where both operators ran, and the baselines.
+
+    The judge's score is a number from 0 to 100 on a scale of its own.
+    """
+    names = ("content", "cost", "net")
+    own = tuple(f"{name}{end}" for name in names for end in ("", " low", " high"))
+    loo = tuple(f"Closure-LOO{end}" for end in ("", " low", " high"))
+    columns = ("unit", "file", "lines", "tokens", *own, "samples", "verdict", *loo, "judge (0-100)")
+    # Results of earlier versions have neither.
+    left_out = results["closure_loo"].get("units", {})
+    judged = (results.get("judge") or {}).get("units", {})
     rows = []
     for unit in results["valuation"]["units"]:
+        place = (unit["id"], unit["file"], "-".join(map(str, unit["lines"])), unit["tokens"])
         values = [cell for name in names for cell in _interval(unit[name])]
-        rows.append((unit["id"], unit["file"], unit["lines"][0], unit["tokens"], *values, unit["verdict"]))
-    return Table(name="units", title="Values of units", columns=columns, rows=tuple(rows), points=scores)
+        judge = judged.get(unit["id"])
+        rows.append(
+            (
+                *(*place, *values, unit["samples"], unit["verdict"]),
+                *_interval(left_out.get(unit["id"])),
+                None if judge is None else round(100 * judge["value"], 10),
+            )
+        )
+    return Table(name="units", title="Values of units", columns=columns, rows=tuple(rows), points=(*own, *loo))
 
 
 def pooled_table(comparisons: Sequence[Comparison], skills: int) -> Table:
@@ -235,8 +258,8 @@ def _mark(*, yes: bool) -> str:
     return "yes" if yes else "no"
 
 
-def make_figures(result: BenchmarkResult) -> tuple[Figure, ...]:
-    """Anchors, values, value tree, decision map (both operators), pruning curves and the areas under them."""
+def make_figures(result: BenchmarkResult, results: Results) -> tuple[Figure, ...]:
+    """All figures of one benchmark run; `results` is its JSON document."""
     valuation, proof = result.run.valuation, result.proof
     split = decision_map(valuation)
     curves = proof.confirmation.curves
@@ -249,6 +272,18 @@ def make_figures(result: BenchmarkResult) -> tuple[Figure, ...]:
         area_chart(
             [(curve.method, curve.auc) for curve in curves], title="Area under the pruning curve", note=_PANEL_B_NOTE
         ),
+        values_by_method_figure(results),
+        concentration_figure([results]),
+        agreement_figure(pool_agreements([results])),
+    )
+
+
+def make_pooled_figures(comparisons: Sequence[Comparison], all_results: Sequence[Results]) -> tuple[Figure, ...]:
+    """The figures over several benchmarks."""
+    return (
+        pooled_figure(comparisons, len(all_results)),
+        concentration_figure(all_results),
+        agreement_figure(pool_agreements(all_results)),
     )
 
 

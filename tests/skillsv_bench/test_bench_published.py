@@ -168,6 +168,35 @@ def test_the_protocol_writes_the_papers_tables_and_figures(place, capsys):
     assert 0 < full <= 1
 
 
+def test_units_carry_the_values_of_both_baselines(place, capsys):
+    (place / "judge.py").write_text("def rate(skill, task, replicate): return '7' if 'tune' in task.input else '90'\n")
+    protocol(
+        "--judge", "python:judge.py:rate", "--operators", "delete,pad", "--checkpoints", "2", "--json", "-o", "out"
+    )
+    results = json.loads(capsys.readouterr().out)
+    rows = {row["unit"]: row for row in csv.DictReader((place / "out" / "units.csv").open())}
+    units = results["valuation"]["units"]
+    assert [float(rows[unit["id"]]["judge (0-100)"]) for unit in units if "tune" in unit["text"]] == [7.0]
+    left_out = results["closure_loo"]["units"]
+    assert sum(value["value"] for value in left_out.values()) == pytest.approx(results["closure_loo"]["sum"]["value"])
+    for name, value in left_out.items():
+        assert float(rows[name]["Closure-LOO (points)"]) == pytest.approx(100 * value["value"])
+    assert all(rows[unit["id"]]["content (points)"] for unit in units)
+    assert {"methods.svg", "concentration.svg", "agreement.svg", "concentration.csv"} <= files("out").keys()
+
+
+def test_regions_can_be_split_and_the_results_record_it(place, capsys):
+    text = SKILL.replace("- Say alpha", "<!-- SLOW_UPDATE_START -->\n\n- Say alpha")
+    (place / "knots" / "SKILL.md").write_text(text + "\n<!-- SLOW_UPDATE_END -->\n")
+    units = {}
+    for regions in ("atomic", "split"):
+        protocol("--regions", regions, "-k", "2", "--checkpoints", "1", "--json", "--run-dir", regions)
+        results = json.loads(capsys.readouterr().out)
+        assert results["settings"]["regions"] == regions
+        units[regions] = len(results["valuation"]["units"])
+    assert units["atomic"] < units["split"]
+
+
 def test_a_limit_applies_to_the_whole_protocol_and_a_higher_one_resumes(place, capsys):
     protocol("--run-dir", "whole")
     whole = files("whole/results")
@@ -209,6 +238,10 @@ def test_compare_pools_the_results_of_several_runs(place, capsys):
     }
     assert len(answer["tables"]["closure"]) == 2
     assert {"pooled.json", "pooled.csv", "pooled.svg", "tables.md"} <= files("pooled").keys()
+    assert {"agreement.svg", "concentration.svg", "agreement.csv"} <= files("pooled").keys()
+    ps = sorted(pair["p"] for pair in answer["agreements"])
+    assert len(ps) == 6
+    assert min(pair["p_holm"] for pair in answer["agreements"]) == pytest.approx(min(1.0, 6 * ps[0]))
 
 
 def test_a_confirmation_of_such_a_run_finds_the_benchmark_again(place, capsys):

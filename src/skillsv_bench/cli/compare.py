@@ -24,14 +24,16 @@ def compare(
     """skillsv bench compare .skillsv/livemath-my-skill .skillsv/alfworld-my-other-skill
 
     Pool several benchmarks, each with equal weight: the differences between the areas under the pruning curves of
-    SkillSV and the baselines, with intervals, and the paper's tables with one row per benchmark. Costs nothing.
+    SkillSV and the baselines, with intervals, the agreement of all rankings with Holm's correction over all pairs, and
+    the paper's tables with one row per benchmark. Costs nothing.
     """
     from skillsv.api.shorten import level_as_share
     from skillsv.cli.printing import deliver, json_text
     from skillsv.confirmation import pooled_comparisons
+    from skillsv_bench.agreement import pool_agreements
     from skillsv_bench.cli.published import write_all
     from skillsv_bench.results import read_results
-    from skillsv_bench.tables import make_tables, pooled_figure, pooled_table
+    from skillsv_bench.tables import make_pooled_figures, make_tables, pooled_table
 
     if not runs:
         raise SettingsError("nothing to compare.", hint="Name the folders of benchmark runs.")
@@ -45,10 +47,11 @@ def compare(
         "benchmarks": [result["benchmark"] for result in all_results],
         "level": level_as_share(level),
         "differences": [asdict(comparison) for comparison in comparisons],
+        "agreements": [asdict(pair) for pair in pool_agreements(all_results)],
         "tables": {table.name: [dict(zip(table.columns, row, strict=True)) for row in table.rows] for table in tables},
     }
     if output is not None:
-        write_all(output, "pooled.json", pooled, tables, [pooled_figure(comparisons, len(all_results))])
+        write_all(output, "pooled.json", pooled, tables, make_pooled_figures(comparisons, all_results))
         print(f"Results: {output}", file=sys.stderr)
     deliver(json_text(pooled) if json else "\n".join(table.markdown() for table in tables), None)
     return 0

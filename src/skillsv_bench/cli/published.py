@@ -200,7 +200,7 @@ def _deliver(
 
     results = build_results(benchmark_run, result, notes)
     tables = (*make_tables([results]), units_table(results))
-    write_all(output, FILE, results, tables, make_figures(result))
+    write_all(output, FILE, results, tables, make_figures(result, results))
     heading = f"# {benchmark_run.benchmark.title}: {results['skill']['name']}\n\n"
     notes_text = "".join(f"Note: {note}\n" for note in results["notes"])
     deliver(
