@@ -18,6 +18,7 @@ bench_app.default(published)
 
 for _name, _place, _summary in (
     ("planted", "planted:planted", "Value skills whose true values are known."),
+    ("mechanism", "mechanism:mechanism", "Draw planted roles as every method recovers them."),
     ("estimators", "estimators:estimators", "Compare estimators at equal rollouts on games with known values."),
     ("compare", "compare:compare", "Pool the results of several benchmarks, as the paper does."),
 ):
