@@ -214,3 +214,20 @@ def test_the_published_splits_load(shared):
     assert len(load(Source(data=shared, split="val")).tasks) == 39
     with pytest.raises(TaskError, match=r"dataset.json has no 280 of the 280 tasks"):
         load(Source(data=shared, split="test"))
+
+
+def test_a_published_task_loads_with_a_wrong_number_in_its_gold(shared, tmp_path):
+    items = [item for item in json.loads((shared / "dataset.json").read_text()) if str(item["id"]) != "37456"][:2]
+    (tmp_path / "dataset.json").write_text(json.dumps(items))
+    for item in items:
+        name = str(item["id"])
+        shutil.copytree(shared / "spreadsheet" / name, tmp_path / "spreadsheet" / name)
+    first = str(items[0]["id"])
+    (gold,) = (tmp_path / "spreadsheet" / first).glob("*_answer.xlsx")
+    gold.rename(gold.with_name("1_0_golden.xlsx"))
+    found, published = load(Source(data=tmp_path)), load(Source(data=shared))
+    digests = {task.id: task.digest for task in published.tasks}
+    assert {task.id: task.digest for task in found.tasks} == {
+        name: digests[name] for name in map(str, (i["id"] for i in items))
+    }
+    assert found.rejected == ()
