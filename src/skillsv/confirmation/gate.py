@@ -114,6 +114,13 @@ def interval(values: Floats, level: float, rng: np.random.Generator, *, draws: i
 
 def pooled(values: list[Floats], level: float, rng: np.random.Generator, *, draws: int = DRAWS) -> Interval:
     """The mean over skills of their means over tasks, with an interval. Tasks are drawn within each skill."""
-    samples = np.stack([resampled(skill, task_shares(len(skill), draws, rng))[:, 0] for skill in values])
-    low, high = np.quantile(samples.mean(axis=0), [(1 - level) / 2, (1 + level) / 2]).tolist()
+    samples = pooled_samples(values, rng, draws=draws)
+    low, high = np.quantile(samples, [(1 - level) / 2, (1 + level) / 2]).tolist()
     return Interval(float(np.mean([skill.mean() for skill in values])), low, high)
+
+
+def pooled_samples(values: list[Floats], rng: np.random.Generator, *, draws: int = DRAWS) -> Floats:
+    """The mean over skills in every bootstrap sample; tasks are drawn within each skill."""
+    samples = np.stack([resampled(skill, task_shares(len(skill), draws, rng))[:, 0] for skill in values])
+    mean: Floats = samples.mean(axis=0)
+    return mean
