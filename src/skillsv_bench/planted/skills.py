@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-_TOPICS = (
+TOPICS = (
     "Before you start",
     "Reading the question",
     "Choosing a method",
@@ -17,7 +17,7 @@ _TOPICS = (
 )
 """The headings of sections, in order."""
 
-_ADVICE = (
+ADVICE = (
     "Read every part of the request before acting on any of it",
     "Write down what is given and what is asked",
     "Prefer the simplest method that can work",
@@ -92,7 +92,7 @@ def skill_text(name: str, sections: tuple[SectionPlan, ...]) -> str:
     lines += [f"# The {name} skill", ""]
     number = 0
     for place, section in enumerate(sections):
-        lines += [f"## {_TOPICS[place]}", ""]
+        lines += [f"## {TOPICS[place]}", ""]
         lines += _section(section, first=number + 1)
         number += section.units
     return "\n".join(lines)
@@ -101,9 +101,9 @@ def skill_text(name: str, sections: tuple[SectionPlan, ...]) -> str:
 def _section(section: SectionPlan, *, first: int) -> Iterator[str]:
     for step in range(section.units):
         number = first + step
-        sentence = f"{_ADVICE[number % len(_ADVICE)]} [{mark(number)}]"
+        sentence = f"{ADVICE[number % len(ADVICE)]} [{mark(number)}]"
         if section.refers is not None and step == section.units - 1:
-            topic = _TOPICS[section.refers]
+            topic = TOPICS[section.refers]
             sentence += f", as told under [{topic}](#{topic.lower().replace(' ', '-')})"
         if section.leads and step == 0:
             yield f"{sentence}, and then:"
