@@ -38,11 +38,31 @@ def test_json_holds_the_same_rows(capsys):
         ("coverage", {"chains", "honest", "plain"}),
         ("variance", {"window", "paired", "unpaired"}),
         ("calibration", {"window", "tolerance", "rmse_over_sd", "rollouts"}),
+        ("truncation", {"tolerance", "omitted", "true_omitted", "beyond", "gamma", "saved"}),
+        ("pruning", {"method", "area", "low", "high"}),
+        ("rules", {"rules", "edges", "broken", "exact_error", "area"}),
     ],
 )
 def test_each_study_gives_its_rows(capsys, study, columns):
     answer = json.loads(printed(capsys, "--json", "--study", study, "--repetitions", "2", "-k", "12"))
     assert columns <= set(answer["games"][0]["rows"][0])
+
+
+def test_text_gives_amounts_of_score_in_points_and_json_in_shares(capsys):
+    words = ("--study", "pruning", "--repetitions", "2", "-k", "12")
+    text = printed(capsys, *words)
+    tables = json.loads(printed(capsys, "--json", *words))["games"]
+    assert [table["game"] for table in tables] == ["mechanism", "pooled"]
+    area = tables[0]["rows"][0]["area"]
+    assert 0 < area < 1
+    assert f"{100 * area:.4f}" in text
+    assert "area, low, high in points" in text
+
+
+@pytest.mark.parametrize("study", ["truncation", "pruning", "rules"])
+def test_a_window_larger_than_a_game_is_refused_by_every_study(capsys, study):
+    assert run(["bench", "planted", "--study", study, "--window", "99"]) == 2
+    assert "fewer than a window of 99" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

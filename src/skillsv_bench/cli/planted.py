@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from skillsv_bench.planted.studies import Recovery, Setting
 
 SCHEMA = "skillsv.bench.planted/1"
-Study = Literal["recovery", "coverage", "variance", "calibration"]
+Study = Literal["recovery", "coverage", "variance", "calibration", "truncation", "pruning", "rules"]
 
 
 def planted(
@@ -38,14 +38,17 @@ def planted(
 
     Value skills whose true values are known, and print what SkillSV, Closure-LOO and chance recover of them.
     `--study coverage` measures how often the intervals hold the true value, `variance` what sharing task windows
-    saves, `calibration` how window size and tolerance trade error against rollouts.
+    saves, `calibration` how window size and tolerance trade error against rollouts, `truncation` what the omitted
+    suffixes of the same chains are worth, `pruning` the areas under the pruning curves of all methods, pooled, and
+    `rules` what R3, R8 and R9 are worth, on a game of its own.
     """
     setting = _setting(agent, orders, window, tolerance)
     if repetitions < 2:
         raise SettingsError(f"--repetitions {repetitions} cannot show any spread.", hint="Give at least 2.")
     if seed < 0:
         raise SettingsError(f"--seed {seed} is negative.", hint="Give a number of at least 0.")
-    tables = [_table(name.strip(), study, setting, repetitions, seed) for name in games.split(",")]
+    names = [name.strip() for name in games.split(",")]
+    tables = _tables(names, study, setting, repetitions, seed)
     if json:
         deliver(json_text({"schema": SCHEMA, "study": study, "agent": agent, "games": tables}), None)
     else:
@@ -78,14 +81,27 @@ def _tolerance(text: str) -> float | None:
     return value
 
 
+def _tables(names: Sequence[str], study: Study, setting: Setting, repetitions: int, seed: int) -> list[dict[str, Any]]:
+    """The tables of a study: one for each game, and those over all games where the study has some."""
+    from skillsv_bench.planted import study_tables
+
+    seeds = range(seed, seed + repetitions)
+    if study == "rules":
+        return [study_tables.rules_table(setting, seeds)]
+    if study == "pruning":
+        return study_tables.pruning_tables(names, setting, seeds)
+    return [_table(name, study, setting, repetitions, seed) for name in names]
+
+
 def _table(name: str, study: Study, setting: Setting, repetitions: int, seed: int) -> dict[str, Any]:
     """One game's rows: a title, column names and plain rows, whatever the study."""
-    from skillsv_bench.planted import planted_skill
+    from skillsv_bench.planted import planted_skill, study_tables
 
     game = planted_skill(name, seed)
-    if setting.window > len(game.tasks):
-        raise SettingsError(f"game {name} has {len(game.tasks)} tasks, fewer than a window of {setting.window}.")
+    study_tables.require_window(name, len(game.tasks), setting)
     title = f"{name}: {len(game.compiled.execution)} units, {len(game.tasks)} tasks"
+    if study == "truncation":
+        return study_tables.truncation_table(game, setting, repetitions, seed)
     if study == "recovery":
         return {"game": name, "title": title, **_recovery(game, setting, repetitions, seed)}
     return {"game": name, "title": title, "rows": _study(game, study, setting, repetitions, seed)}
@@ -161,17 +177,19 @@ def _method_row(name: str, rows: Sequence[Any]) -> dict[str, Any]:
 
 
 def _as_text(table: dict[str, Any]) -> str:
+    if "points" in table:
+        rows = [_in_points(row, table["points"]) for row in table["rows"]]
+        return "\n".join([f"{table['title']}; {', '.join(table['points'])} in points", _columns(rows)])
     if "methods" not in table:
         return "\n".join([table["title"], _columns(table["rows"])])
     title = f"{table['title']}; values in points, random ones without scale"
     return "\n".join([title, _columns([_in_points(row) for row in table["rows"]]), _columns(table["methods"])])
 
 
-def _in_points(row: dict[str, Any]) -> dict[str, Any]:
-    """A unit's row with its values in points of a hundred; random numbers have no scale."""
-    return {
-        name: 100 * value if isinstance(value, float) and name != "random" else value for name, value in row.items()
-    }
+def _in_points(row: dict[str, Any], names: Collection[str] | None = None) -> dict[str, Any]:
+    """A row with its amounts of score in points of a hundred: the `names`, or all but random numbers."""
+    scored = frozenset(row) - {"random"} if names is None else names
+    return {name: 100 * value if isinstance(value, float) and name in scored else value for name, value in row.items()}
 
 
 def _columns(rows: Sequence[dict[str, Any]]) -> str:
