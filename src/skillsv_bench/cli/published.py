@@ -195,12 +195,8 @@ def _deliver(
 ) -> int:
     """Write tables and figures to their folder, and the tables or the JSON to stdout."""
     from skillsv.cli.printing import deliver, json_text
-    from skillsv_bench.results import FILE, build_results
-    from skillsv_bench.tables import make_figures, make_tables, units_table
 
-    results = build_results(benchmark_run, result, notes)
-    tables = (*make_tables([results]), units_table(results))
-    write_all(output, FILE, results, tables, make_figures(result, results))
+    results, tables = write_results(benchmark_run, result, notes, output)
     heading = f"# {benchmark_run.benchmark.title}: {results['skill']['name']}\n\n"
     notes_text = "".join(f"Note: {note}\n" for note in results["notes"])
     deliver(
@@ -209,6 +205,19 @@ def _deliver(
     )
     print(f"Results: {output}", file=sys.stderr)
     return 0
+
+
+def write_results(
+    benchmark_run: BenchmarkRun, result: BenchmarkResult, notes: tuple[str, ...], output: Path
+) -> tuple[dict[str, Any], tuple[Table, ...]]:
+    """Write the JSON, the tables and the figures of one benchmark run to their folder; return JSON and tables."""
+    from skillsv_bench.results import FILE, build_results
+    from skillsv_bench.tables import make_figures, make_tables, units_table
+
+    results = build_results(benchmark_run, result, notes)
+    tables = (*make_tables([results]), units_table(results))
+    write_all(output, FILE, results, tables, make_figures(result, results))
+    return results, tables
 
 
 def write_all(folder: Path, name: str, results: Any, tables: Sequence[Table], figures: Sequence[Figure]) -> None:
