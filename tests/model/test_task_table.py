@@ -5,7 +5,8 @@ import pytest
 
 from skillsv.model.task_table import TaskTable
 from skillsv.rollout.adaptive.noise_monitor import NoiseMonitor
-from skillsv.rollout.adaptive.task_search import OrderPool, search_task
+from skillsv.rollout.adaptive.order_pool import OrderPool
+from skillsv.rollout.adaptive.task_search import search_task
 
 UNITS = 6
 

@@ -139,7 +139,7 @@ class AdaptiveReason(StrEnum):
     VERIFY = "verify"  # a predicted score is compared with a measured one
     BISECT = "bisect"  # search for the unit that changed the score
     CHECK = "check"  # a score next to a change that was just located
-    REPEAT = "repeat"  # an unexpected score is measured again
+    REPEAT = "repeat"  # a score is measured again: an unexpected one, or one drawn at random
     CLOSED_SET = "closed-set"  # a random dependency-closed coalition: only for a noisy agent
 
 

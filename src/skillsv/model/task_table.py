@@ -85,6 +85,10 @@ class TaskTable:
         """All scores of each pattern, in the order in which they were added."""
         return {pattern: [self.scores[mask] for mask in group] for pattern, group in self._by_pattern.items()}
 
+    def unconfirmed(self) -> list[Mask]:
+        """The coalitions that are the only scored ones of their pattern: no other score confirms theirs."""
+        return [group[0] for group in self._by_pattern.values() if len(group) == 1]
+
     @property
     def conflict(self) -> tuple[Mask, Mask] | None:
         """Two coalitions with the same pattern and different scores, if any: the one scored later comes first."""

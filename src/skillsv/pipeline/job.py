@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,6 +24,7 @@ from skillsv.pipeline.clients import make_client
 from skillsv.rendering import Renderer, token_counter
 from skillsv.rollout import Forecast, PerRollout, forecast
 from skillsv.rollout.adaptive import forecast_adaptive
+from skillsv.rollout.adaptive.repeat_sampler import REPEATED_SHARE
 from skillsv.rollout.forecast import GAMMA_EXPECTED, GAMMA_HIGH, GAMMA_LOW, cost_of
 from skillsv.settings import Settings, compile_options, identity_settings, settings_dict
 from skillsv.tasks import draw_window, load_tasks, make_verifier, split_panels, tasks_folder
@@ -238,9 +240,9 @@ def _gammas(settings: Settings, measured: float | None) -> tuple[float, float, f
 
 
 def _count_all_rollouts(compiled: CompiledSkill, tasks: int, operators: int) -> int:
-    """The rollouts of all coalitions of a deterministic agent, with the checks."""
+    """The rollouts of all coalitions of a deterministic agent, with the checks and the repeats drawn at random."""
     coalitions: int = 2 ** min(len(compiled.execution), MOST_COUNTED_UNITS)
-    return tasks * (2 + operators * coalitions)
+    return tasks * 2 + math.ceil(tasks * operators * coalitions * (1.0 + REPEATED_SHARE))
 
 
 def _lower_to(usual: Forecast, rollouts: int, per_rollout: PerRollout | None, jobs: int) -> Forecast:

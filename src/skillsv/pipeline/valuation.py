@@ -197,10 +197,7 @@ class _Rollouts:
 
     def note_adaptive_end(self, record: AdaptiveRecord) -> None:
         """Note whether the agent is noisy and what ended the run. Raises BudgetReached if the limit was too small."""
-        kind = "noisy: values come from a model of its answers" if record.noisy else "deterministic"
-        self.note(
-            f"The agent is {kind} ({record.reverts} of {record.checks} checks reverted). Ended by: {record.ended}."
-        )
+        self.note(f"{record.noise_sentence()} Ended by: {record.ended}.")
         settings, tasks = self.prepared.job.settings, len(self.prepared.panel_a.tasks)
         least = least_budget(tasks, noisy=record.noisy, operators=len(settings.operators))
         limit = settings.max_rollouts

@@ -11,7 +11,7 @@ WINDOW = 40
 """Checks of each kind that count, the most recent ones: noise that begins late is then noticed."""
 
 FAILURES = 2
-"""Failed checks of one kind that mean noise: a single one may be an accident."""
+"""Failed checks that mean noise: a single one may be an accident."""
 
 NEIGHBOUR_CHECKS_PER_FAILURE = 10
 """Neighbour checks for which one must have failed: rare failures may come from interactions of units."""
@@ -19,9 +19,10 @@ NEIGHBOUR_CHECKS_PER_FAILURE = 10
 
 @dataclass(slots=True)
 class NoiseMonitor:
-    """Counts two kinds of checks; an entry is True where the check failed.
+    """Counts three kinds of checks; an entry is True where the check failed.
 
     *Repeat*: a score that contradicts the predicted one is measured again. A deterministic agent gives it again.
+    *Sample*: a rollout drawn over tasks and sizes of coalitions is repeated, whether or not its score was expected.
     *Neighbour*: after a change of the score was traced to one unit, a coalition with one more unit changed is scored.
     A score that goes back shows noise, or an agent that repeats its answers but reacts to any change of the prompt;
     repeats do not show the latter.
@@ -29,21 +30,18 @@ class NoiseMonitor:
 
     repeats: list[bool] = field(default_factory=list)
     neighbours: list[bool] = field(default_factory=list)
+    samples: list[bool] = field(default_factory=list)
 
     @property
-    def reverts(self) -> int:
-        """The number of failed checks."""
-        return sum(self.repeats) + sum(self.neighbours)
-
-    @property
-    def checks(self) -> int:
-        """The number of checks."""
-        return len(self.repeats) + len(self.neighbours)
+    def differing(self) -> int:
+        """The number of repeated scores that changed, expected or not."""
+        return sum(self.repeats) + sum(self.samples)
 
     @property
     def noisy(self) -> bool:
-        """Whether enough of the most recent checks failed: repeats alone, or neighbours alone."""
-        repeats, neighbours = self.repeats[-WINDOW:], self.neighbours[-WINDOW:]
+        """Whether enough of the most recent checks failed: repeats and samples together, or neighbours alone."""
+        changed = sum(self.repeats[-WINDOW:]) + sum(self.samples[-WINDOW:])
+        neighbours = self.neighbours[-WINDOW:]
         reverted = sum(neighbours)
         often = NEIGHBOUR_CHECKS_PER_FAILURE * reverted >= len(neighbours)
-        return sum(repeats) >= FAILURES or (reverted >= FAILURES and often)
+        return changed >= FAILURES or (reverted >= FAILURES and often)

@@ -17,19 +17,13 @@ from skillsv.model.task_table import Mask, Score, TaskTable
 from skillsv.rollout.adaptive.allocation import choose_noisy_tasks, choose_search_tasks
 from skillsv.rollout.adaptive.closed_coalitions import draw_closed, needed_masks
 from skillsv.rollout.adaptive.noise_monitor import NoiseMonitor
+from skillsv.rollout.adaptive.order_pool import draw_pool
 from skillsv.rollout.adaptive.problem import FINISHED, AdaptiveOptions, AdaptiveProblem, AdaptiveRecord
-from skillsv.rollout.adaptive.task_search import CoalitionRequest, OrderPool, TaskSearch, search_task
+from skillsv.rollout.adaptive.repeat_sampler import RepeatSampler
+from skillsv.rollout.adaptive.task_search import CoalitionRequest, TaskSearch, search_task
 from skillsv.rollout.chain_policy import Policy
+from skillsv.rollout.noise_check import noise_among
 from skillsv.rollout.stop_rules import EstimateStatus, Progress
-
-POOL = 1000
-"""Orders drawn for choosing coalitions; fewer for skills with hundreds of units, because drawing takes time."""
-
-LEAST_POOL = 64
-"""Orders drawn at least, however many units there are."""
-
-POOL_UNITS = 50
-"""The pool is divided by the number of units in multiples of this: 1000 orders below 100 units, 100 at 500."""
 
 IDLE_ROUNDS = 5
 """Rounds without a request after which the run ends: all that can be measured is known."""
@@ -55,7 +49,7 @@ def adaptive_policy(
     problem: AdaptiveProblem, options: AdaptiveOptions, seed: int, *, on_observed: OnObserved | None = None
 ) -> Policy[AdaptiveRecord]:
     """Request the most informative rollouts until the stop rule holds. `on_observed` gets each round's observations."""
-    run = _Run(problem, options, np.random.default_rng(seed), on_observed)
+    run = _Run(problem, options, seed, on_observed)
     yield from run.score_anchors()
     while not run.ended:
         if run.bare_is_due:
@@ -68,8 +62,9 @@ def adaptive_policy(
         observations=tuple(run.observations),
         noisy=run.noisy,
         ended=run.ended,
-        checks=run.monitor.checks,
-        reverts=run.monitor.reverts,
+        noise=noise_among(run.observations),
+        neighbours=len(run.monitor.neighbours),
+        reverts=sum(run.monitor.neighbours),
     )
 
 
@@ -80,15 +75,19 @@ class _Run:
         self,
         problem: AdaptiveProblem,
         options: AdaptiveOptions,
-        rng: np.random.Generator,
+        seed: int,
         on_observed: OnObserved | None,
     ) -> None:
-        self.problem, self.options, self.rng, self.on_observed = problem, options, rng, on_observed
+        self.problem, self.options, self.on_observed = problem, options, on_observed
+        self.rng = rng = np.random.default_rng(seed)
         self.tables = [TaskTable() for _ in problem.tasks]
         self.sums = np.zeros((len(problem.tasks), 2))  # per task: number of scores, sum of scores
         self.times_asked: dict[tuple[int, Mask], int] = {}
         self.monitor = NoiseMonitor()
-        self.pool = _draw_pool(problem, rng)
+        self.sampler = RepeatSampler(len(problem.units), seed)
+        self.repeated = 0  # observations that are repeats drawn at random: no search depends on their number
+        self.scored = 0  # coalitions asked for, without these repeats
+        self.pool = draw_pool(problem, rng)
         self.needed = needed_masks(problem.units, problem.needs)
         self.full: Mask = (1 << len(problem.units)) - 1
         self.observations: list[Observation] = []
@@ -123,7 +122,7 @@ class _Run:
 
     def search_tasks(self) -> Rounds:
         """Search different tasks for their deciding units, all at the same time: one round for a steady agent."""
-        before, count = len(self.observations), min(self.options.tasks_per_round, len(self.problem.tasks))
+        before, count = self.searched, min(self.options.tasks_per_round, len(self.problem.tasks))
         tasks = choose_search_tasks(self.tables, self.rounds, self.weights(), count, self.rng)
         live: list[tuple[int, TaskSearch, CoalitionRequest]] = []
         elsewhere = self.decided_tasks()
@@ -132,17 +131,46 @@ class _Run:
             search = search_task(self.tables[task], self.pool, rng, self.monitor, elsewhere)
             self.rounds[task] += 1
             _advance(live, task, search, None)
+        repeats = self.draw_repeats() if live else []
+        differing: list[tuple[int, Mask]] = []
         while live and not self.ended:
             waiting, live = live, []
-            scores = yield from self.ask([(task, request) for task, _, request in waiting])
-            for (task, search, _), score in zip(waiting, scores, strict=True):
+            scores = yield from self.ask([(task, request) for task, _, request in waiting], repeats)
+            differing += self.compare_repeats(repeats, scores[len(waiting) :])
+            repeats = []
+            for (task, search, _), score in zip(waiting, scores, strict=False):
                 _advance(live, task, search, score)
         for _, search, _ in live:
             search.close()
+        for task, mask in differing:  # only now: a running search may still read the score
+            if mask in self.tables[task].scores:
+                self.tables[task].remove(mask)
         self.noisy = self.options.agent == "unknown" and self.monitor.noisy
-        self.idle = self.idle + 1 if len(self.observations) == before else 0
+        self.idle = self.idle + 1 if self.searched == before else 0
         if self.idle >= IDLE_ROUNDS:
             self.ended = FINISHED
+
+    @property
+    def searched(self) -> int:
+        """The number of observations without the repeats drawn at random."""
+        return len(self.observations) - self.repeated
+
+    def draw_repeats(self) -> list[TaskRequest]:
+        """Scored coalitions to score again in this round; none where the kind of agent is known."""
+        if self.options.agent != "unknown":
+            return []
+        places = self.sampler.draw(self.tables, self.scored, self.monitor.differing)
+        return [(task, CoalitionRequest(mask=mask, why=AdaptiveReason.REPEAT)) for task, mask in places]
+
+    def compare_repeats(self, repeats: Sequence[TaskRequest], scores: Sequence[Score | None]) -> list[tuple[int, Mask]]:
+        """Report to the monitor which repeats differ from the first score, and return their tasks and coalitions."""
+        differing = []
+        for (task, request), score in zip(repeats, scores, strict=True):
+            if score is not None:
+                differs = score != self.tables[task].scores[request.mask]
+                self.monitor.samples.append(differs)
+                differing += [(task, request.mask)] * differs
+        return differing
 
     def score_closed_sets(self) -> Rounds:
         """Score random closed coalitions: one round for a noisy agent. A coalition drawn again gets a new replicate."""
@@ -166,8 +194,9 @@ class _Run:
             return None
         return np.array([self.status.tasks.get(task, 0.0) for task in self.problem.tasks])
 
-    def ask(self, batch: Sequence[TaskRequest]) -> Batch:
+    def ask(self, searches: Sequence[TaskRequest], repeats: Sequence[TaskRequest] = ()) -> Batch:
         """Request a batch and return its scores in order; requests beyond the limit of the stop rule have no score."""
+        batch = [*searches, *repeats]
         progress = Progress(recorded=len(self.observations), estimate=self.status)
         room = self.options.stop.room(progress)
         wanted: list[list[Request]] = []
@@ -183,6 +212,8 @@ class _Run:
         everything = tuple(request for requests in wanted for request in requests)
         answers = yield everything
         scores = [self._score(task, requests, answers) for (task, _), requests in zip(batch, wanted, strict=False)]
+        self.scored += min(len(wanted), len(searches))
+        self.repeated += sum(map(len, wanted[len(searches) :]))
         self._observe([_observation(request, answers[request]) for request in everything])
         return scores + [None] * (len(batch) - len(scores))
 
@@ -215,9 +246,9 @@ class _Run:
         self.observations += observations
         if self.on_observed is not None:
             self.on_observed(observations)
-        if self.options.judge is not None and len(self.observations) >= self.next_status:
+        if self.options.judge is not None and self.searched >= self.next_status:
             self.status = self.options.judge(self.observations)
-            self.next_status = int(STATUS_GROWTH * len(self.observations)) + 1
+            self.next_status = int(STATUS_GROWTH * self.searched) + 1
 
 
 def _observation(request: Request, score: float | None) -> Observation:
@@ -239,12 +270,3 @@ def _advance(
         live.append((task, search, search.send(score)))
     except StopIteration:
         return
-
-
-def _draw_pool(problem: AdaptiveProblem, rng: np.random.Generator) -> OrderPool:
-    """Draw orders from mu as arrays of unit numbers."""
-    number = {unit: place for place, unit in enumerate(problem.units)}
-    count = max(POOL // max(1, len(number) // POOL_UNITS), LEAST_POOL)
-    drawn = [[number[unit] for unit in problem.sample_order(rng)[1:]] for _ in range(count)]
-    orders = np.array(drawn, dtype=np.int64).reshape(count, len(number))
-    return OrderPool(orders=orders, place=np.argsort(orders, axis=1))

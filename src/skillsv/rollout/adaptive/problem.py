@@ -10,6 +10,7 @@ import numpy as np
 
 from skillsv.errors import SettingsError
 from skillsv.model.coalition import Observation, Operator, Order
+from skillsv.rollout.noise_check import Noise
 from skillsv.rollout.stop_rules import EstimateStatus, Never, StopRule
 
 StatusFunction = Callable[[Sequence[Observation]], EstimateStatus]
@@ -68,11 +69,24 @@ class AdaptiveOptions:
 class AdaptiveRecord:
     """The result of an adaptive run. `ended` says why it stopped.
 
-    `noisy` says whether the agent was treated as noisy; `reverts` of `checks` noise checks failed.
+    `noisy` says whether the agent was treated as noisy. `noise` are the repeated rollouts; `reverts` of
+    `neighbours` scores next to a located change went back.
     """
 
     observations: tuple[Observation, ...]
     noisy: bool
     ended: str
-    checks: int = 0
+    noise: Noise = field(default_factory=Noise)
+    neighbours: int = 0
     reverts: int = 0
+
+    def noise_sentence(self) -> str:
+        """What was checked, and what kind of agent it shows."""
+        finding = self.noise.finding()
+        if self.noisy:
+            if self.reverts:
+                finding += f" {self.reverts} of {self.neighbours} scores changed back when one more unit changed."
+            return f"{finding} The agent is noisy: values come from a model of its scores."
+        if not self.noise.deterministic:
+            finding = f"{finding} That is taken for an accident."
+        return f"{finding} The agent is taken to be deterministic."

@@ -17,9 +17,9 @@ from skillsv.model.coalition import AdaptiveReason
 from skillsv.model.task_table import Mask, Score, TaskTable
 from skillsv.rollout.adaptive.closed_coalitions import path_between
 from skillsv.rollout.adaptive.noise_monitor import NoiseMonitor
+from skillsv.rollout.adaptive.order_pool import Integers, OrderPool
 
 Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 EQUAL_ENDS = 0.25
 """Weight of an unknown pattern between two equal scores; between two different scores it is 1."""
@@ -56,23 +56,6 @@ class CoalitionRequest:
 
 TaskSearch = Generator[CoalitionRequest, Score | None, None]
 """Requests one coalition at a time and receives its score; None means that the score will stay missing."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OrderPool:
-    """Feasible orders drawn once: `orders[q]` lists unit numbers, `place[q, i]` is the position of unit i."""
-
-    orders: Integers
-    place: Integers
-
-    @property
-    def size(self) -> int:
-        """The number of execution units."""
-        return int(self.orders.shape[1])
-
-    def prefix(self, number: int, length: int) -> Mask:
-        """The coalition of the first `length` units of one order."""
-        return sum(1 << unit for unit in self.orders[number, :length].tolist())
 
 
 def search_task(
