@@ -21,6 +21,7 @@ from skillsv.pipeline import (
 from skillsv.pipeline.job import plan_chains
 from skillsv.rendering import Renderer
 from skillsv.rollout import RunFolder, Stop
+from skillsv.rollout.chain_repeats import most_repeats
 from skillsv.settings import settings_from
 
 SKILL = """\
@@ -122,9 +123,12 @@ def test_the_forecast_without_truncation_counts_the_anchors_on_the_panel(place):
     prepared, _, result = run(place, orders=1, window=2, tolerance="off", operators="delete")
     inner = len(prepared.compiled.execution) - 1
     panel = len(prepared.panel_a.tasks)
-    assert prepared.forecast.expected.rollouts == 2 * inner + 3 * panel
-    repeats = 2 * 2 * 2  # the check for noise repeats two anchors on two tasks, twice
-    assert result.spending.spent == prepared.forecast.expected.rollouts + repeats
+    chains = 2 * (inner + 3)
+    without_repeats = 2 * inner + 3 * panel
+    most = most_repeats(chains, 2, 1)
+    assert prepared.forecast.expected.rollouts == without_repeats + most
+    anchors = 2 * 2 * 2  # the noise check repeats two anchors on two tasks, twice
+    assert without_repeats + anchors < result.spending.spent <= without_repeats + most
 
 
 def test_a_run_of_an_earlier_version_without_anchors_opens_with_a_note_and_gets_them_when_resumed(place):

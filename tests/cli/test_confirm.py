@@ -247,7 +247,7 @@ def test_a_noisy_agent_gets_three_replicates(tmp_path, capsys, monkeypatch, valu
     )
     answer = confirmed(place, capsys, "--curves", "none", "--agent", f"python:{noisy}:answer")
     assert answer["replicates"] == 3
-    assert any("disagreed" in note for note in answer["notes"])
+    assert any("scores changed. Every score is the mean of 3 replicates" in note for note in answer["notes"])
     assert any("not the agent" in note for note in answer["notes"])
 
 

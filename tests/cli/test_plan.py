@@ -4,6 +4,7 @@ import pytest
 
 from skillsv.cli import run
 from skillsv.cli.demo import example_folder
+from skillsv.rollout.chain_repeats import most_repeats
 
 EVALS = example_folder() / "evals"
 AGENT = f"python:{EVALS}/agent.py:answer"
@@ -15,10 +16,11 @@ def planned(capsys, *flags):
     return json.loads(capsys.readouterr().out)
 
 
-def test_the_forecast_of_chain_is_that_of_the_paper_and_the_anchors_on_the_panel(capsys):
+def test_the_forecast_of_chain_adds_panel_anchors_and_repeats_to_the_paper(capsys):
     plan = planned(capsys, "--method", "chain", "-k", "10", "-b", "8", "--tolerance", "off")
     units = plan["units"]
-    assert plan["expected"]["rollouts"] == 10 * 8 * (4 + 2 * (units - 2)) + 3 * (60 - 8)
+    chains = 10 * 8 * (4 + 2 * (units - 2))
+    assert plan["expected"]["rollouts"] == chains + 3 * (60 - 8) + most_repeats(chains, 8, 10)
     assert plan["expected"]["usd"] is None  # unknown is unknown, not free
 
 

@@ -94,6 +94,18 @@ class ToyAgent:
         return Outcome(answer=str(play(None if skill is None else skill.text, task.id)), usage=self.usage)
 
 
+class RuleAgent(ToyAgent):
+    """Scores by a rule: (has skill, task, replicate) to score."""
+
+    def __init__(self, rule):
+        super().__init__()
+        self.rule = rule
+
+    async def run(self, skill, task, replicate, workspace):
+        await super().run(skill, task, replicate, workspace)
+        return Outcome(answer=str(self.rule(skill is not None, task.id, replicate)))
+
+
 class ToyVerifier:
     async def score(self, task: Task, outcome: Outcome, workspace: Path) -> float:
         return float(outcome.answer)

@@ -24,19 +24,14 @@ from skillsv.pipeline.edit import prune
 from skillsv.pipeline.job import make_renderer
 from skillsv.pipeline.publish import CONFIRMATION_FILE, CONFIRMATION_SCHEMA, recorded_proof
 from skillsv.pipeline.rankings import METHODS, PAIR_AWARE, RANDOM_ORDERS, loo_tasks, make_rankings, pruning_paths
+from skillsv.pipeline.replicates import NOISY_REPLICATES, choose_replicates, count_repeats
 from skillsv.pipeline.run import ReopenedRun, RunOverrides, panel_b, refuse_idle_judge, reopen
 from skillsv.pipeline.session import REVISED, open_recorded_run
-from skillsv.rollout import Forecast, RunFolder, Runner, Stop, check_noise
+from skillsv.rollout import Forecast, RunFolder, Stop
 from skillsv.settings import compile_options
 
 PROOF_STREAM = 13
 """Random stream of the intervals and permutations of a proof."""
-
-NOISE_TASKS = 4
-"""Tasks of panel B that are repeated to see whether the agent is deterministic."""
-
-NOISY_REPLICATES = 3
-"""Replicates of each rollout where the agent is noisy and no number was given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,8 +149,8 @@ def rollouts_to_confirm(units: int, tasks: int, left_out_on: int, job: ConfirmJo
     baselines += units if "judge" in job.curves else 0
     few = job.replicates or 1
     many = job.replicates or NOISY_REPLICATES
-    check = 0 if job.replicates else 2 * NOISY_REPLICATES * min(NOISE_TASKS, tasks)
-    return baselines + versions * tasks * few, baselines + versions * tasks * many + check
+    repeats = count_repeats(versions, tasks, given=job.replicates)
+    return baselines + versions * tasks * few + repeats, baselines + versions * tasks * many
 
 
 async def confirm_versions(prepared: PreparedConfirmation, listener: Listener, stop: Stop | None) -> Proof:
@@ -176,7 +171,10 @@ async def confirm_versions(prepared: PreparedConfirmation, listener: Listener, s
         purpose="confirm",
         revised=prepared.revised,
     ) as runner:
-        replicates, notes = await _choose_replicates(prepared, runner)
+        tasks = [task.id for task in prepared.panel.tasks]
+        replicates, notes = await choose_replicates(
+            runner, coalitions, tasks, given=job.replicates, seed=reopened.settings.seed
+        )
         (scores,) = await runner.run_policies([score_on_panel(prepared.panel, coalitions, replicates=replicates)])
     proof = prove(
         scores,
@@ -196,19 +194,6 @@ def _checkpoints(prepared: PreparedConfirmation, method: str, rankings: Sequence
         choose_checkpoints(run.compiled.everything, path, prepared.versions.tokens_old, prepared.job.checkpoints)
         for path in pruning_paths(run, method, rankings)
     ]
-
-
-async def _choose_replicates(prepared: PreparedConfirmation, runner: Runner) -> tuple[int, tuple[str, ...]]:
-    """How many replicates each rollout has: as given, or several where the agent is noisy; and a note about it."""
-    if prepared.job.replicates is not None:
-        return prepared.job.replicates, ()
-    tasks = [task.id for task in prepared.panel.tasks[:NOISE_TASKS]]
-    check = check_noise(tasks, prepared.versions.old, repeats=NOISY_REPLICATES)
-    (noise,) = await runner.run_policies([check])
-    if noise.deterministic:
-        return 1, ()
-    finding = f"{noise.differing} of {noise.compared} repeated rollouts disagreed"
-    return NOISY_REPLICATES, (f"{finding}: every score is the mean of {NOISY_REPLICATES} replicates.",)
 
 
 def _left_out_note(proof: Proof) -> tuple[str, ...]:

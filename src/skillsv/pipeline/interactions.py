@@ -14,19 +14,14 @@ from skillsv.model.protocols import Listener
 from skillsv.model.skill import find_unit
 from skillsv.model.task import Task
 from skillsv.pipeline.cost import forecast_more_rollouts
+from skillsv.pipeline.replicates import NOISY_REPLICATES, choose_replicates, count_repeats
 from skillsv.pipeline.run import ReopenedRun, RunOverrides, panel_a, refuse_idle_judge, reopen
 from skillsv.pipeline.session import open_recorded_run
-from skillsv.rollout import Forecast, Stop, check_noise
+from skillsv.rollout import Forecast, Stop
 from skillsv.tasks import draw_window
 
 PAIRS_STREAM = 14
 """Random stream of the window and of the intervals."""
-
-NOISE_TASKS = 3
-"""Tasks that are repeated to see whether the agent is deterministic."""
-
-NOISY_REPLICATES = 3
-"""Replicates of each rollout where the agent is noisy and no number was given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +60,9 @@ def prepare_pairs(job: PairsJob) -> PreparedPairs:
     rng = np.random.default_rng([run.settings.seed, PAIRS_STREAM])
     window = draw_window(panel, min(job.window, len(panel.tasks)), rng)
     coalitions = {coalition for pair in pairs for coalition in pair_coalitions(run.compiled, *pair)}
-    low = len(coalitions) * len(window.tasks) * (job.replicates or 1)
-    high = low * (1 if job.replicates else NOISY_REPLICATES)
+    once = len(coalitions) * len(window.tasks) * (job.replicates or 1)
+    low = once + count_repeats(len(coalitions), len(window.tasks), given=job.replicates)
+    high = once * (1 if job.replicates else NOISY_REPLICATES)
     return PreparedPairs(
         job=job,
         reopened=reopened,
@@ -94,11 +90,9 @@ async def run_pair_tests(prepared: PreparedPairs, listener: Listener, stop: Stop
     async with open_recorded_run(
         prepared.reopened, prepared.tasks, listener, stop, expected=expected, purpose="pairs"
     ) as runner:
-        replicates = prepared.job.replicates
-        if replicates is None:
-            check = check_noise(tasks[:NOISE_TASKS], compiled.everything, repeats=NOISY_REPLICATES)
-            (noise,) = await runner.run_policies([check])
-            replicates = 1 if noise.deterministic else NOISY_REPLICATES
+        replicates, _ = await choose_replicates(
+            runner, coalitions, tasks, given=prepared.job.replicates, seed=settings.seed
+        )
         (scores,) = await runner.run_policies([pairs_policy(coalitions, tasks, replicates=replicates)])
     rng = np.random.default_rng([settings.seed, PAIRS_STREAM, 1])
     resolution = prepared.reopened.run.valuation.estimate.resolution

@@ -226,6 +226,7 @@ def forecast_job(
         settings.orders,
         settings.operators,
         tasks=tasks,
+        noise_check=True,
         gammas=_gammas(settings, gamma),
         per_rollout=per_rollout,
         jobs=settings.jobs,

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from skillsv.errors import BudgetReached, Interrupted, SkillSVError, Unavailable
 from skillsv.estimate.adaptive import build_estimate, compute_values
-from skillsv.model.coalition import ChainPlan, ChainRecord, Observation, Operator, PanelAnchors
+from skillsv.model.coalition import ChainRecord, Observation, Operator, PanelAnchors
 from skillsv.model.events import Note, RunFinished, RunStarted
 from skillsv.model.protocols import Listener
 from skillsv.model.value import Evidence
 from skillsv.order import Sampler
 from skillsv.pipeline.build_valuation import RolloutResult, averaging_orders, early_end_note, estimate_options
+from skillsv.pipeline.chain_waves import ChainWaves
 from skillsv.pipeline.cost import CostListener
 from skillsv.pipeline.job import PreparedRun, make_manifest
 from skillsv.pipeline.session import open_runner, session_of
@@ -23,9 +25,7 @@ from skillsv.rollout import (
     Stop,
     chain_policy,
     check_activation,
-    check_noise,
     panel_anchor_policy,
-    with_replicates,
 )
 from skillsv.rollout.adaptive import (
     FINISHED,
@@ -41,9 +41,6 @@ from skillsv.rollout.adaptive import (
     least_budget,
 )
 from skillsv.sandbox.user_function import load_code
-
-NOISE_TASKS = 5
-"""Tasks of the first window that are repeated to see whether the agent is deterministic."""
 
 
 async def run_rollouts(
@@ -144,21 +141,21 @@ class _Rollouts:
 
         The anchors come last: where the budget ends early, values matter more than the check of their sum.
         """
-        plans = await self.plans_with_replicates()
-        trigger, speculate = self.prepared.compiled.trigger, self.prepared.job.settings.speculate
-        policies = (chain_policy(plan, trigger, speculate=speculate, tree_of=self.runner.tree) for plan in plans)
-        await self.runner.run_policies(policies, on_result=self.keep_chain)
+        trigger, settings = self.prepared.compiled.trigger, self.prepared.job.settings
+        chains = ChainWaves(
+            runner=self.runner,
+            plans=self.prepared.plans,
+            seed=settings.seed,
+            stored={index: record.plan.replicate for index, record in self.folder.chains().items()},
+            make_policy=partial(chain_policy, trigger=trigger, speculate=settings.speculate, tree_of=self.runner.tree),
+            keep_chain=self.keep_chain,
+            note=self.note,
+        )
+        await chains.run()
         tasks = tuple(task.id for task in self.prepared.panel_a.tasks)
         anchors = panel_anchor_policy(tasks, trigger, self.prepared.compiled.everything)
         (self.panel_anchors,) = await self.runner.run_policies([anchors])
         self.folder.append(self.panel_anchors)
-
-    async def plans_with_replicates(self) -> Sequence[ChainPlan]:
-        """The planned chains; for a noisy agent each with a replicate number of its own."""
-        check = check_noise(self.prepared.first_window[:NOISE_TASKS], self.prepared.compiled.everything)
-        (noise,) = await self.runner.run_policies([check])
-        self.note(noise.sentence())
-        return with_replicates(self.prepared.plans, noise)
 
     def keep_chain(self, _: int, record: ChainRecord) -> None:
         """Store a finished chain."""

@@ -1,10 +1,11 @@
 """Rollouts: which come next, running them within limits, and storing them. Only this package spends money."""
 
 from skillsv.rollout.chain_policy import Policy, chain_policy, panel_anchor_policy
-from skillsv.rollout.checks import Activation, anchor, check_activation, check_noise, with_replicates
+from skillsv.rollout.checks import Activation, anchor, check_activation
 from skillsv.rollout.engine import Engine, Job, LocalEngine
 from skillsv.rollout.forecast import Forecast, PerRollout, forecast
 from skillsv.rollout.ledger import Ledger
+from skillsv.rollout.noise_check import check_noise
 from skillsv.rollout.run_control import RunnerOptions, Stop, Timing, stop_on_signals
 from skillsv.rollout.run_folder import RunFolder, Status, run_id
 from skillsv.rollout.runner import Runner
@@ -34,5 +35,4 @@ __all__ = [
     "panel_anchor_policy",
     "run_id",
     "stop_on_signals",
-    "with_replicates",
 ]

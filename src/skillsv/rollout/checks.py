@@ -1,6 +1,6 @@
-"""Two checks before a run: does the skill change any score, and is the agent deterministic?
+"""The check before a run: does the skill change any score?
 
-Both are policies over the anchors, so the chains find their rollouts in the ledger.
+It is a policy over the anchors, so the run finds its rollouts in the ledger.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from skillsv.model.coalition import ChainPlan, Coalition, Operator, Scores
+from skillsv.model.coalition import Coalition, Operator, Scores
 from skillsv.model.rollout import Request, RequestScores
 from skillsv.rollout.chain_policy import Policy
 
@@ -60,30 +60,6 @@ class Activation:
         return f"{self.finding()} {self.advice()}" if self.silent else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Noise:
-    """How often repeats of one rollout disagreed: `compared` groups of repeats, `differing` of them not all equal."""
-
-    compared: int
-    differing: int
-
-    @property
-    def deterministic(self) -> bool:
-        """Whether no repeat differed; also True if nothing could be compared."""
-        return self.differing == 0
-
-    def sentence(self) -> str:
-        """The finding in one line."""
-        if not self.compared:
-            return "No repeats could be compared: the agent is taken to be deterministic."
-        if self.deterministic:
-            return f"{self.compared} repeated rollouts all agreed: answers are reused between chains."
-        return (
-            f"{self.differing} of {self.compared} repeated rollouts disagreed: the agent is not deterministic, "
-            "so every chain runs its own replicates."
-        )
-
-
 def check_activation(
     tasks: Sequence[str], everything: Coalition, *, same_tree: bool = False, further: Sequence[str] = ()
 ) -> Policy[Activation]:
@@ -107,27 +83,9 @@ def check_activation(
     return activation
 
 
-def check_noise(tasks: Sequence[str], everything: Coalition, *, repeats: int = 3) -> Policy[Noise]:
-    """Run both anchors `repeats` times on these tasks and compare the scores; chains reuse the first repeat."""
-    groups = [
-        tuple(anchor(coalition, task, replicate, "check:noise") for replicate in range(repeats))
-        for coalition in (frozenset[str](), everything)
-        for task in tasks
-    ]
-    answers = yield tuple(request for group in groups for request in group)
-    known = [[score for score in _scores(answers, group) if score is not None] for group in groups]
-    compared = [scores for scores in known if len(scores) > 1]
-    return Noise(compared=len(compared), differing=sum(len(set(scores)) > 1 for scores in compared))
-
-
-def with_replicates(plans: Iterable[ChainPlan], noise: Noise, *, offset: int = 0) -> list[ChainPlan]:
-    """The plans with replicate 0 for a deterministic agent, else one replicate per chain: its index plus `offset`."""
-    return [replace(plan, replicate=0 if noise.deterministic else plan.index + offset) for plan in plans]
-
-
-def anchor(coalition: Coalition, task: str, replicate: int = 0, why: str = "check:activation") -> Request:
+def anchor(coalition: Coalition, task: str) -> Request:
     """One rollout of the bare agent (the empty coalition) or of the full skill."""
-    return Request(coalition=coalition, operator=Operator.DELETE, task=task, replicate=replicate, why=why)
+    return Request(coalition=coalition, operator=Operator.DELETE, task=task, replicate=0, why="check:activation")
 
 
 def _scores(answers: RequestScores, requests: Iterable[Request]) -> Scores:

@@ -9,6 +9,7 @@ from skillsv.errors import SettingsError
 from skillsv.model.coalition import Operator
 from skillsv.model.format import count
 from skillsv.model.rollout import Usage
+from skillsv.rollout.chain_repeats import most_repeats
 
 GAMMA_LOW = 0.1
 """Share of intermediate prefixes that a chain evaluates before truncation, for a skill that saturates early."""
@@ -103,13 +104,15 @@ def forecast(
     operators: Sequence[Operator],
     *,
     tasks: int = 0,
+    noise_check: bool = False,
     gammas: tuple[float, float, float] = (GAMMA_LOW, GAMMA_EXPECTED, GAMMA_HIGH),
     per_rollout: PerRollout | None = None,
     jobs: int = 1,
 ) -> Forecast:
     """R = K b [4 + 2 gamma (n - 2)] for two operators, at three gammas; without a tolerance pass gammas (1, 1, 1).
 
-    On a panel of so many `tasks` the anchors are scored on the tasks outside of the first window, too.
+    On a panel of so many `tasks` the anchors are scored on the tasks outside of the first window, too. `noise_check`
+    adds the most that the repeats of the noise check cost.
     """
     if n_units < 1 or window < 1 or orders < 1 or not operators or jobs < 1:
         raise SettingsError("a forecast needs at least one unit, task, order, operator and job.")
@@ -118,7 +121,10 @@ def forecast(
     measured = per_rollout or PerRollout()
     anchors = (3 if n_units > 1 else 2) * max(tasks - window, 0)
     chains = [chain_rollouts(n_units, window, orders, len(operators), gamma) for gamma in gammas]
-    low, expected, high = (cost_of(rollouts + anchors, measured, jobs=jobs) for rollouts in chains)
+    repeats = [most_repeats(rollouts, window, orders) if noise_check else 0 for rollouts in chains]
+    low, expected, high = (
+        cost_of(rollouts + anchors + more, measured, jobs=jobs) for rollouts, more in zip(chains, repeats, strict=True)
+    )
     full = chain_rollouts(n_units, max(tasks, window), orders, len(operators), GAMMA_HIGH)
     return Forecast(
         low=low, expected=expected, high=high, gammas=gammas, full_rollouts=full, cost_ratio=chains[1] / full

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+from skillsv.cli.progress import progress
 
 from skillsv.cli.consent import agree
-from skillsv.cli.progress import progress
 from skillsv.cli.run_valuation import forecast_lines, has_limit
 from skillsv.errors import BudgetReached, SkillSVError
 from skillsv.model.format import count
