@@ -6,7 +6,7 @@ import pytest
 
 from skillsv.decide import verdicts
 from skillsv.model.skill import Block, CompiledSkill, Edge, Extent, Leaf, Lines, Section, Skill, Span, Unit, UnitKind
-from skillsv.model.value import Action, Anchors, Closure, Estimate, Evidence, Interval, UnitValue
+from skillsv.model.value import UNKNOWN, Action, Anchors, Closure, Estimate, Evidence, Interval, UnitValue
 
 NOTHING = Interval(0.0, 0.0, 0.0)
 
@@ -111,9 +111,9 @@ def test_effects_below_the_resolution_are_not_compressed():
 
 
 def test_a_unit_that_was_never_tested_is_unresolved():
-    verdict = only(value("a", -1.0, 1.0, Evidence.UNRESOLVED, samples=0))
+    verdict = only(UnitValue(id="a", net=UNKNOWN, samples=0))
     assert verdict.action is Action.UNRESOLVED
-    assert "No chain ever tested it" in verdict.reason
+    assert verdict.reason.startswith("Too early: no rollout has told its effect apart")
 
 
 def two(lead, item):

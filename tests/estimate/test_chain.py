@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from skillsv.errors import RecordsError, SettingsError
-from skillsv.estimate import EstimateOptions, estimate_chains
+from skillsv.estimate import EstimateOptions, estimate_chains, ranking_of
 from skillsv.estimate.marginals import marginals
 from skillsv.model.coalition import Operator
 from skillsv.model.value import Evidence
@@ -123,21 +123,41 @@ def test_a_step_without_any_score_is_left_out(make_skill, make_chain):
     assert any("missing" in note for note in estimate.notes)
 
 
-def test_truncated_units_get_zero_and_stay_unresolved(make_skill, make_chain):
+def test_units_that_truncation_left_untested_have_no_value(make_skill, make_chain):
     compiled = make_skill(UNITS)
     record = make_chain(0, ("m", "a", "b", "c", "d", "e"), TASKS, additive, truncated_at=2)
     estimate = estimate_chains(compiled, [record, replace(record, plan=replace(record.plan, index=1))])
     assert estimate.truncation_share == 2 / 4
     assert [unit.samples for unit in estimate.units] == [2, 2, 0, 0, 0]
     assert estimate.unit("e").evidence is Evidence.UNRESOLVED  # never tested is not "shown to be zero"
-    assert estimate.unit("e").net.low == -1.0
+    assert [unit.has_value for unit in estimate.units] == [True, True, False, False, False]
+    assert (estimate.unit("e").net.low, estimate.unit("e").net.high) == (-1.0, 1.0)
+    assert estimate.unit("e").plain is None
     assert any("never tested" in note for note in estimate.notes)
+    assert estimate.closure.sum.value == 0.625
+    assert ranking_of(estimate).values["e"].value == 0.0
+
+
+def test_a_unit_whose_padded_steps_all_failed_has_a_net_effect_but_no_cost(make_skill, make_chain):
+    compiled = make_skill(("a", "b", "c"))
+
+    def holed(coalition, task, operator):
+        failed = operator is Operator.PAD and len(coalition) == 3
+        return None if failed else float("a" in coalition)
+
+    record = make_chain(0, ("m", "a", "b", "c"), TASKS, holed, BOTH)
+    unit = estimate_chains(compiled, [record, replace(record, plan=replace(record.plan, index=1))]).unit("b")
+    assert unit.net.value == 0.0
+    assert [math.isnan(interval.value) for interval in (unit.content, unit.cost)] == [True, True]
+    assert [(interval.low, interval.high) for interval in (unit.content, unit.cost)] == [(-1.0, 1.0)] * 2
 
 
 def test_a_note_says_that_truncation_left_all_units_untested(make_skill, make_chain):
     record = make_chain(0, ("m", *UNITS), TASKS, lambda *_: 1.0, truncated_at=0)
     estimate = estimate_chains(make_skill(UNITS), [record, record])
-    assert any("by truncation alone" in note for note in estimate.notes)
+    assert any("no unit has a value" in note for note in estimate.notes)
+    assert not any(unit.has_value for unit in estimate.units)
+    assert all(math.isnan(section.net.value) for section in estimate.sections)
     assert {unit.evidence for unit in estimate.units} == {Evidence.UNRESOLVED}
 
 

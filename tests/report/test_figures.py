@@ -236,3 +236,10 @@ def test_the_decision_map_names_its_quadrants_where_there_is_room(case, figures)
         assert text.count(f">{name}</text>") == 1
     helpful = [unit for unit in case.valuation.units if unit.value.content and unit.value.content.low > 0]
     assert "delete:" not in str(decision_map(replace(case.valuation, units=tuple(helpful))).svg)
+
+
+def test_the_tree_shows_no_number_where_no_unit_has_a_value(early):
+    figure = value_tree(early)
+    assert {row[-1] for row in figure.rows} == {None}
+    assert "+0.0" not in figure.svg
+    assert "net – points" in figure.svg

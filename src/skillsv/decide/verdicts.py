@@ -93,8 +93,6 @@ def _evidence(unit: UnitValue, resolution: float) -> str:
         )
     if not unit.has_value:
         return "Too early: no rollout has told its effect apart from that of other units"
-    if unit.samples == 0:
-        return "No chain ever tested it"
     sentence = {
         Evidence.POSITIVE: f"It helps: {net}",
         Evidence.NEGATIVE: f"It hurts: {net}",

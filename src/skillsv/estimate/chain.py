@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,7 +31,7 @@ from skillsv.estimate.shared_noise import SharedNoise
 from skillsv.estimate.totals import closure_of, section_values, sum_interval
 from skillsv.model.coalition import ChainRecord, Operator, PanelAnchors
 from skillsv.model.skill import CompiledSkill
-from skillsv.model.value import Anchors, Estimate, Evidence, Interval, Ranking, UnitValue
+from skillsv.model.value import UNKNOWN, Anchors, Estimate, Evidence, Interval, Ranking, UnitValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,8 +103,8 @@ def estimate_chains(
     values = np.array([unit.net.value for unit in units], dtype=np.float64)
     change, level = net.marginals.change, options.level
     sum_noise = net.shared_noise.sum_variance(np.ones(len(units), dtype=np.bool_))
-    total = sum_interval(change, values, answers=answers, level=level, shared_noise=sum_noise)
-    checked = None if panel is None else _panel_lift(records, panel, float(values.sum()), options)
+    total = sum_interval(change, np.nan_to_num(values), answers=answers, level=level, shared_noise=sum_noise)
+    checked = None if panel is None else _panel_lift(records, panel, total.value, options)
     lift = checked or _window_lift(records, answers, level, net.shared_noise.anchor_variance())
     return Estimate(
         method="chain",
@@ -134,10 +135,12 @@ class _OperatorEstimate:
 
 
 def _unit_means(part: Marginals, level: float, unit_noise: Floats) -> ChainMeans:
-    """Mean and widened interval per unit; the possible range for a unit that truncation left untested."""
-    change = np.where(part.evaluated.any(axis=0), part.change, np.nan)
+    """Mean and widened interval per unit; for a unit that no chain tested, no mean (NaN) and the possible range."""
+    tested = part.evaluated.any(axis=0)
+    change = np.where(tested, part.change, np.nan)
     extra = truncation_variance(part.change, part.evaluated) + unit_noise
-    return widened_interval(change, part.pairs.sum(axis=0), level=level, extra=extra)
+    means = widened_interval(change, part.pairs.sum(axis=0), level=level, extra=extra)
+    return replace(means, mean=np.where(tested, means.mean, np.nan))
 
 
 def _unit_values(
@@ -158,6 +161,7 @@ def _unit_values(
     for column, unit in enumerate(compiled.execution):
         identical = unit in options.identical and not np.any(np.nan_to_num(change[:, column]))
         interval = Interval(0.0, 0.0, 0.0) if identical else _at(means, column)
+        has_plain = len(change) > 1 and not math.isnan(interval.value)
         content_at, cost_at = _content_and_cost(interval, None if padded is None else padded.means, cost, column)
         rows.append(
             UnitValue(
@@ -165,7 +169,7 @@ def _unit_values(
                 net=interval,
                 content=content_at,
                 cost=cost_at,
-                plain=Interval(interval.value, float(low[column]), float(high[column])) if len(change) > 1 else None,
+                plain=Interval(interval.value, float(low[column]), float(high[column])) if has_plain else None,
                 samples=int(samples[column]),
                 standard_error=0.0 if identical else float(means.standard_error[column]),
                 evidence=evidence_of(
@@ -195,6 +199,8 @@ def _content_and_cost(
     """
     if content is None or cost is None:
         return None, None
+    if math.isnan(net.value) or math.isnan(float(content.mean[column])):
+        return UNKNOWN, UNKNOWN
     cost_at = _at(cost, column, value=float(content.mean[column]) - net.value)
     return _at(content, column, value=net.value + cost_at.value), cost_at
 
@@ -274,11 +280,14 @@ def _notes(
     untested = [unit.id for unit in units if unit.samples == 0]
     if units and len(untested) == len(units):
         notes.append(
-            "Every chain was truncated before any unit was tested: the values are zero by truncation alone. "
+            "Every chain was truncated before any unit was tested: no unit has a value. "
             "Run with --tolerance off, or with a larger window."
         )
     elif untested:
-        notes.append(f"{_listed(untested)} never tested (truncated or missing in every chain): no verdict.")
+        notes.append(
+            f"{_listed(untested)} never tested (truncated or missing in every chain): no value, no verdict. "
+            "More orders test more units; --tolerance off tests all."
+        )
     missing = int(np.isnan(net.change).sum())
     if missing:
         notes.append(f"{missing} of {net.change.size} marginals are missing because no task was scored on both sides.")
@@ -299,5 +308,5 @@ def _listed(units: list[str]) -> str:
 
 def ranking_of(estimate: Estimate) -> Ranking:
     """The estimate as a ranking by net effect, for comparison with the baselines."""
-    values = {unit.id: unit.net for unit in estimate.units}
+    values = {unit.id: unit.net_or_zero for unit in estimate.units}
     return Ranking(method=f"skillsv-{estimate.method}", values=values, notes=estimate.notes)

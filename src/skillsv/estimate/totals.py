@@ -8,7 +8,7 @@ from skillsv.estimate.intervals import widened_interval
 from skillsv.estimate.marginals import Floats
 from skillsv.estimate.shared_noise import SharedNoise
 from skillsv.model.skill import CompiledSkill
-from skillsv.model.value import Closure, Interval, SectionValue
+from skillsv.model.value import UNKNOWN, Closure, Interval, SectionValue
 
 ROUNDING = 1e-9
 """A gap between sum and lift that counts as rounding."""
@@ -43,15 +43,19 @@ def sum_interval(change: Floats, values: Floats, *, answers: int, level: float, 
 def section_values(
     compiled: CompiledSkill, change: Floats, values: Floats, *, answers: int, level: float, shared_noise: SharedNoise
 ) -> tuple[SectionValue, ...]:
-    """The sum of the net effects of the units below each section that has any; not a new estimate."""
+    """The sum of the net effects of the units below each section that has any; not a new estimate.
+
+    `values` are NaN for units without a value. A section has no value where none of its units has one.
+    """
+    known = np.nan_to_num(values)
     rows = []
     for section, below in zip(compiled.sections, units_below(compiled), strict=True):
         if below:
             members = np.zeros(len(values), dtype=np.bool_)
             members[below] = True
             extra = shared_noise.sum_variance(members)
-            net = sum_interval(change[:, below], values[below], answers=answers, level=level, shared_noise=extra)
-            rows.append(SectionValue(path=section.path, net=net))
+            net = sum_interval(change[:, below], known[below], answers=answers, level=level, shared_noise=extra)
+            rows.append(SectionValue(path=section.path, net=UNKNOWN if np.isnan(values[below]).all() else net))
     return tuple(rows)
 
 

@@ -33,6 +33,10 @@ class Interval:
         return self.low <= value <= self.high
 
 
+UNKNOWN = Interval(math.nan, -1.0, 1.0)
+"""An effect of which nothing is known but its range."""
+
+
 class Evidence(StrEnum):
     """What the interval of a unit's net effect shows."""
 
@@ -70,8 +74,9 @@ class UnitValue:
     content = net + cost holds exactly. `content` and `cost` are None if only the operator `delete` was run. `plain` is
     the paper's percentile bootstrap interval of the net effect, which covers the value less often than `net` does.
 
-    A unit that no rollout has separated from other units has no value yet: `net.value` is NaN, and the bounds are the
-    range that the value must lie in whatever the scores are. Its evidence is `UNRESOLVED`.
+    A unit that no rollout has separated from other units, or that no chain has tested, has no value yet: `net.value` is
+    NaN, and the bounds are the range that the value must lie in whatever the scores are. Its evidence is `UNRESOLVED`,
+    and it has no `plain`.
     """
 
     id: str
@@ -85,7 +90,7 @@ class UnitValue:
 
     @property
     def has_value(self) -> bool:
-        """Whether some rollout has separated the unit from the others."""
+        """Whether some rollout has separated the unit from the others, or some chain has tested it."""
         return not math.isnan(self.net.value)
 
     @property

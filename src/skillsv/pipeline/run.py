@@ -58,12 +58,17 @@ def build_run(renderer: Renderer, settings: Settings, manifest: Mapping[str, Any
 def _next_budget(
     valuation: Valuation, settings: Settings, manifest: Mapping[str, Any], observations: Sequence[Observation]
 ) -> int | None:
-    """The rollouts to try next where units of an adaptive run have no value yet.
+    """The rollouts to try next where units have no value yet.
 
-    It is the least that a run needs, or twice as many as were run.
+    For chains it is the forecast of the whole run; None where all chains are finished or have cost more. For an
+    adaptive run it is the least that a run needs, or twice as many as were run.
     """
-    if settings.method == "chain" or all(unit.value.has_value for unit in valuation.units):
+    if all(unit.value.has_value for unit in valuation.units):
         return None
+    if settings.method == "chain":
+        forecast = valuation.rollouts.forecast or 0
+        unfinished = valuation.estimate.chains < settings.orders
+        return forecast if unfinished and forecast > valuation.rollouts.spent else None
     noisy = any(observation.agent_is_noisy for observation in observations)
     least = least_budget(len(manifest["panel_a"]), noisy=noisy, operators=len(settings.operators))
     answers = max(len(observations), settings.max_rollouts or 0)

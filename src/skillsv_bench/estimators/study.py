@@ -14,6 +14,7 @@ from skillsv_bench.estimators import arms
 from skillsv_bench.estimators.arms import Answer, Player, make_adaptive_problem, play_adaptive
 from skillsv_bench.planted import Noise, planted_skill
 from skillsv_bench.planted.game import Floats
+from skillsv_bench.planted.studies import paper_interval
 
 SLACK = 1e-9
 """A difference that counts as rounding."""
@@ -44,7 +45,7 @@ def judge(answer: Answer, truth: Floats) -> Quality:
     decided = false = 0
     if estimate is not None:
         covered = _covered(estimate.units, truth)
-        if estimate.units and estimate.units[0].plain is not None:
+        if any(unit.plain is not None for unit in estimate.units):
             plain = _covered(estimate.units, truth, plain=True)
         decided, false = _decisions(estimate, truth)
     return Quality(
@@ -75,9 +76,7 @@ def rank_correlation(values: Floats, truth: Floats) -> float:
 def _covered(units: Sequence[UnitValue], truth: Floats, *, plain: bool = False) -> float:
     covered = [
         interval.low - SLACK <= value <= interval.high + SLACK
-        for interval, value in zip(
-            ((unit.plain if plain else unit.net) or unit.net for unit in units), truth, strict=True
-        )
+        for interval, value in zip((paper_interval(unit) if plain else unit.net for unit in units), truth, strict=True)
     ]
     return float(np.mean(covered))
 

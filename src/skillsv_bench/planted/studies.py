@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from skillsv.confirmation.baselines import closure_loo, closure_loo_requests, random_ranking
 from skillsv.estimate import EstimateOptions, estimate_chains, ranking_of
-from skillsv.model.value import Estimate, Interval, Ranking
+from skillsv.model.value import Estimate, Interval, Ranking, UnitValue
 from skillsv_bench.planted.game import Floats, Noise, PlantedGame, Role
 from skillsv_bench.planted.generate import planted_skill
 from skillsv_bench.planted.simulate import (
@@ -134,9 +134,14 @@ def coverage(
 
 def _hits(estimate: Estimate, truth: Floats) -> tuple[npt.NDArray[np.bool_], ...]:
     honest = _covered([unit.net for unit in estimate.units], truth)
-    plain = _covered([unit.plain or unit.net for unit in estimate.units], truth)
+    plain = _covered([paper_interval(unit) for unit in estimate.units], truth)
     closed = _covered([estimate.closure.sum], truth.sum(keepdims=True))
     return honest, honest[np.abs(truth) > _SLACK], plain, closed
+
+
+def paper_interval(unit: UnitValue) -> Interval:
+    """The paper's bootstrap interval of a unit; it counts a unit that no chain tested as zero."""
+    return unit.plain or Interval(0.0, 0.0, 0.0)
 
 
 def _covered(intervals: Sequence[Interval], truth: Floats) -> npt.NDArray[np.bool_]:

@@ -24,16 +24,13 @@ from skillsv.estimate.panel import AnchorScores, TaskSums, anchors_of, gap_inter
 from skillsv.estimate.totals import closure_of, units_below
 from skillsv.model.coalition import Observation, Order
 from skillsv.model.skill import CompiledSkill
-from skillsv.model.value import Anchors, Estimate, Evidence, Interval, SectionValue, UnitValue
+from skillsv.model.value import UNKNOWN, Anchors, Estimate, Evidence, Interval, SectionValue, UnitValue
 
 AVERAGED_ORDERS = 1000
 """Orders to average over: the error of the average is then negligible, and orders cost no rollouts."""
 
 FALSE_SHARE = 0.02
 """Noisy agent: expected share of wrong signs among the signs that count as shown (false discovery rate)."""
-
-UNKNOWN = Interval(math.nan, -1.0, 1.0)
-"""An effect of which nothing is known."""
 
 SMALLEST_ERROR = 1e-12
 """Standard error below which a value counts as exact; it keeps the division finite."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from markupsafe import Markup
@@ -47,7 +48,7 @@ def decision_map(valuation: Valuation, *, target: LinkTarget = no_target) -> Fig
     crosses = [
         (unit, drawable(unit.value.content), drawable(unit.value.cost))
         for unit in execution_units(valuation)
-        if unit.value.content is not None and unit.value.cost is not None and unit.value.has_value
+        if unit.value.content is not None and unit.value.cost is not None and not math.isnan(unit.value.content.value)
     ]
     if not crosses:
         return None

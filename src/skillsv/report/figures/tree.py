@@ -43,6 +43,18 @@ class _Node:
         return self.unit.value.net_or_zero.value if self.unit else sum(child.net for child in self.children.values())
 
     @property
+    def shown_net(self) -> float | None:
+        """`net` as text and tables show it: None where no unit of the node has a value yet."""
+        return self.net if self.has_value else None
+
+    @property
+    def has_value(self) -> bool:
+        """Whether some unit of the node has a value."""
+        if self.unit:
+            return self.unit.value.has_value
+        return any(child.has_value for child in self.children.values())
+
+    @property
     def depth(self) -> int:
         return 1 + max((child.depth for child in self.children.values()), default=0)
 
@@ -66,7 +78,9 @@ def value_tree(valuation: Valuation, *, target: LinkTarget = no_target) -> Figur
     svg = drawing(
         _WIDTH, height, "Value tree", "Width is tokens, colour is net value", *parts, class_="value-tree wide"
     )
-    rows = [(" / ".join(node.path), "unit" if node.unit else "sum", node.tokens, node.net) for node in _nodes(root)]
+    rows = [
+        (" / ".join(node.path), "unit" if node.unit else "sum", node.tokens, node.shown_net) for node in _nodes(root)
+    ]
     return Figure(
         name="value-tree",
         title="Where the value lies",
@@ -129,7 +143,7 @@ def _draw_box(box: _Box, reach: float, target: LinkTarget) -> Markup:
         class_=f"box {'plus' if node.net >= 0 else 'minus'}{' unsure' if unresolved else ''}",
     )
     kind = "net" if node.unit else "sum of nets"
-    description = f"{node.name}: {kind} {points(node.net)} points, {plural(node.tokens, 'token')}"
+    description = f"{node.name}: {kind} {points(node.shown_net)} points, {plural(node.tokens, 'token')}"
     return link(target(node.unit.id) if node.unit else None, rect, *_texts(box), label=description)
 
 
@@ -138,7 +152,7 @@ def _texts(box: _Box) -> list[Markup]:
     letters = int((box.width - 8) / _CHARACTER)
     if letters < _LEAST_LETTERS:
         return []
-    number = f"{'' if node.unit else 'Σ '}{points(node.net)}"
+    number = f"{'' if node.unit else 'Σ '}{points(node.shown_net)}"
     texts = [element("text", shorten(node.name, letters), x=x, y=y + 15, font_size=11)]
     if letters >= len(number):
         texts.append(element("text", number, x=x, y=y + 29, font_size=11, opacity=0.85))
