@@ -13,6 +13,9 @@ from skillsv.model.value import UNKNOWN, Closure, Interval, SectionValue
 ROUNDING = 1e-9
 """A gap between sum and lift that counts as rounding."""
 
+SAME_SUM = 1e-5
+"""A difference of two computations of the sum that counts as rounding: one may be in single precision."""
+
 
 def closure_of(
     total: Interval, lift: Interval, *, resolution: float, gap: Interval | None = None, explained: float | None = None
@@ -25,7 +28,7 @@ def closure_of(
     ratio = total.value / lift.value if abs(lift.value) >= resolution else None
     if gap is None:
         return Closure(sum=total, lift=lift, ratio=ratio, covered=total.covers(lift.value))
-    right = explained is None or abs(total.value - explained) <= ROUNDING
+    right = explained is None or abs(total.value - explained) <= SAME_SUM
     covered = right and gap.low <= ROUNDING and gap.high >= -ROUNDING
     return Closure(sum=total, lift=lift, ratio=ratio, covered=covered, gap=gap)
 

@@ -110,7 +110,13 @@ def build_estimate(compiled: CompiledSkill, valued: AdaptiveValues, options: Est
         anchors=anchors,
         trigger_value=trigger_value,
         content_lift=lift,
-        closure=closure_of(total, lift, resolution=resolution, gap=_gap(total, scores, net, options)),
+        closure=closure_of(
+            total,
+            lift,
+            resolution=resolution,
+            gap=_gap(total, scores, net, options),
+            explained=float(net.task_sums.mean()),
+        ),
         units=_unit_values(compiled, valued, options, resolution, _ranges(valued, anchors)),
         sections=tuple(
             SectionValue(path=section.path, net=_section_value(valued, below, options.level))

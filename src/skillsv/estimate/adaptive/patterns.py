@@ -56,12 +56,14 @@ class PatternScores:
 class PatternEffects:
     """phi (Eq. 2) per task and unit over the given orders, with what bounds the error.
 
+    `lifts` is the score of all deciding units minus that of none, per task: what the values of a task must add up to.
     `predicted` is the share of patterns along the orders that were not measured; `spread` is the standard error of the
     mean over orders, per unit. `changing` are the tasks with different scores; `suspected` are the units that may be
     the cause of a change on a task that is not traced to a unit yet, `compared` those that made no difference there.
     """
 
     values: Floats
+    lifts: Floats
     deciding: Bools
     predicted: Floats
     agreeing: Numbers
@@ -75,7 +77,7 @@ def pattern_effects(scored: ScoredCoalitions, tasks: int, place: Numbers) -> Pat
     """Average the marginals of every unit on every task over orders, given as positions `place` [orders, units]."""
     units = scored.present.shape[1]
     values, deciding = np.zeros((tasks, units)), np.zeros((tasks, units), dtype=np.bool_)
-    predicted, agreeing = np.zeros(tasks), np.zeros(tasks, dtype=np.int64)
+    lifts, predicted, agreeing = np.zeros(tasks), np.zeros(tasks), np.zeros(tasks, dtype=np.int64)
     changing = np.zeros(tasks, dtype=np.bool_)
     suspected, compared = np.zeros((2, tasks, units), dtype=np.bool_)
     totals = np.zeros((len(place), units))
@@ -87,12 +89,14 @@ def pattern_effects(scored: ScoredCoalitions, tasks: int, place: Numbers) -> Pat
         compared[task] = [patterns.compared >> unit & 1 for unit in range(units)]
         columns = list(patterns.deciding)
         deciding[task, columns] = True
+        lifts[task] = patterns.scores[-1] - patterns.scores[0]
         marginals, predicted[task] = _marginals(patterns, place)
         values[task, columns] = marginals.mean(axis=0)
         totals[:, columns] += marginals
     spread = totals.std(axis=0) / np.sqrt(len(place)) / max(tasks, 1)
     return PatternEffects(
         values=values,
+        lifts=lifts,
         deciding=deciding,
         predicted=predicted,
         agreeing=agreeing,

@@ -63,7 +63,7 @@ class ValueDraws:
     """phi of every unit, and draws around it whose standard deviation is its standard error.
 
     `task_variance` is the variance of each unit's value on each task [tasks, units]: more rollouts help where it is
-    large. `task_sums` is the sum of all units' values on each task.
+    large. `task_sums` is the sum of all units' values on each task, computed from scores without the values.
     `separated` are the units whose effect some rollout has told apart from that of other units.
     """
 
@@ -100,7 +100,7 @@ def steady_values(scored: ScoredCoalitions, tasks: int, place: Numbers, rng: np.
         values=values,
         draws=values + _standard_normal((DRAWS, len(values)), rng) * error,
         task_variance=variance,
-        task_sums=effects.values.sum(axis=1),
+        task_sums=effects.lifts,
         separated=_separated(effects),
     )
 
