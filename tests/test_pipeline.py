@@ -20,8 +20,9 @@ from skillsv.pipeline import (
 )
 from skillsv.pipeline.job import plan_chains
 from skillsv.rendering import Renderer
-from skillsv.rollout import RunFolder, Stop
+from skillsv.rollout import RunFolder, Stop, run_folder
 from skillsv.rollout.chain_repeats import most_repeats
+from skillsv.rollout.records import read_records
 from skillsv.settings import settings_from
 
 SKILL = """\
@@ -117,6 +118,14 @@ def test_a_chain_run_scores_its_anchors_on_every_task_of_panel_a(place):
     valuation = build_valuation(prepared.compiled, prepared.job.settings, "agent", result)
     assert stored.valuation.estimate == valuation.estimate
     assert stored.valuation.estimate.closure.gap is not None
+
+
+def test_loading_a_run_reads_its_records_once(place, monkeypatch):
+    _, folder, _ = run(place, orders=1, window=2)
+    reads = []
+    monkeypatch.setattr(run_folder, "read_records", lambda path: reads.append(path) or read_records(path))
+    assert load_run(folder.path).records
+    assert reads == [folder.records]
 
 
 def test_the_forecast_without_truncation_counts_the_anchors_on_the_panel(place):

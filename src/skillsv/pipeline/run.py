@@ -22,12 +22,16 @@ from skillsv.pipeline.job import TaskSource, ValuationJob, find_task_source, gra
 from skillsv.rendering import Renderer
 from skillsv.rollout import RunFolder
 from skillsv.rollout.adaptive import least_budget
+from skillsv.rollout.run_folder import Status
 from skillsv.settings import EARLIER_BEHAVIOUR, Settings, compile_options, settings_from
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Run:
-    """A run, finished or not: everything that estimates, reports and edits need. `build_run` makes it."""
+    """A run, finished or not: everything that estimates, reports and edits need. `build_run` makes it.
+
+    Runs are compared by identity, so that results that are computed from one can be cached.
+    """
 
     renderer: Renderer
     settings: Settings
@@ -81,12 +85,14 @@ def load_run(path: Path, changes: Mapping[str, Any] | None = None) -> Run:
     manifest = read_manifest(folder)
     recorded = {**manifest["settings"], **manifest["about"]["settings"]}
     settings = settings_from({**EARLIER_BEHAVIOUR, **recorded, **(changes or {})})
+    stored = folder.read_records()
+    status = folder.status(stored)
     result = RolloutResult(
-        records=tuple(folder.chains().values()),
-        panel_anchors=folder.panel_anchors(),
-        observations=tuple(folder.observations()),
-        spending=_total_spending(folder, manifest),
-        usage=folder.status().usage,
+        records=tuple(stored.chains.values()),
+        panel_anchors=stored.panel_anchors,
+        observations=stored.observations,
+        spending=_total_spending(status, manifest),
+        usage=status.usage,
         notes=folder.notes(),
     )
     compiled = _compile_stored_skill(folder, manifest["skill"], settings)
@@ -118,9 +124,8 @@ def _compile_stored_skill(folder: RunFolder, skill: Mapping[str, Any], settings:
     return replace(compiled, skill=replace(compiled.skill, name=skill["name"]))
 
 
-def _total_spending(folder: RunFolder, manifest: Mapping[str, Any]) -> Spending:
+def _total_spending(status: Status, manifest: Mapping[str, Any]) -> Spending:
     """What all sessions of the run have spent so far."""
-    status = folder.status()
     return Spending(
         spent=status.rollouts,
         reused=status.reused,

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -104,6 +104,15 @@ class _Notes:
     provisional: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRecords:
+    """What `records.jsonl` holds. `chains` are by index; of a chain that was run again, the last record."""
+
+    chains: Mapping[int, ChainRecord]
+    observations: tuple[Observation, ...]
+    panel_anchors: PanelAnchors | None
+
+
 class RunFolder:
     """One folder on disk, for one skill and any number of its runs."""
 
@@ -188,19 +197,34 @@ class RunFolder:
             append_lines(self.records, b"".join(lines))
             self._written.update(map(_fingerprint, lines))
 
+    def read_records(self) -> StoredRecords:
+        """All records of the run, read once."""
+        chains: dict[int, ChainRecord] = {}
+        observations: list[Observation] = []
+        anchors: PanelAnchors | None = None
+        for record in read_records(self.records):
+            match record:
+                case ChainRecord():
+                    chains[record.plan.index] = record
+                case Observation():
+                    observations.append(record)
+                case PanelAnchors():
+                    anchors = record
+        return StoredRecords(
+            chains=dict(sorted(chains.items())), observations=tuple(observations), panel_anchors=anchors
+        )
+
     def chains(self) -> dict[int, ChainRecord]:
         """Finished chains by index; of a chain that was run again (because scores were missing), the last record."""
-        chains = {record.plan.index: record for record in self._records() if isinstance(record, ChainRecord)}
-        return dict(sorted(chains.items()))
+        return dict(self.read_records().chains)
 
     def observations(self) -> list[Observation]:
         """Observations of an adaptive run, in the order they were written."""
-        return [record for record in self._records() if isinstance(record, Observation)]
+        return list(self.read_records().observations)
 
     def panel_anchors(self) -> PanelAnchors | None:
         """The last anchors that a chain run measured on the whole panel; None where it measured none."""
-        anchors = [record for record in self._records() if isinstance(record, PanelAnchors)]
-        return anchors[-1] if anchors else None
+        return self.read_records().panel_anchors
 
     def keep_notes(self, notes: Sequence[str], *, provisional: bool = False) -> None:
         """Store what a reader should know besides the numbers. `provisional`: the run is not finished."""
@@ -223,24 +247,22 @@ class RunFolder:
             return _Notes()
         return stored if isinstance(stored, _Notes) else _Notes(notes=tuple(stored))
 
-    def _records(self) -> Iterator[Record]:
-        return read_records(self.records)
-
     def write(self, name: str, data: bytes) -> Path:
         """Write one file, completely or not at all."""
         write_whole(self.path / name, data)
         return self.path / name
 
-    def status(self) -> Status:
-        """The state of the run; works while it runs."""
+    def status(self, records: StoredRecords | None = None) -> Status:
+        """The state of the run; works while it runs. `records`: those of the folder, where they were read already."""
         manifest = self.manifest()
         if manifest is None:
             raise RecordsError("holds no run.", where=str(self.path), hint="Run `skillsv value` first.")
-        run, chains, settings = run_id(manifest), self.chains(), manifest.get("settings", {})
+        records = records or self.read_records()
+        run, chains, settings = run_id(manifest), records.chains, manifest.get("settings", {})
         with Ledger.open(self.ledger, read_only=True) as ledger:
             total, failures = ledger.summary(run), ledger.failures(run)
-        anchors = self.panel_anchors()
-        used = sum(map(answers_in, chains.values())) + len(self.observations())
+        anchors = records.panel_anchors
+        used = sum(map(answers_in, chains.values())) + len(records.observations)
         used += 0 if anchors is None else 3 * len(anchors.tasks)
         return Status(
             run=run,
