@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from skillsv.decide import Goal
+from skillsv.estimate.adaptive import make_predictor
 from skillsv.model.rollout import Usage
 from skillsv.model.value import Spending
+from skillsv.pipeline import edit
 from skillsv.pipeline.build_valuation import RolloutResult
 from skillsv.pipeline.edit import path_of, prune
 from skillsv.pipeline.job import make_renderer
@@ -17,7 +19,7 @@ from skillsv.settings import Settings
 from skillsv_bench.estimators import Player, make_adaptive_problem, play_adaptive
 from skillsv_bench.planted import Noise, planted_skill
 from skillsv_bench.planted.game import Role
-from skillsv_bench.planted.simulate import SharedNoise, make_plans, record_chains
+from skillsv_bench.planted.simulate import SharedNoise, make_plans, play_panel_anchors, record_chains
 
 STEADY, NOISY = Noise(), Noise(temperature=0.5)
 
@@ -31,7 +33,9 @@ def adaptive_results(game, noise, seed, budget):
 def chain_results(game, noise, seed, chains):
     rng = np.random.default_rng(seed)
     plans = make_plans(game, rng, chains=chains, window=8, tolerance=None)
-    return {"records": tuple(record_chains(game, plans, noise=noise, shared_noise=SharedNoise.draw(game, rng)))}
+    shared_noise = SharedNoise.draw(game, rng)
+    records = tuple(record_chains(game, plans, noise=noise, shared_noise=shared_noise))
+    return {"records": records, "panel_anchors": play_panel_anchors(game, noise=noise, shared_noise=shared_noise)}
 
 
 @cache
@@ -82,6 +86,27 @@ def test_every_prefix_is_predicted_within_the_error_of_the_estimate(kind, method
         removed = game.compiled.everything - step.kept
         error = error_of(run, removed)
         assert step.lost_value == pytest.approx(true_loss(game, noise, step.kept), abs=max(error, 1e-9)), step.unit
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("kind", "chains"), [("mechanism", 12), ("officeqa", 48), ("spreadsheet", 48)])
+def test_chains_predict_the_middle_and_the_end_of_the_path_within_their_error(kind, chains, seed):
+    game, run = played(kind, "chain", STEADY, seed, chains)
+    path = path_of(run)
+    misses = np.array([abs(step.lost_value - true_loss(game, STEADY, step.kept)) for step in path])
+    errors = np.array([error_of(run, game.compiled.everything - step.kept) for step in path])
+    assert misses.mean() <= errors.mean()
+    assert misses[len(path) // 2] <= errors[len(path) // 2]
+    assert misses[-1] == pytest.approx(0.0, abs=1e-9), "the lift of the panel is exact for an agent without noise"
+
+
+def test_a_run_fits_its_model_once(monkeypatch):
+    game, run = played("mechanism", "auto", STEADY, 4, 400)
+    fits = []
+    monkeypatch.setattr(edit, "make_predictor", lambda *given: fits.append(given) or make_predictor(*given))
+    assert path_of(run) == path_of(run)
+    assert len(path_of(run, game.compiled.execution[:2])) == 2
+    assert len(fits) == 1
 
 
 @pytest.mark.parametrize(("method", "size"), [("auto", 500), ("chain", 12)])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from skillsv.compiler import compile_skill
@@ -13,6 +14,7 @@ from skillsv.decide.losses import PredictLoss, end_at_lift, sum_losses
 from skillsv.decide.pruning import Partners
 from skillsv.errors import RecordsError
 from skillsv.estimate.adaptive import make_predictor
+from skillsv.estimate.adaptive.prediction import PredictScore, can_tabulate, tabulate_chains
 from skillsv.model.coalition import Coalition, Operator, Rendering
 from skillsv.model.edit import PruneStep
 from skillsv.model.value import Action
@@ -60,27 +62,39 @@ def prune(run: Run, goal: Goal | None, actions: frozenset[Action] = REMOVABLE) -
 
 def path_of(run: Run, among: Iterable[str] | None = None) -> tuple[PruneStep, ...]:
     """The whole pruning path by the values of a run; it takes suspected interactions into account."""
-    values = {unit.id: unit.value.net_or_zero.value for unit in run.valuation.units}
-    partners = find_partners(run.compiled, run.records, run.observations)
+    partners, predict = _predict_losses(run)
     return pruning_path(
         run.compiled,
-        values,
+        _values(run),
         lambda kept: count_tokens(run.renderer, kept),
         among,
         partners=partners,
-        predict=_predict_losses(run, values, partners),
+        predict=predict,
     )
 
 
-def _predict_losses(run: Run, values: Mapping[str, float], partners: Partners) -> PredictLoss:
-    """Losses by the model of an adaptive run, else by the sums of values; all units together lose the content lift."""
-    predict = _losses_by_model(run, partners) if run.observations else sum_losses(values, partners)
-    return end_at_lift(predict, run.compiled, values, run.valuation.estimate.content_lift.value)
+def _values(run: Run) -> dict[str, float]:
+    return {unit.id: unit.value.net_or_zero.value for unit in run.valuation.units}
 
 
-def _losses_by_model(run: Run, partners: Partners) -> PredictLoss:
-    pairs = {(min(unit, partner), max(unit, partner)) for unit, (partner, *_) in partners.items()}
-    score = make_predictor(run.compiled, run.observations, sorted(pairs))
+@lru_cache(maxsize=1)
+def _predict_losses(run: Run) -> tuple[Partners, PredictLoss]:
+    """Partners, and losses by the model of an adaptive run, by tables of chains, or by the sums of values.
+
+    All units together lose the content lift. The model is fitted once for a run, however often it is pruned.
+    """
+    partners, values = find_partners(run.compiled, run.records, run.observations), _values(run)
+    if run.observations:
+        pairs = {(min(unit, partner), max(unit, partner)) for unit, (partner, *_) in partners.items()}
+        predict = _losses_by_score(run, make_predictor(run.compiled, run.observations, sorted(pairs)))
+    elif can_tabulate(run.records):
+        predict = _losses_by_score(run, tabulate_chains(run.compiled, run.records))
+    else:
+        predict = sum_losses(values, partners)
+    return partners, end_at_lift(predict, run.compiled, values, run.valuation.estimate.content_lift.value)
+
+
+def _losses_by_score(run: Run, score: PredictScore) -> PredictLoss:
     full = score(run.compiled.everything)
     return lambda kept: full - score(kept)
 

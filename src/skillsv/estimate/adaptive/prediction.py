@@ -1,8 +1,8 @@
-"""The score of any coalition, predicted by the model that the values of an adaptive run come from."""
+"""The score of any coalition, predicted by the model of an adaptive run or by tables of a chain run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,11 +10,20 @@ import numpy as np
 from skillsv.estimate.adaptive.observations import Bools, Floats, ScoredCoalitions, read_observations
 from skillsv.estimate.adaptive.patterns import score_patterns
 from skillsv.estimate.adaptive.surrogate import PREDICTION_LIMIT, fit_surrogate
-from skillsv.model.coalition import Coalition, Observation
+from skillsv.estimate.marginals import prefix_scores
+from skillsv.model.coalition import ChainRecord, Coalition, Observation, Operator
 from skillsv.model.skill import CompiledSkill
 
 PredictScore = Callable[[Coalition], float]
 """The predicted mean score V(S) (Eq. 3) of a coalition that holds the trigger, under deletion."""
+
+
+LEAST_CHAINS = 4
+"""Chains per task that tables of a chain run need.
+
+A table misses one of two units that replace each other where no chain holds the missing order. Of r chains all have the
+same order with the chance 2^(1 - r): one task in eight with four chains.
+"""
 
 
 def make_predictor(
@@ -25,15 +34,48 @@ def make_predictor(
     The surrogate adds units up on the logit scale. For `pairs` of units it has an effect of both together besides.
     """
     observed = read_observations(compiled, observations)
-    column = {unit: place for place, unit in enumerate(compiled.execution)}
     if observed.noisy:
+        column = {unit: place for place, unit in enumerate(compiled.execution)}
         together = [(column[one], column[other]) for one, other in pairs]
         predict_tasks = _fit_surrogate(observed.net, len(observed.tasks), together)
     else:
         predict_tasks = _tabulate_patterns(observed.net, len(observed.tasks))
+    return _mean_over_tasks(compiled, predict_tasks)
 
+
+def can_tabulate(records: Sequence[ChainRecord]) -> bool:
+    """Whether the agent repeats itself and the tasks are in enough chains for tables."""
+    tasks = [task for record in records for task in record.plan.window.tasks]
+    steady = not any(record.plan.replicate for record in records)
+    return steady and len(tasks) >= LEAST_CHAINS * len(set(tasks))
+
+
+def tabulate_chains(compiled: CompiledSkill, records: Sequence[ChainRecord]) -> PredictScore:
+    """Predict by the scores of patterns, from all prefixes of the chains of an agent that repeats itself."""
+    tasks = dict.fromkeys(task for record in records for task in record.plan.window.tasks)
+    number = {task: place for place, task in enumerate(tasks)}
+    parts = [_prefixes_of(compiled, record, number) for record in records]
+    scored = ScoredCoalitions(
+        present=np.concatenate([part.present for part in parts]),
+        task=np.concatenate([part.task for part in parts]),
+        score=np.concatenate([part.score for part in parts]),
+    )
+    return _mean_over_tasks(compiled, _tabulate_patterns(scored, len(number)))
+
+
+def _prefixes_of(compiled: CompiledSkill, record: ChainRecord, number: Mapping[str, int]) -> ScoredCoalitions:
+    """The prefixes of a chain under deletion, each on every task of the window that it was scored on."""
+    scores = prefix_scores(record, Operator.DELETE)
+    rank = {unit: place for place, unit in enumerate(record.plan.order)}
+    entered = np.array([rank[unit] for unit in compiled.execution], dtype=np.int64)
+    prefix, task = np.nonzero(~np.isnan(scores))
+    tasks = np.array([number[name] for name in record.plan.window.tasks], dtype=np.int64)
+    return ScoredCoalitions(present=entered[None, :] <= prefix[:, None], task=tasks[task], score=scores[prefix, task])
+
+
+def _mean_over_tasks(compiled: CompiledSkill, predict_tasks: Callable[[Bools], Floats]) -> PredictScore:
     def predict(coalition: Coalition) -> float:
-        present = np.array([unit in coalition for unit in column], dtype=np.bool_)
+        present = np.array([unit in coalition for unit in compiled.execution], dtype=np.bool_)
         return float(predict_tasks(present).mean())
 
     return predict
