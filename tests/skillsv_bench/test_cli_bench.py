@@ -65,6 +65,22 @@ def test_a_window_larger_than_a_game_is_refused_by_every_study(capsys, study):
     assert "fewer than a window of 99" in capsys.readouterr().err
 
 
+def test_closure_has_a_row_per_game_agent_and_method_and_names_the_misses(capsys):
+    words = ("--study", "closure", "--repetitions", "3", "--games", "mechanism,alfworld", "-k", "4", "-b", "4")
+    answer = json.loads(printed(capsys, *words, "--json"))
+    names = [(row["game"], row["agent"], row["method"]) for row in answer["rows"]]
+    agents = [("rules", "chain"), ("rules", "auto"), ("noisy@0.5", "chain"), ("noisy@0.5", "auto")]
+    assert names == [(game, *rest) for game in ("mechanism", "alfworld") for rest in agents]
+    assert all(row["exact"] == pytest.approx(1.0) and row["repetitions"] == 3 for row in answer["rows"])
+    steady = answer["rows"][1]
+    assert steady["ratio"] == pytest.approx(1.0)
+    assert steady["lift"] == pytest.approx(0.5)
+    for name, row in zip(names, answer["rows"], strict=True):
+        misses = not 0.9 <= row["ratio"] <= 1.1
+        assert (f"{' '.join(name)} (" in answer["summary"]) == misses
+    assert any(not 0.9 <= row["ratio"] <= 1.1 for row in answer["rows"])
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -76,6 +92,7 @@ def test_a_window_larger_than_a_game_is_refused_by_every_study(capsys, study):
         ["--orders", "1"],
         ["--seed", "-1"],
         ["--study", "nothing"],
+        ["--study", "closure", "--agent", "rules,clever"],
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(capsys, words):

@@ -17,16 +17,38 @@ if TYPE_CHECKING:
     from skillsv_bench.planted.studies import Recovery, Setting
 
 SCHEMA = "skillsv.bench.planted/1"
-Study = Literal["recovery", "coverage", "variance", "calibration", "truncation", "pruning", "rules"]
+Study = Literal["recovery", "coverage", "variance", "calibration", "closure", "truncation", "pruning", "rules"]
+
+DEFAULT_GAME = "mechanism"
+"""The game of a study where none is named; closure takes all games."""
+
+DEFAULT_AGENT = "rules"
+"""The agent of a study where none is named."""
+
+CLOSURE_POINTS = ("gap", "gap_low", "gap_high", "lift", "lift_spread")
+"""Amounts of score in the rows of the closure study."""
+
+CLOSURE_AGENTS = "rules,noisy@0.5"
+"""The agents of the closure study where none is named."""
 
 
 def planted(
     *,
     games: Annotated[
-        str, Parameter(help="Games, comma separated: mechanism,livemath,officeqa,spreadsheet,alfworld.")
-    ] = "mechanism",
+        str | None,
+        Parameter(
+            help="Games, comma separated: mechanism (default),livemath,officeqa,spreadsheet,alfworld; "
+            "closure takes all of them."
+        ),
+    ] = None,
     study: Annotated[Study, Parameter(help="What to measure.")] = "recovery",
-    agent: Annotated[str, Parameter(help="rules, noisy@TEMPERATURE or lapse@PROBABILITY.")] = "rules",
+    agent: Annotated[
+        str | None,
+        Parameter(
+            help="rules (default), noisy@TEMPERATURE or lapse@PROBABILITY; closure takes several, comma separated, and "
+            "rules,noisy@0.5 by default."
+        ),
+    ] = None,
     orders: Annotated[int, Parameter(name=["--orders", "-k"], help="Sampled insertion orders K.")] = 48,
     window: Annotated[int, Parameter(name=["--window", "-b"], help="Tasks shared by one order, b.")] = 8,
     tolerance: Annotated[str, Parameter(help="Truncation tolerance tau, or 'off'; the paper's is 0.05.")] = "off",
@@ -38,22 +60,63 @@ def planted(
 
     Value skills whose true values are known, and print what SkillSV, Closure-LOO and chance recover of them.
     `--study coverage` measures how often the intervals hold the true value, `variance` what sharing task windows
-    saves, `calibration` how window size and tolerance trade error against rollouts, `truncation` what the omitted
+    saves, `calibration` how window size and tolerance trade error against rollouts, `closure` how the sum of values
+    compares with the measured lift of the panel for Algorithm 1 (`chain`) and `auto`, `truncation` what the omitted
     suffixes of the same chains are worth, `pruning` the areas under the pruning curves of all methods, pooled, and
     `rules` what R3, R8 and R9 are worth, on a game of its own.
     """
-    setting = _setting(agent, orders, window, tolerance)
     if repetitions < 2:
         raise SettingsError(f"--repetitions {repetitions} cannot show any spread.", hint="Give at least 2.")
     if seed < 0:
         raise SettingsError(f"--seed {seed} is negative.", hint="Give a number of at least 0.")
-    names = [name.strip() for name in games.split(",")]
-    tables = _tables(names, study, setting, repetitions, seed)
+    if study == "closure":
+        settings = [_setting(name.strip(), orders, window, tolerance) for name in (agent or CLOSURE_AGENTS).split(",")]
+        return _closure(
+            [name.strip() for name in games.split(",")] if games else None, settings, repetitions, seed, json
+        )
+    agent, games = agent or DEFAULT_AGENT, games or DEFAULT_GAME
+    setting = _setting(agent, orders, window, tolerance)
+    tables = _tables([name.strip() for name in games.split(",")], study, setting, repetitions, seed)
     if json:
         deliver(json_text({"schema": SCHEMA, "study": study, "agent": agent, "games": tables}), None)
     else:
         deliver("\n".join(_as_text(table) for table in tables), None)
     return 0
+
+
+def _closure(
+    games: Sequence[str] | None,
+    settings: Sequence[Setting],
+    repetitions: int,
+    seed: int,
+    json: bool,  # noqa: FBT001
+) -> int:
+    """Print the closure study: a row per game, agent and method, then which of them miss the band."""
+    from skillsv_bench.estimators.closure import BAND, measure_closure, summarize
+    from skillsv_bench.planted import KINDS
+
+    made = [_make_game(name, seed, settings[0]) for name in games or KINDS]
+    rows = [
+        (game.name, row) for game in made for row in measure_closure(game, settings, repetitions=repetitions, seed=seed)
+    ]
+    plain, summary = [{"game": name, **asdict(row)} for name, row in rows], summarize(rows)
+    if json:
+        deliver(
+            json_text({"schema": SCHEMA, "study": "closure", "band": BAND, "rows": plain, "summary": summary}), None
+        )
+    else:
+        title = "sum of values over the measured lift, 95 % t interval over repetitions; gap and lift in points"
+        shown = [{**row, **{name: 100 * row[name] for name in CLOSURE_POINTS}} for row in plain]
+        deliver("\n".join([title, _columns(shown), summary]), None)
+    return 0
+
+
+def _make_game(name: str, seed: int, setting: Setting) -> PlantedGame:
+    from skillsv_bench.planted import planted_skill, study_tables
+
+    game = planted_skill(name, seed)
+    study_tables.require_window(name, len(game.tasks), setting)
+    return game
 
 
 def _setting(agent: str, orders: int, window: int, tolerance: str) -> Setting:
@@ -95,10 +158,9 @@ def _tables(names: Sequence[str], study: Study, setting: Setting, repetitions: i
 
 def _table(name: str, study: Study, setting: Setting, repetitions: int, seed: int) -> dict[str, Any]:
     """One game's rows: a title, column names and plain rows, whatever the study."""
-    from skillsv_bench.planted import planted_skill, study_tables
+    from skillsv_bench.planted import study_tables
 
-    game = planted_skill(name, seed)
-    study_tables.require_window(name, len(game.tasks), setting)
+    game = _make_game(name, seed, setting)
     title = f"{name}: {len(game.compiled.execution)} units, {len(game.tasks)} tasks"
     if study == "truncation":
         return study_tables.truncation_table(game, setting, repetitions, seed)
