@@ -19,7 +19,6 @@ from skillsv.confirmation.curves import (
 from skillsv.confirmation.gate import Gate, interval, intervals, lower_bound, pooled, smallest_drop
 from skillsv.confirmation.proof import Proof, Versions, prove
 from skillsv.confirmation.scoring import PanelScores, score_on_panel
-from skillsv.model.concentration import concentration
 
 __all__ = [
     "Agreement",

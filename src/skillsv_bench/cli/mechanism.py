@@ -33,11 +33,11 @@ def mechanism(
     judge may cost something: one question for each unit.
     """
     import anyio
-    from skillsv.cli.progress import progress
 
+    from skillsv.api.plan import default_folder
     from skillsv.cli.consent import agree
     from skillsv.cli.printing import deliver, json_text
-    from skillsv.cli.run_valuation import default_folder
+    from skillsv.pipeline.progress import progress
     from skillsv.rollout import Stop
     from skillsv_bench.cli.published import write_all
     from skillsv_bench.planted.mechanism import (

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from skillsv.cli.progress import progress
 
+from skillsv.api.plan import forecast_lines
 from skillsv.cli.consent import agree
-from skillsv.cli.run_valuation import forecast_lines, has_limit
 from skillsv.errors import BudgetReached, SkillSVError
 from skillsv.model.format import count
 from skillsv.pipeline import PreparedRun, measured_cost, prepare, require_measurable_budget, with_measured_cost
+from skillsv.pipeline.progress import progress
 from skillsv.rollout import Forecast, RunFolder, Stop
 from skillsv_bench.benchmark_run import BenchmarkRun, SharedBudget
 from skillsv_bench.cli.protocol_flags import ProtocolFlags
@@ -90,7 +90,7 @@ def run_all(planned: Sequence[PlannedRun], *, yes: bool, quiet: bool) -> tuple[M
 
     The limits of the command hold for all runs together. Where one ends early, the others still run if they may spend.
     """
-    limited = bool(planned) and has_limit(planned[0].benchmark_run.settings)
+    limited = bool(planned) and planned[0].benchmark_run.settings.has_limit
     lines = cost_lines(planned)
     agree(lines, yes=not planned or yes or limited)
     errors: dict[str, str] = {}
