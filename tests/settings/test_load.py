@@ -93,3 +93,17 @@ def test_an_amount_out_of_range_names_its_file(tmp_path):
     (tmp_path / "skillsv.toml").write_text("resolution = 250\n")
     with pytest.raises(SettingsError, match=r"skillsv\.toml"):
         load_settings(tmp_path / "skill", {})
+
+
+@pytest.mark.parametrize("given", [{"until_width": 5}, {"until_resolved": 0.9}])
+def test_stop_rules_of_auto_are_refused_with_chain(tmp_path, given):
+    with pytest.raises(SettingsError, match="the method chain does not use --until-"):
+        load_settings(tmp_path / "skill", {**given, "orders": 8})
+    assert load_settings(tmp_path / "skill", given).method == "auto"
+
+
+def test_a_stop_rule_of_auto_in_a_file_is_named_where_chain_ignores_it(tmp_path):
+    (tmp_path / "skillsv.toml").write_text("until-width = 5\n")
+    notes = []
+    load_settings(tmp_path / "skill", {"method": "chain"}, note=notes.append)
+    assert notes == ["The method chain does not use --until-width in skillsv.toml."]

@@ -187,7 +187,7 @@ class _Rollouts:
             operators=self.prepared.job.settings.operators,
         )
         self.observations = ()
-        options = AdaptiveOptions(stop=self.stop_rule(rollouts), judge=self.status_function())
+        options = AdaptiveOptions(stop=self.stop_rule(rollouts), estimate_status=self.status_function())
         policy = adaptive_policy(problem, options, self.prepared.job.settings.seed, on_observed=self.keep_observations)
         (record,) = await self.runner.run_policies([policy])
         return record

@@ -41,6 +41,8 @@ class SettingInfo:
     """Whether people write it in points of a hundred. `Settings` and manifests hold a share in [0, 1]."""
     selects_chain: bool = False
     """Whether giving it selects the method `chain`, the paper's Algorithm 1."""
+    only_auto: bool = False
+    """Whether only the method `auto` uses it."""
     other_flag: str = ""
     """Its flag, where that is not the name with dashes."""
     short: str = ""

@@ -26,6 +26,9 @@ AMOUNTS = tuple(name for name, info in SETTINGS.items() if info.in_points)
 CHAIN_SETTINGS = tuple(name for name, info in SETTINGS.items() if info.selects_chain)
 """The settings of the paper's Algorithm 1. Giving one of them selects the method `chain`."""
 
+AUTO_SETTINGS = tuple(name for name, info in SETTINGS.items() if info.only_auto)
+"""The stop rules of the method `auto`: chains end after a fixed number of orders."""
+
 
 def user_file() -> Path:
     """The user's own settings, for all skills."""
@@ -53,7 +56,15 @@ def load_settings(
     method, sentence = _select_method(from_files, from_flags)
     if sentence is not None and note is not None:
         note(sentence)
-    return convert_settings({**from_files, **in_shares(from_flags), **method})
+    settings = convert_settings({**from_files, **in_shares(from_flags), **method})
+    ignored = [name for name in AUTO_SETTINGS if settings.method == "chain" and getattr(settings, name) is not None]
+    if any(name in from_flags for name in ignored):
+        raise SettingsError(
+            f"the method chain does not use {_flag_names(ignored)}.", hint="Leave it out, or use --method auto."
+        )
+    if ignored and note is not None:
+        note(f"The method chain does not use {_flag_names(ignored)} in {SETTINGS_FILE}.")
+    return settings
 
 
 def guarded_settings(path: Path) -> tuple[dict[str, Any], str]:

@@ -186,9 +186,11 @@ class Settings:
     max_seconds: Positive | None = budget(None, "guarded", "Stop after this many seconds.")
     budget_usd: Positive | None = budget(None, "guarded", "Stop after spending this much, if it is known.")
     until_width: Positive | None = budget(
-        None, "free", "Stop when no interval is wider than this, in points (auto).", in_points=True
+        None, "free", "Stop when no interval is wider than this, in points (auto).", in_points=True, only_auto=True
     )
-    until_resolved: Share | None = budget(None, "free", "Stop when this share of the units has a verdict (auto).")
+    until_resolved: Share | None = budget(
+        None, "free", "Stop when this share of the units has a verdict (auto).", only_auto=True
+    )
     attempts: Count = budget(5, "guarded", "Attempts before a rollout counts as missing [{default}].")
     max_missing: Share = budget(0.2, "guarded", "Share of missing rollouts that stops the run [{default}].")
     speculate: NonNegative = budget(0, "guarded", "Prefixes to run ahead of the truncation test [{default}].")

@@ -224,7 +224,9 @@ def test_the_estimate_status_stops_the_run_and_directs_rollouts():
 
 
 def play_with_status(rule, status):
-    return play_adaptive(PROBLEM, Player(GAME, Noise(temperature=1.0), 1), AdaptiveOptions(stop=rule, judge=status), 1)
+    return play_adaptive(
+        PROBLEM, Player(GAME, Noise(temperature=1.0), 1), AdaptiveOptions(stop=rule, estimate_status=status), 1
+    )
 
 
 def test_observations_are_reported_round_by_round():

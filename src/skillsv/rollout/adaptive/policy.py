@@ -246,8 +246,8 @@ class _Run:
         self.observations += observations
         if self.on_observed is not None:
             self.on_observed(observations)
-        if self.options.judge is not None and self.searched >= self.next_status:
-            self.status = self.options.judge(self.observations)
+        if self.options.estimate_status is not None and self.searched >= self.next_status:
+            self.status = self.options.estimate_status(self.observations)
             self.next_status = int(STATUS_GROWTH * self.searched) + 1
 
 

@@ -50,15 +50,15 @@ class AdaptiveOptions:
     """How the run spends its rollouts.
 
     `tasks_per_round` tasks are asked at the same time. The order of rollouts depends on it, so it is a setting and not
-    the number of workers. `agent` skips the noise monitor where the kind of agent is known. `judge` returns the state
-    of the estimate; stop rules on precision and on verdicts need it, and half of the free rollouts then go to tasks
-    whose units are undecided. Without it no rollout depends on an estimate.
+    the number of workers. `agent` skips the noise monitor where the kind of agent is known. `estimate_status` returns
+    the state of the estimate; stop rules on precision and on verdicts need it, and half of the free rollouts then go to
+    tasks whose units are undecided. Without it no rollout depends on an estimate.
     """
 
     stop: StopRule = field(default_factory=Never)
     tasks_per_round: int = 24
     agent: Agent = "unknown"
-    judge: StatusFunction | None = None
+    estimate_status: StatusFunction | None = None
 
     def __post_init__(self) -> None:
         if self.tasks_per_round < 1:
