@@ -1,9 +1,13 @@
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
 from skillsv.cli import run
+from skillsv.model.edit import Confirmation
+from skillsv.model.value import Interval
+from skillsv.report.sentences import proof_sentence
 
 
 def confirmed(place, capsys, *flags, code=0):
@@ -141,7 +145,7 @@ def test_a_given_skill_folder_is_compared_unchanged(place, capsys, tmp_path, val
     (new / "SKILL.md").write_text(
         valued.SKILL.replace("- Say `alpha` whenever anybody asks for the first of the words.\n", "")
     )
-    answer = confirmed(place, capsys, "--skill", str(new))
+    answer = confirmed(place, capsys, "--skill", str(new), code=3)
     assert answer["new"]["value"] < answer["old"]["value"]
     assert answer["delta"]["high"] < 0
     assert answer["curves"] == []
@@ -260,3 +264,48 @@ def test_curves_of_several_skills_are_pooled(original, place, capsys):
     assert pooled["difference"]["value"] == pytest.approx(alone["comparisons"][0]["difference"]["value"])
     one, other = (item["difference"]["high"] - item["difference"]["low"] for item in (pooled, alone["comparisons"][0]))
     assert one < other
+
+
+def test_a_loss_is_reported_as_a_loss_and_ends_with_exit_code_3(place, tmp_path, capsys):
+    worse = tmp_path / "worse.md"
+    worse.write_text("# Words\n\nNothing is known.\n")
+    assert run(["confirm", str(place / "run"), "--skill", str(worse), "--quiet", "--yes"]) == 3
+    printed = capsys.readouterr()
+    assert printed.out.startswith("Worse on ")
+    assert "onfirmed" not in printed.out.splitlines()[0]
+    assert "the new skill is worse" in printed.err
+
+
+def test_what_is_not_shown_is_not_called_confirmed(original, place, capsys):
+    assert run(["confirm", str(place / "run"), "--skill", str(original / "tiny"), "--quiet", "--yes"]) == 0
+    same = capsys.readouterr().out
+    assert same.startswith("Confirmed on "), "the same bytes cannot be worse"
+    confirmation = Confirmation(
+        tasks=20,
+        old=Interval(0.95, 0.8, 1.0),
+        new=Interval(0.90, 0.7, 1.0),
+        delta=Interval(-0.05, -0.15, 0.05),
+        tokens_old=100,
+        tokens_new=80,
+        at_worst=-0.2,
+        max_drop=0.05,
+    )
+    sentence = proof_sentence(confirmation)
+    assert sentence.startswith("Not shown on 20 held-out tasks to be no worse by more than 5 points: 95.0 -> 90.0")
+    earlier = proof_sentence(replace(confirmation, at_worst=None, max_drop=None))
+    assert earlier.startswith("Not shown"), "a proof of an earlier version says nothing about a limit"
+
+
+def test_all_proofs_are_kept_and_the_last_comes_first(place, tmp_path, capsys):
+    worse = tmp_path / "worse.md"
+    worse.write_text("# Words\n\nNothing is known.\n")
+    confirmed(place, capsys, "--curves", "none")
+    confirmed(place, capsys, "--skill", str(worse), code=3)
+    stored = json.loads((place / "run/confirmation.json").read_text())
+    assert stored["outcome"] == "worse"
+    assert [proof["outcome"] for proof in stored["earlier"]] != []
+    for command in (["status", str(place / "run")], ["report", str(place / "run"), "--format", "md"]):
+        capsys.readouterr()
+        assert run(command) == 0
+        assert "Worse on " in capsys.readouterr().out
+    assert "Worse on " in (place / "run/report.html").read_text()

@@ -101,8 +101,8 @@ def test_the_demo_ends_with_a_shorter_skill_its_diff_and_the_proof(tmp_path, cap
     assert run(["demo", "--quiet", "--run-dir", str(tmp_path / "run"), *flags]) == 0
     printed = capsys.readouterr().out
     assert "-- Anything that mentions `urgent` goes to queue `legal`" in printed
-    line = next(line for line in printed.splitlines() if line.startswith("Confirmed on 72 tasks"))
-    assert re.search(r"tokens \d+% .* change \+\d+\.\d \[[+−]?\d+\.\d, \+\d+\.\d\] points", line)
+    line = next(line for line in printed.splitlines() if line.startswith("Confirmed on 72 held-out tasks: better"))
+    assert re.search(r"change \+\d+\.\d \[[+−]?\d+\.\d, \+\d+\.\d\] points, with \d+% of the tokens", line)
     assert printed.index("Report: ") < printed.index(line)
     short = (tmp_path / "run/shorter/SKILL.md").read_text()
     assert "urgent" not in short

@@ -15,10 +15,11 @@ from skillsv.api.skill import Skill
 from skillsv.api.sync import run_sync
 from skillsv.api.valuation import Valuation
 from skillsv.errors import OutputError, SettingsError, SkillSVError
+from skillsv.model.edit import Confirmation
 from skillsv.model.events import Event, Note
 from skillsv.model.protocols import Agent, Listener, Verifier
 from skillsv.model.task import Task
-from skillsv.pipeline import build_run, publish, read_manifest, render_page, run_rollouts
+from skillsv.pipeline import build_run, publish, read_manifest, recorded_confirmation, render_page, run_rollouts
 from skillsv.pipeline import load_run as read_run
 from skillsv.pipeline.edit import original_path
 from skillsv.pipeline.progress import progress as show_progress
@@ -65,6 +66,11 @@ class Run:
     def notes(self) -> tuple[str, ...]:
         """Sentences about the run."""
         return self.valuation.notes
+
+    @property
+    def last_proof(self) -> Confirmation | None:
+        """The last proof of a shorter skill on held-out tasks, if there is one."""
+        return recorded_confirmation(RunFolder(self.folder))
 
     def publish(self) -> Path:
         """Write valuation.json and report.html into the run folder, and return the path of the page."""

@@ -16,10 +16,11 @@ from skillsv.api.skill import Skill, compile  # noqa: A004 - the public name
 from skillsv.api.sync import run_sync
 from skillsv.confirmation import Gate
 from skillsv.confirmation import Proof as PanelProof
+from skillsv.confirmation.gate import DEFAULT_MAX_DROP
 from skillsv.decide import Goal
 from skillsv.errors import RecordsError, SettingsError
 from skillsv.model.coalition import Rendering
-from skillsv.model.edit import PruneStep
+from skillsv.model.edit import ProofOutcome, PruneStep
 from skillsv.model.events import Note
 from skillsv.model.protocols import Agent, Listener, Verifier
 from skillsv.model.skill import CompiledSkill
@@ -123,11 +124,11 @@ class Proof:
     """Old skill against new on held-out tasks. `confirm` makes one.
 
     `old`, `new` and `change` are scores with intervals, shares of 1. `at_worst` is the lowest change that is not ruled
-    out. `met` says whether it is shown that no more than `max_drop` is lost; None where no limit was given.
+    out. `met` says whether it is shown that no more than `max_drop` is lost.
     """
 
     result: PanelProof = field(repr=False)
-    gate: Gate | None = None
+    gate: Gate
 
     @property
     def tasks(self) -> int:
@@ -155,9 +156,14 @@ class Proof:
         return self.result.at_worst
 
     @property
-    def met(self) -> bool | None:
+    def met(self) -> bool:
         """Whether it is shown that no more than the limit is lost."""
-        return None if self.gate is None else self.result.meets(self.gate)
+        return self.result.meets(self.gate)
+
+    @property
+    def outcome(self) -> ProofOutcome:
+        """What is shown: `no worse`, `worse`, or `not shown`."""
+        return self.result.confirmation.outcome
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -166,15 +172,12 @@ class Proof:
 
     def require(self) -> None:
         """Raise GateNotMet unless it is shown that no more than the limit is lost."""
-        if self.gate is None:
-            raise SettingsError("this proof has no limit.", hint="Pass max_drop= to confirm().")
         require_gate(self.result, self.gate)
 
     def to_dict(self) -> dict[str, object]:
         """The JSON `skillsv.confirmation/1`, with the gate."""
-        gate = self.gate
-        table = None if gate is None else {"max_drop": gate.max_drop, "level": gate.level, "met": self.met}
-        return {**proof_dict(self.result), "gate": table}
+        gate = {"max_drop": self.gate.max_drop, "level": self.gate.level, "met": self.met}
+        return {**proof_dict(self.result), "gate": gate}
 
     def lines(self) -> list[str]:
         """The proof in sentences."""
@@ -219,7 +222,7 @@ def confirm(
     run: Run,
     skill: ShorterSkill | Skill | str | os.PathLike[str] | None = None,
     *,
-    max_drop: float | None = None,
+    max_drop: float = 100 * DEFAULT_MAX_DROP,
     level: float = 95,
     curves: Sequence[str] = (),
     checkpoints: int = 10,
@@ -242,8 +245,8 @@ def confirm(
     >>> proof.met, proof.change.value
     (True, 0.0)
 
-    `skill` is a shorter skill, another skill, or None for the run's own, pruned by its verdicts. With `max_drop` (in
-    points) `proof.met` says whether it is shown that no more is lost, at confidence `level` in percent. `curves` adds
+    `skill` is a shorter skill, another skill, or None for the run's own, pruned by its verdicts. `proof.met` says
+    whether it is shown that no more than `max_drop` points are lost, at confidence `level` in percent. `curves` adds
     pruning curves of methods: skillsv, loo, judge, random, skillsv-pairs. `tasks`, `agent` and `verifier` replace those
     of the run; `tasks` may be new ones. A limit, or `yes`, agrees to the cost.
     """
@@ -252,7 +255,7 @@ def confirm(
         skill=skill,
         inputs=replace_inputs(run.inputs, tasks=tasks, agent=agent, verifier=verifier),
         limits={"max_rollouts": max_rollouts, "budget_usd": budget_usd, "jobs": jobs},
-        gate=_gate(max_drop, level),
+        max_drop=share_of_points(max_drop, "max_drop"),
         level=level_as_share(level),
         curves=tuple(curves),
         checkpoints=checkpoints,
@@ -262,7 +265,7 @@ def confirm(
 
     async def prove(stop: Stop) -> Proof:
         with listener_of(progress) as listener:
-            return await run_confirmation(prepared, work.gate, listener, stop)
+            return await run_confirmation(prepared, listener, stop)
 
     return run_sync(prove)
 
@@ -271,7 +274,7 @@ async def aconfirm(
     run: Run,
     skill: ShorterSkill | Skill | str | os.PathLike[str] | None = None,
     *,
-    max_drop: float | None = None,
+    max_drop: float = 100 * DEFAULT_MAX_DROP,
     level: float = 95,
     max_rollouts: int | None = None,
     budget_usd: float | None = None,
@@ -292,24 +295,22 @@ async def aconfirm(
         skill=skill,
         inputs=run.inputs,
         limits={"max_rollouts": max_rollouts, "budget_usd": budget_usd},
-        gate=_gate(max_drop, level),
+        max_drop=share_of_points(max_drop, "max_drop"),
         level=level_as_share(level),
     )
     prepared = work.prepare(yes=yes)
     with listener_of(progress) as listener:
-        return await run_confirmation(prepared, work.gate, listener, None)
+        return await run_confirmation(prepared, listener, None)
 
 
-async def run_confirmation(
-    prepared: PreparedConfirmation, gate: Gate | None, listener: Listener, stop: Stop | None
-) -> Proof:
+async def run_confirmation(prepared: PreparedConfirmation, listener: Listener, stop: Stop | None) -> Proof:
     """Run the rollouts of a confirmation, keep the proof in the run folder, and draw the run's page again with it."""
     for line in forecast_lines(prepared.forecast):
         listener(Note(message=line))
     result = await confirm_versions(prepared, listener, stop)
     keep_proof(prepared, result)
     publish(prepared.reopened.folder, prepared.reopened.run)
-    return Proof(result=result, gate=gate)
+    return Proof(result=result, gate=prepared.job.gate)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -320,7 +321,7 @@ class _Confirmation:
     skill: ShorterSkill | Skill | str | os.PathLike[str] | None
     inputs: Inputs
     limits: Mapping[str, int | float | None]
-    gate: Gate | None
+    max_drop: float
     level: float
     curves: tuple[str, ...] = ()
     checkpoints: int = 10
@@ -338,6 +339,7 @@ class _Confirmation:
             checkpoints=self.checkpoints,
             replicates=self.replicates,
             level=self.level,
+            max_drop=self.max_drop,
         )
         prepared = prepare_confirmation(job)
         if not yes and not {"max_rollouts", "budget_usd"} & limits.keys():
@@ -380,12 +382,6 @@ def replace_inputs(
     given = {"tasks": tasks, "agent": agent, "verifier": verifier}
     changes = {name: value for name, value in given.items() if value is not None}
     return replace(inputs, **changes) if changes else inputs  # type: ignore[arg-type]
-
-
-def _gate(max_drop: float | None, level: float) -> Gate | None:
-    return (
-        None if max_drop is None else Gate(max_drop=share_of_points(max_drop, "max_drop"), level=level_as_share(level))
-    )
 
 
 def level_as_share(level: float) -> float:

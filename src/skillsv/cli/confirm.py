@@ -12,10 +12,11 @@ from cyclopts import Parameter
 from skillsv.cli.flags import Json, given_share
 from skillsv.cli.spending_flags import SpendingFlags
 from skillsv.errors import SettingsError
+from skillsv.model.edit import ProofOutcome
 from skillsv.model.format import percent, plural, points, short_points, with_bounds
 
 if TYPE_CHECKING:
-    from skillsv.confirmation import Comparison, Gate, Proof
+    from skillsv.confirmation import Comparison, Proof
     from skillsv.pipeline import PreparedConfirmation
 
 DEFAULT_CURVES = ("skillsv", "loo", "random")
@@ -27,7 +28,9 @@ def confirm(
     /,
     *,
     skill: Annotated[Path | None, Parameter(help="The new skill [the run's own, pruned by its verdicts].")] = None,
-    max_drop: Annotated[float | None, Parameter(help="Fail unless it is shown that no more points are lost.")] = None,
+    max_drop: Annotated[
+        float | None, Parameter(help="Points that may be lost; fail unless no more is shown [5].")
+    ] = None,
     level: Annotated[float, Parameter(help="Confidence level, in percent or as a share.")] = 95,
     curves: Annotated[
         str | None, Parameter(help="Pruning curves: of skillsv,loo,judge,random,skillsv-pairs; 'none' for none.")
@@ -44,18 +47,18 @@ def confirm(
 
     Compare old and new on panel B, the tasks that no value has seen, each scored in full. Without --skill the new skill
     is the run's own, pruned by its verdicts, and pruning curves are drawn beside it; --judge adds the curve of a judge.
-    With --max-drop the exit code is 3 unless "no worse than that" is shown. The same command again resumes.
+    The exit code is 3 where a loss is shown, and with --max-drop unless it is shown that no more points are lost. The
+    same command again resumes.
     """
     from skillsv.api.shorten import level_as_share, run_confirmation
     from skillsv.cli.printing import deliver, json_text
-    from skillsv.confirmation import Gate
+    from skillsv.confirmation.gate import DEFAULT_MAX_DROP
     from skillsv.model.concentration import concentration
     from skillsv.pipeline import ConfirmJob, prepare_confirmation
 
     flags = spending or SpendingFlags()
     share = level_as_share(level)
     drop = given_share(max_drop, "--max-drop")
-    gate = None if drop is None else Gate(max_drop=drop, level=share)
     job = ConfirmJob(
         run=run,
         overrides=flags.overrides(),
@@ -64,16 +67,17 @@ def confirm(
         checkpoints=checkpoints,
         replicates=replicates,
         level=share,
+        max_drop=DEFAULT_MAX_DROP if drop is None else drop,
     )
     prepared = prepare_confirmation(job)
-    flags.consent(prepared.forecast, [*_judge_advice(prepared), *gate_advice(prepared, gate)])
-    proof = flags.spend(lambda listener, stop: run_confirmation(prepared, gate, listener, stop))
+    flags.consent(prepared.forecast, [*_judge_advice(prepared), *gate_advice(prepared)])
+    proof = flags.spend(lambda listener, stop: run_confirmation(prepared, listener, stop))
     pooled = _pool(proof.result, pool)
     top_share = concentration({unit.id: unit.value.net_or_zero.value for unit in prepared.reopened.run.valuation.units})
     table: dict[str, Any] = {**proof.to_dict(), "pooled": list(map(asdict, pooled)), "concentration": top_share}
     lines = (*proof.lines(), *_pooled_lines(pooled, 1 + len(pool)), *_concentration_lines(top_share))
     deliver(json_text(table) if json else "".join(f"{line}\n" for line in lines), None)
-    if gate is not None:
+    if max_drop is not None or proof.outcome is ProofOutcome.WORSE:
         proof.require()
     return 0
 
@@ -95,12 +99,12 @@ def _judge_advice(prepared: PreparedConfirmation) -> list[str]:
     return [f"For its curve the judge is asked about {units}, once each; the forecast counts these calls as rollouts."]
 
 
-def gate_advice(prepared: PreparedConfirmation, gate: Gate | None) -> list[str]:
+def gate_advice(prepared: PreparedConfirmation) -> list[str]:
     """A sentence for the time before anything is spent, where the panel is too small for the gate."""
     from skillsv.confirmation import smallest_drop
 
-    tasks = len(prepared.panel.tasks)
-    if gate is None or prepared.versions.same or tasks >= gate.tasks_needed():
+    tasks, gate = len(prepared.panel.tasks), prepared.job.gate
+    if prepared.versions.same or tasks >= gate.tasks_needed():
         return []
     least = points(smallest_drop(tasks, gate.level), signed=False)
     said = f"If not a single score changes, {tasks} tasks rule out a drop of {least} points and no less"

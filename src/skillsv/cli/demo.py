@@ -63,7 +63,8 @@ def show_pruned(run: Path, *, quiet: bool) -> None:
     from skillsv.api.run import load_run
     from skillsv.api.shorten import confirm, prune
     from skillsv.cli.printing import deliver, print_lines, styled_patch
-    from skillsv.pipeline.proof_text import certainty_line, confirmation_line
+    from skillsv.pipeline.proof_text import certainty_line
+    from skillsv.report.sentences import proof_sentence
 
     loaded = load_run(run)
     short = prune(loaded)
@@ -71,7 +72,7 @@ def show_pruned(run: Path, *, quiet: bool) -> None:
     deliver(f"\nWithout what is worthless or harmful ({len(short.removed)} units):\n\n", None)
     print_lines(styled_patch(short.files_before, short.files))
     proof = confirm(loaded, yes=True, progress=not quiet).result
-    deliver(f"\n{confirmation_line(proof)}\n{certainty_line(proof)}\nShorter skill: {place}\n", None)
+    deliver(f"\n{proof_sentence(proof.confirmation)}\n{certainty_line(proof)}\nShorter skill: {place}\n", None)
 
 
 def _free_folder(run: Path) -> Path:

@@ -12,10 +12,11 @@ from cyclopts import Parameter
 from skillsv.cli.flags import Json, given_share
 from skillsv.cli.spending_flags import SpendingFlags
 from skillsv.errors import SettingsError
+from skillsv.model.edit import ProofOutcome
 from skillsv.model.format import count, percent
 
 if TYPE_CHECKING:
-    from skillsv.confirmation import Proof
+    from skillsv.api.shorten import Proof
     from skillsv.pipeline import Revision, Run
 
 
@@ -31,7 +32,9 @@ def refine(
     force: Annotated[bool, Parameter(negative=(), help="Replace an earlier output of skillsv, if unchanged.")] = False,
     diff: Annotated[bool, Parameter(negative=(), help="Show what changes.")] = False,
     confirm: Annotated[bool, Parameter(negative="--no-confirm", help="Compare old and new on panel B.")] = True,
-    max_drop: Annotated[float | None, Parameter(help="Fail unless it is shown that no more points are lost.")] = None,
+    max_drop: Annotated[
+        float | None, Parameter(help="Points that may be lost; fail unless no more is shown [5].")
+    ] = None,
     level: Annotated[float, Parameter(help="Confidence level, in percent or as a share.")] = 95,
     json: Json = False,
     spending: SpendingFlags | None = None,
@@ -55,14 +58,10 @@ def refine(
     revision = _write_revision(loaded, run, editor, output, force=force)
     if diff:
         print_lines(styled_patch(revision.before.contents, revision.after.contents))
-    proof = _confirm_revision(run, output, flags, level) if confirm else None
+    proof = _confirm_revision(run, output, flags, level, drop) if confirm else None
     deliver(json_text(_table(revision, proof)) if json else "\n".join(_lines(revision, proof)) + "\n", None)
-    if proof is not None and drop is not None:
-        from skillsv.api.shorten import level_as_share
-        from skillsv.confirmation import Gate
-        from skillsv.pipeline.proof_text import require_gate
-
-        require_gate(proof, Gate(max_drop=drop, level=level_as_share(level)))
+    if proof is not None and (max_drop is not None or proof.outcome is ProofOutcome.WORSE):
+        proof.require()
     return 0
 
 
@@ -113,18 +112,25 @@ def _write_revision(loaded: Run, run: Path, editor: str | None, output: Path, *,
     return revision
 
 
-def _confirm_revision(run: Path, skill: Path, flags: SpendingFlags, level: float) -> Proof:
+def _confirm_revision(run: Path, skill: Path, flags: SpendingFlags, level: float, drop: float | None) -> Proof:
     from skillsv.api.shorten import level_as_share, run_confirmation
+    from skillsv.confirmation.gate import DEFAULT_MAX_DROP
     from skillsv.pipeline import ConfirmJob, prepare_confirmation
 
-    prepared = prepare_confirmation(
-        ConfirmJob(run=run, overrides=flags.overrides(), skill=skill, level=level_as_share(level))
+    job = ConfirmJob(
+        run=run,
+        overrides=flags.overrides(),
+        skill=skill,
+        level=level_as_share(level),
+        max_drop=DEFAULT_MAX_DROP if drop is None else drop,
     )
-    return flags.spend(lambda listener, stop: run_confirmation(prepared, None, listener, stop)).result
+    prepared = prepare_confirmation(job)
+    return flags.spend(lambda listener, stop: run_confirmation(prepared, listener, stop))
 
 
 def _lines(revision: Revision, proof: Proof | None) -> Iterator[str]:
-    from skillsv.pipeline.proof_text import certainty_line, confirmation_line
+    from skillsv.pipeline.proof_text import certainty_line
+    from skillsv.report.sentences import proof_sentence
 
     yield from (f"{gone} says what {stays} says: merged." for gone, stays in revision.merged)
     if revision.tries > 1:
@@ -132,14 +138,12 @@ def _lines(revision: Revision, proof: Proof | None) -> Iterator[str]:
     before, after = revision.tokens_before, revision.tokens_after
     yield f"{count(after)} of {count(before)} tokens stay ({percent(after / before if before else 1)})."
     if proof is not None:
-        yield confirmation_line(proof)
-        yield certainty_line(proof)
+        yield proof_sentence(proof.result.confirmation)
+        yield certainty_line(proof.result)
         yield from (f"Note: {note}" for note in proof.notes)
 
 
 def _table(revision: Revision, proof: Proof | None) -> dict[str, Any]:
-    from skillsv.pipeline import proof_dict
-
     return {
         "schema": "skillsv.refined/1",
         "tokens_before": revision.tokens_before,
@@ -147,5 +151,5 @@ def _table(revision: Revision, proof: Proof | None) -> dict[str, Any]:
         "tries": revision.tries,
         "merged": [list(pair) for pair in revision.merged],
         "removed": list(revision.removed),
-        "confirmation": None if proof is None else proof_dict(proof),
+        "confirmation": None if proof is None else proof.to_dict(),
     }

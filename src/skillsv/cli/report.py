@@ -58,7 +58,7 @@ def _text(run: Run, kind: Format) -> str:
 
     if kind == "json":
         return json_text(valuation_dict(run.valuation))
-    return markdown_summary(run.valuation) if kind == "md" else junit_xml(run.valuation)
+    return markdown_summary(run.valuation, run.last_proof) if kind == "md" else junit_xml(run.valuation)
 
 
 def _open(page: Path) -> bool:

@@ -18,17 +18,23 @@ def status(run: Annotated[Path, Parameter(help="The folder of a run.")], /, *, j
     Say how far a run is and what it has spent: while it runs, and afterwards.
     """
     from skillsv.cli.printing import deliver, json_text
+    from skillsv.pipeline.publish import recorded_confirmation
+    from skillsv.report.sentences import proof_sentence
     from skillsv.rollout import RunFolder, Status
 
-    found: Status = RunFolder(run).status()
+    folder = RunFolder(run)
+    found: Status = folder.status()
+    proof = recorded_confirmation(folder)
+    said = None if proof is None else proof_sentence(proof)
     if json:
-        deliver(json_text({"schema": "skillsv.status/1", **asdict(found)}), None)
+        deliver(json_text({"schema": "skillsv.status/1", **asdict(found), "proof": said}), None)
         return 0
     chains = "" if found.planned is None else f", {found.chains} of {found.planned} chains done"
     usage = found.usage
     tokens = "unknown" if usage.input_tokens is None else count(usage.input_tokens + (usage.output_tokens or 0))
     cost = "unknown" if usage.usd is None else money(usage.usd)
     lines = [
+        *([] if said is None else [said]),
         f"Run {found.run}: {'running' if found.running else 'not running'}{chains}.",
         f"Rollouts: {count(found.rollouts)} paid, {count(found.reused)} reused, {count(found.missing)} missing.",
         f"Spent: tokens {tokens}, cost {cost}, agent time {duration(found.seconds)}.",

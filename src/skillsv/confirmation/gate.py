@@ -29,12 +29,15 @@ GATE_DRAWS = 20_000
 DRAWS = 1000
 """Bootstrap samples of an interval."""
 
+DEFAULT_MAX_DROP = 0.05
+"""The loss that must be ruled out where the user names none: 5 points."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
     """What must be proved: a drop below `max_drop` (a share of 1), at confidence `level`."""
 
-    max_drop: float
+    max_drop: float = DEFAULT_MAX_DROP
     level: float = 0.95
 
     def __post_init__(self) -> None:

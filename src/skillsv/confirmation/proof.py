@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from skillsv.confirmation.agreement import Agreement, agreements
 from skillsv.confirmation.curves import Checkpoints, Comparison, areas, comparisons, curve
-from skillsv.confirmation.gate import Gate, intervals, lower_bound
+from skillsv.confirmation.gate import DEFAULT_MAX_DROP, Gate, intervals, lower_bound
 from skillsv.confirmation.scoring import PanelScores
 from skillsv.model.coalition import Coalition
 from skillsv.model.edit import Confirmation
@@ -66,6 +66,7 @@ def prove(
     level: float,
     replicates: int,
     rng: np.random.Generator,
+    max_drop: float = DEFAULT_MAX_DROP,
 ) -> Proof:
     """Compare two versions and the pruning paths of some methods by their scores on panel B."""
     paired = scores.paired()
@@ -81,11 +82,13 @@ def prove(
         tokens_old=versions.tokens_old,
         tokens_new=versions.tokens_new,
         curves=tuple(curve(method, paired, paths, level=level, rng=rng) for method, paths in checkpoints.items()),
+        max_drop=max_drop,
     )
+    at_worst = 0.0 if versions.same else lower_bound(difference, level, rng)
     return Proof(
-        confirmation=confirmation,
+        confirmation=replace(confirmation, at_worst=at_worst),
         anchors=Anchors(empty=empty, trigger=trigger, full=old),
-        at_worst=0.0 if versions.same else lower_bound(difference, level, rng),
+        at_worst=at_worst,
         level=level,
         replicates=replicates,
         left_out=len(scores.tasks) - len(paired.tasks),

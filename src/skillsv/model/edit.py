@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from skillsv.model.coalition import Coalition
 from skillsv.model.value import Interval
@@ -50,9 +51,21 @@ class PruningCurve:
     auc: Interval
 
 
+class ProofOutcome(StrEnum):
+    """What the scores on panel B show about a new skill."""
+
+    NO_WORSE = "no worse"
+    NOT_SHOWN = "not shown"
+    WORSE = "worse"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confirmation:
-    """The old skill compared with the new one, task by task, on panel B. `delta` is new minus old."""
+    """The old skill compared with the new one, task by task, on panel B. `delta` is new minus old.
+
+    `at_worst` is the lowest change that is not ruled out, `max_drop` the loss that must be ruled out. Proofs of earlier
+    versions have neither: then nothing is shown.
+    """
 
     tasks: int
     old: Interval
@@ -61,3 +74,12 @@ class Confirmation:
     tokens_old: int
     tokens_new: int
     curves: tuple[PruningCurve, ...] = ()
+    at_worst: float | None = None
+    max_drop: float | None = None
+
+    @property
+    def outcome(self) -> ProofOutcome:
+        """What is shown: the new skill is no worse than the allowed loss, it is worse, or neither."""
+        if self.at_worst is not None and self.max_drop is not None and self.at_worst >= -self.max_drop:
+            return ProofOutcome.NO_WORSE
+        return ProofOutcome.WORSE if self.delta.high < 0 else ProofOutcome.NOT_SHOWN

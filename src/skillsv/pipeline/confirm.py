@@ -11,7 +11,8 @@ import msgspec
 import numpy as np
 
 from skillsv.compiler import compile_skill
-from skillsv.confirmation import Checkpoints, Proof, Versions, choose_checkpoints, prove, score_on_panel
+from skillsv.confirmation import Checkpoints, Gate, Proof, Versions, choose_checkpoints, prove, score_on_panel
+from skillsv.confirmation.gate import DEFAULT_MAX_DROP
 from skillsv.errors import RecordsError, SettingsError
 from skillsv.model.coalition import Operator, Rendering
 from skillsv.model.edit import Confirmation
@@ -49,6 +50,12 @@ class ConfirmJob:
     checkpoints: int = 10
     replicates: int | None = None
     level: float = 0.95
+    max_drop: float = DEFAULT_MAX_DROP
+
+    @property
+    def gate(self) -> Gate:
+        """What must be proved."""
+        return Gate(max_drop=self.max_drop, level=self.level)
 
     def __post_init__(self) -> None:
         unknown = [name for name in self.curves if name not in METHODS]
@@ -182,6 +189,7 @@ async def confirm_versions(prepared: PreparedConfirmation, listener: Listener, s
         checkpoints,
         [ranked[0] for method, ranked in rankings.items() if method != PAIR_AWARE or "skillsv" not in rankings],
         level=job.level,
+        max_drop=job.max_drop,
         replicates=replicates,
         rng=np.random.default_rng([reopened.settings.seed, PROOF_STREAM]),
     )
@@ -216,7 +224,7 @@ def proof_dict(proof: Proof) -> dict[str, Any]:
     table: dict[str, Any] = {"schema": CONFIRMATION_SCHEMA, **msgspec.to_builtins(proof.confirmation)}
     rest: dict[str, Any] = msgspec.to_builtins(proof)
     del rest["confirmation"]
-    return {**table, **rest, "token_share": _token_share(proof.confirmation)}
+    return {**table, **rest, "outcome": proof.confirmation.outcome, "token_share": _token_share(proof.confirmation)}
 
 
 def _token_share(confirmation: Confirmation) -> float:
@@ -224,10 +232,15 @@ def _token_share(confirmation: Confirmation) -> float:
 
 
 def keep_proof(prepared: PreparedConfirmation, proof: Proof) -> Path:
-    """Write the proof into the run folder, where the report reads it. `looks` are all versions judged on panel B."""
+    """Write the proof into the run folder, where the report reads it.
+
+    `looks` are all versions judged on panel B, `earlier` all proofs before this one, the oldest first.
+    """
     folder = prepared.reopened.folder
-    looks = dict.fromkeys([*recorded_proof(folder).get("looks", ()), prepared.new.digest])
-    table = {**proof_dict(proof), "run": folder.run_id, "looks": list(looks)}
+    last = dict(recorded_proof(folder))
+    looks = dict.fromkeys([*last.get("looks", ()), prepared.new.digest])
+    earlier = [*last.pop("earlier", ()), last] if last else []
+    table = {**proof_dict(proof), "run": folder.run_id, "looks": list(looks), "earlier": earlier}
     return folder.write(CONFIRMATION_FILE, msgspec.json.format(msgspec.json.encode(table), indent=2))
 
 

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 from skillsv.confirmation import Gate, Proof
 from skillsv.errors import GateNotMet
-from skillsv.model.format import count, decimal, percent, points, short_points, with_bounds
+from skillsv.model.edit import ProofOutcome
+from skillsv.model.format import decimal, percent, points, short_points, with_bounds
+from skillsv.report.sentences import proof_sentence
 
 
 def proof_lines(proof: Proof) -> Iterator[str]:
-    """The proof in sentences: the confirmation line first, then curves, agreement, notes."""
-    yield confirmation_line(proof)
+    """The proof in sentences: what it shows first, then curves, agreement, notes."""
+    yield proof_sentence(proof.confirmation)
     yield certainty_line(proof)
     anchors = proof.anchors
     yield (
@@ -30,17 +32,6 @@ def proof_lines(proof: Proof) -> Iterator[str]:
         yield f"Note: {note}"
 
 
-def confirmation_line(proof: Proof) -> str:
-    """Tokens in percent, old and new score, and the change with its interval."""
-    found = proof.confirmation
-    share = found.tokens_new / found.tokens_old if found.tokens_old else 1.0
-    return (
-        f"Confirmed on {found.tasks} tasks no value has seen: tokens {percent(share)} ({count(found.tokens_new)} of "
-        f"{count(found.tokens_old)}), score {points(found.old.value, signed=False)} before, "
-        f"{points(found.new.value, signed=False)} after, change {with_bounds(found.delta)} points."
-    )
-
-
 def certainty_line(proof: Proof) -> str:
     """What the change may be at worst."""
     if proof.at_worst == 0.0 and not proof.changed_tasks:
@@ -53,9 +44,16 @@ def certainty_line(proof: Proof) -> str:
 
 def require_gate(proof: Proof, gate: Gate) -> None:
     """Raise GateNotMet where "no worse than the gate's drop" is not shown."""
-    if not proof.meets(gate):
+    if proof.meets(gate):
+        return
+    if proof.confirmation.outcome is ProofOutcome.WORSE:
         raise GateNotMet(
-            f"not shown to be within {short_points(gate.max_drop)} points: at {percent(gate.level)} confidence the new "
-            f"skill may be {points(-proof.at_worst, signed=False)} points worse ({proof.confirmation.tasks} tasks).",
-            hint="More tasks in panel B narrow this; --max-drop sets the limit.",
+            f"the new skill is worse: {points(proof.confirmation.delta.value)} points on "
+            f"{proof.confirmation.tasks} held-out tasks.",
+            hint="Keep the old skill, or remove less.",
         )
+    raise GateNotMet(
+        f"not shown to be within {short_points(gate.max_drop)} points: at {percent(gate.level)} confidence the new "
+        f"skill may be {points(-proof.at_worst, signed=False)} points worse ({proof.confirmation.tasks} tasks).",
+        hint="More tasks in panel B narrow this; --max-drop sets the limit.",
+    )

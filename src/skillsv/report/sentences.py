@@ -10,7 +10,18 @@ import re
 from collections.abc import Mapping
 
 from skillsv.model.concentration import count_carriers
-from skillsv.model.format import count, decimal, file_size, percent, plural, points, usage_parts, with_bounds
+from skillsv.model.edit import Confirmation, ProofOutcome
+from skillsv.model.format import (
+    count,
+    decimal,
+    file_size,
+    percent,
+    plural,
+    points,
+    short_points,
+    usage_parts,
+    with_bounds,
+)
 from skillsv.model.skill import CompiledSkill, Extent, SkillFile, Unit, UnitKind
 from skillsv.model.value import Action, UnitReport, Valuation
 from skillsv.report.escape import escape_line, escape_text, shorten
@@ -207,3 +218,22 @@ def spending_parts(valuation: Valuation) -> list[str]:
     parts += [f"{plural(rollouts.cut, 'answer')} cut by the token limit"] if rollouts.cut else []
     parts += [f"forecast {count(rollouts.forecast)}"] if rollouts.forecast is not None else []
     return [*parts, *usage_parts(valuation.usage)]
+
+
+def proof_sentence(confirmation: Confirmation) -> str:
+    """What panel B shows: no worse, worse, or neither; with the scores before and after and the length."""
+    found = confirmation
+    share = found.tokens_new / found.tokens_old if found.tokens_old else 1.0
+    tasks = f"{plural(found.tasks, 'held-out task')}"
+    scores = f"{points(found.old.value, signed=False)} -> {points(found.new.value, signed=False)}"
+    change = f"change {with_bounds(found.delta)} points"
+    length = f"{percent(share)} of the tokens ({count(found.tokens_new)} of {count(found.tokens_old)})"
+    limit = "" if found.max_drop is None else f" by more than {short_points(found.max_drop)} points"
+    match found.outcome:
+        case ProofOutcome.NO_WORSE:
+            said = f"Confirmed on {tasks}: better" if found.delta.low > 0 else f"Confirmed on {tasks}: no worse{limit}"
+            return f"{said}, {scores}, {change}, with {length}."
+        case ProofOutcome.WORSE:
+            return f"Worse on {tasks}: {scores}, {change}, with {length}."
+        case _:
+            return f"Not shown on {tasks} to be no worse{limit}: {scores}, {change}, with {length}."

@@ -11,6 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from skillsv.model.edit import Confirmation
 from skillsv.model.format import UNKNOWN, bounds, count, points, short_number, with_bounds
 from skillsv.model.value import Action, Interval, UnitReport, Valuation
 from skillsv.report.escape import escape_text
@@ -25,6 +26,7 @@ from skillsv.report.sentences import (
     execution_units,
     has_content,
     lift_sentence,
+    proof_sentence,
     removable_units,
     saving_sentence,
     spending_sentence,
@@ -143,11 +145,12 @@ def text_bar(interval: Interval, reach: float, width: int) -> str:
     return "".join(cells)
 
 
-def markdown_summary(valuation: Valuation) -> str:
-    """The valuation for a pull request: sentences, the units to change, and all units in a folded table."""
+def markdown_summary(valuation: Valuation, confirmation: Confirmation | None = None) -> str:
+    """The valuation for a pull request: the last proof, sentences, the units to change, and all units, folded."""
     name = escape_text(str(valuation.skill.get("name", "skill")))
     lines = [f"### What each part of `{name.replace('`', '')}` is worth", ""]
     lines += ["> Provisional: the run is not finished.", ""] if valuation.provisional else []
+    lines += [f"**{proof_sentence(confirmation)}**", ""] if confirmation else []
     lines += [f"**{lift_sentence(valuation)}** {concentration_sentence(valuation)} {saving_sentence(valuation)}", ""]
     lines += [" ".join([trigger_sentence(valuation), *([DECOMPOSITION] if has_content(valuation) else [])]), ""]
     to_change = [
