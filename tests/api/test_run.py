@@ -13,7 +13,7 @@ import skillsv as sv
 from skillsv.cli.app import run as run_command
 from skillsv.errors import AgentFailure, BudgetReached, RecordsError, SettingsError, Unavailable
 
-LIMITS = {"max_rollouts": 400, "panel_b": 0}
+LIMITS = {"max_rollouts": 600, "panel_b": 0}
 
 
 def test_a_function_values_a_text(skill, tasks, answer):

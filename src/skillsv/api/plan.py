@@ -57,7 +57,7 @@ class Plan:
     >>> import skillsv as sv
     >>> plan = sv.plan("# Tone\n\n- Be brief.\n- Be kind.\n", method="chain", orders=4)
     >>> plan.low.rollouts, plan.high.rollouts
-    (290, 348)
+    (333, 392)
 
     `low`, `expected` and `high` hold rollouts, tokens, usd and seconds; what is not known is None. `notes` are
     sentences about the settings. `tasks` is the number of tasks that values are estimated on. `gamma` is the share of
