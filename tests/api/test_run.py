@@ -97,13 +97,6 @@ def test_a_cancelled_run_keeps_its_rollouts(skill, tasks, tmp_path):
     assert run.complete
 
 
-def test_without_consent_nothing_runs(skill, tasks):
-    calls = []
-    with pytest.raises(SettingsError, match=r"nobody agreed to this cost\. Forecast: .* rollouts"):
-        sv.value(skill, tasks=tasks, agent=lambda skill, task: calls.append(task) or "no")
-    assert calls == []
-
-
 def test_a_run_without_a_folder_is_temporary_and_says_so(skill, tmp_path):
     program = tmp_path / "program.py"
     program.write_text(

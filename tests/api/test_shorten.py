@@ -44,11 +44,6 @@ def test_confirm_a_shorter_skill_and_a_worse_one(run):
     assert "change" in str(worse)
 
 
-def test_confirm_needs_consent(run):
-    with pytest.raises(SettingsError, match="nobody agreed to this cost"):
-        sv.confirm(run, sv.prune(run))
-
-
 def test_a_later_program_passes_its_objects_again(run, tasks, answer, tmp_path):
     with pytest.raises(RecordsError, match="objects of a Python program"):
         sv.confirm(sv.load_run(tmp_path / "run"), yes=True)

@@ -2,6 +2,7 @@
 
 skill        compile, lint, render, orders; `Skill`
 inputs       tasks, agents and verifiers that a program passes, as the pipeline reads them
+consent      agreement to what a run spends
 plan         what a valuation will cost; `Plan`
 run          value a skill, or read a run; `Run`
 valuation    the result; `Valuation`

@@ -69,6 +69,11 @@ class Inputs:
         return f"{FUNCTION}{_name(self.agent)}"
 
     @property
+    def has_own_agent(self) -> bool:
+        """Whether the agent is a function or an object of the caller, so that the caller wrote the code that spends."""
+        return self.evaluate is not None or not (self.agent is None or isinstance(self.agent, str))
+
+    @property
     def verifier_spec(self) -> str | None:
         """The verifier as a setting, where it is one."""
         return self.verifier if isinstance(self.verifier, str) else None

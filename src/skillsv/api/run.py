@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from skillsv.api.consent import require_consent, runs_only_own_code
 from skillsv.api.inputs import Inputs
 from skillsv.api.plan import Plan, TemporaryFolder, make_plan
 from skillsv.api.skill import Skill
@@ -138,7 +139,8 @@ def value(
     - `evaluate` with `examples` in place of these three: a function `(text, example) -> float` from 0 to 1.
     - `version`: a text that changes whenever something changes that the source of a function does not show.
     - `run_dir`: the folder of the run. The same call again continues there. Without it the run is temporary.
-    - `yes`: agree to the forecast. A limit such as `max_rollouts` or `budget_usd` counts as agreement.
+    - `yes`: agree to the forecast. A limit such as `max_rollouts` or `budget_usd` counts as agreement. A run that calls
+      only functions of yours needs neither; an agent that a text names, and a judge or program that grades, do.
     - `fresh`, `keep_going` and `settings`: as the flags of `skillsv value`; amounts of score in points.
 
     Raises the errors of `skillsv.errors`. A run that a limit ends is returned, with `error` set, if it has a result.
@@ -270,11 +272,9 @@ def _plan_of(
 
 
 def _require_consent(plan: Plan, *, yes: bool) -> None:
-    if not (yes or plan.has_limit):
-        raise SettingsError(
-            f"nobody agreed to this cost. {plan.lines()[0]}",
-            hint="Pass a limit such as max_rollouts=500, or yes=True.",
-        )
+    assert plan.prepared is not None
+    own_code = runs_only_own_code(plan.inputs, plan.prepared.panel_a.tasks)
+    require_consent(plan.lines()[0], agreed=yes or plan.has_limit, own_code=own_code)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Literal
 
+from skillsv.api.consent import require_consent, runs_only_own_code
 from skillsv.api.inputs import Inputs
 from skillsv.api.plan import forecast_lines
 from skillsv.api.run import Progress, Run, listener_of
@@ -248,7 +249,8 @@ def confirm(
     `skill` is a shorter skill, another skill, or None for the run's own, pruned by its verdicts. `proof.met` says
     whether it is shown that no more than `max_drop` points are lost, at confidence `level` in percent. `curves` adds
     pruning curves of methods: skillsv, loo, judge, random, skillsv-pairs. `tasks`, `agent` and `verifier` replace those
-    of the run; `tasks` may be new ones. A limit, or `yes`, agrees to the cost.
+    of the run; `tasks` may be new ones. A limit, or `yes`, agrees to the cost; the limit of the run was for the run. As
+    for `value`, neither is needed where only functions of yours are called.
     """
     work = _Confirmation(
         run=run,
@@ -342,11 +344,11 @@ class _Confirmation:
             max_drop=self.max_drop,
         )
         prepared = prepare_confirmation(job)
-        if not yes and not {"max_rollouts", "budget_usd"} & limits.keys():
-            raise SettingsError(
-                f"nobody agreed to this cost. {forecast_lines(prepared.forecast)[0]}",
-                hint="Pass a limit such as max_rollouts=500, or yes=True.",
-            )
+        require_consent(
+            forecast_lines(prepared.forecast)[0],
+            agreed=yes or bool({"max_rollouts", "budget_usd"} & limits.keys()),
+            own_code=runs_only_own_code(self.inputs, prepared.panel.tasks) and "judge" not in prepared.job.curves,
+        )
         return prepared
 
     def _overrides(self) -> RunOverrides:
