@@ -51,6 +51,11 @@ def test_a_later_program_passes_its_objects_again(run, tasks, answer, tmp_path):
     assert sv.confirm(loaded, sv.prune(loaded, max_drop=0), max_drop=30, yes=True).met
 
 
+def test_tasks_of_a_generator_are_there_for_the_proof(skill, tasks, answer):
+    run = sv.value(skill, tasks=(task for task in tasks), agent=answer, panel_b=0.5)
+    assert sv.confirm(run, sv.prune(run, max_drop=0), max_drop=30).met
+
+
 def test_a_goal_and_a_verdict_contradict(run):
     with pytest.raises(SettingsError, match="two things at once"):
         sv.prune(run, max_drop=1, only="delete")

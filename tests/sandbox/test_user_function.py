@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from skillsv.errors import SettingsError
-from skillsv.sandbox.user_function import FunctionTimeout, call_function, find_function, load_function
+from skillsv.sandbox.user_function import FunctionTimeout, GivenFunction, call_function, find_function, load_function
 
 
 def write(folder, text: str, name: str = "agent.py"):
@@ -165,3 +165,28 @@ anyio.run(main)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "timeout\n"
+
+
+def test_digest_of_a_function_without_source_is_the_same_in_every_process():
+    code = """
+from skillsv.sandbox.user_function import GivenFunction
+names = {}
+exec("def f(skill, task):\\n    ask = lambda word: word in {'red', 'green', 'blue'}\\n    return ask(task)", names)
+print(GivenFunction(names["f"]).digest)
+"""
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(digests) == 1
+
+
+def test_digest_of_a_function_without_source_covers_nested_functions():
+    digests = set()
+    for word in ("red", "green"):
+        names = {}
+        exec(f"def f(skill, task):\n    ask = lambda word: word == {word!r}\n    return ask(task)", names)
+        digests.add(GivenFunction(names["f"]).digest)
+    assert len(digests) == 2

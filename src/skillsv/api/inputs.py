@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,9 @@ class Inputs:
     version: str = ""
 
     def __post_init__(self) -> None:
+        for name in ("tasks", "examples"):
+            if isinstance(getattr(self, name), Iterator):  # `confirm` reads them again
+                object.__setattr__(self, name, list(getattr(self, name)))
         if (self.evaluate is None) != (self.examples is None):
             raise SettingsError("evaluate and examples belong together.", hint="Pass both of them.")
         if self.evaluate is not None and (self.tasks, self.agent, self.verifier) != (None, None, None):

@@ -15,7 +15,7 @@ import textwrap
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any, Protocol, runtime_checkable
 
 import anyio
@@ -81,7 +81,20 @@ def source_of(function: Callable[..., Any]) -> str:
     with contextlib.suppress(OSError, TypeError):
         return textwrap.dedent(inspect.getsource(code))
     compiled = getattr(code, "__code__", None)
-    return "" if compiled is None else f"{compiled.co_code.hex()} {compiled.co_consts!r} {compiled.co_names!r}"
+    return "" if compiled is None else _describe_code(compiled)
+
+
+def _describe_code(code: CodeType) -> str:
+    """Compiled code as text, the same in every process: without addresses in memory and orders of sets."""
+    constants = [_describe_constant(value) for value in code.co_consts]
+    end = "," if len(constants) == 1 else ""
+    return f"{code.co_code.hex()} ({', '.join(constants)}{end}) {code.co_names!r}"
+
+
+def _describe_constant(value: object) -> str:
+    if isinstance(value, CodeType):
+        return _describe_code(value)
+    return " ".join(sorted(map(repr, value))) if isinstance(value, frozenset) else repr(value)
 
 
 def _code_holder(function: Callable[..., Any]) -> Any:
