@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -13,7 +14,7 @@ from skillsv.rollout import Stop
 
 T = TypeVar("T")
 
-JOIN_SECONDS = 0.5
+WAIT_SECONDS = 0.5
 """How long the main thread waits at once: between two waits Ctrl-C is noticed."""
 
 
@@ -34,6 +35,7 @@ def _run_in_thread(work: Callable[[Stop], Awaitable[T]], stop: Stop) -> T:
     results: list[T] = []
     errors: list[BaseException] = []
     loops: list[asyncio.AbstractEventLoop] = []
+    finished = threading.Event()
 
     async def run() -> None:
         loops.append(asyncio.get_running_loop())
@@ -44,15 +46,30 @@ def _run_in_thread(work: Callable[[Stop], Awaitable[T]], stop: Stop) -> T:
             anyio.run(run)
         except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
             errors.append(error)
+        finally:
+            finished.set()
 
-    thread = threading.Thread(target=target, name="skillsv-run", daemon=True)
-    thread.start()
-    while thread.is_alive():
-        try:
-            thread.join(JOIN_SECONDS)
-        except KeyboardInterrupt:
+    def request_stop() -> None:
+        if not loops:  # the run has not begun; it reads the request when it does
+            stop.request()
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the run ended by itself
             for loop in loops:
                 loop.call_soon_threadsafe(stop.request)
+
+    threading.Thread(target=target, name="skillsv-run", daemon=True).start()
+    _wait(finished, request_stop)
     if errors:
         raise errors[0]
     return results[0]
+
+
+def _wait(finished: threading.Event, on_interrupt: Callable[[], None]) -> None:
+    """Wait for the event; Ctrl-C calls `on_interrupt`. `Thread.join` would call the thread ended once interrupted."""
+    while True:
+        try:
+            while not finished.wait(WAIT_SECONDS):
+                pass
+        except KeyboardInterrupt:
+            on_interrupt()
+        else:
+            return
