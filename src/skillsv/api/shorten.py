@@ -23,6 +23,7 @@ from skillsv.errors import RecordsError, SettingsError
 from skillsv.model.coalition import Rendering
 from skillsv.model.edit import ProofOutcome, PruneStep
 from skillsv.model.events import Note
+from skillsv.model.format import plural
 from skillsv.model.protocols import Agent, Listener, Verifier
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.task import Task
@@ -113,8 +114,8 @@ class ShorterSkill:
         return Path(folder)
 
     def __repr__(self) -> str:
-        units = f"{len(self.removed)} units removed"
-        return f"<ShorterSkill: {units}, {self.tokens_after:,} of {self.tokens_before:,} tokens left>"
+        units = plural(len(self.removed), "unit")
+        return f"<ShorterSkill: {units} removed, {self.tokens_after:,} of {self.tokens_before:,} tokens left>"
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(repr(self)[1:-1])}</p><pre>{escape(self.patch)}</pre>"
