@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet install --constraint constraints.txt
 
-.PHONY: demo test test-all real-model check bench clean help
+.PHONY: demo test test-all real-model check schemas bench clean help
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -28,7 +28,7 @@ real-model: $(VENV)/model ## value an example with a real model on this machine
 	@echo "== a real model: SmolLM2-135M, served on 127.0.0.1"
 	@SKILLSV_REAL_MODEL=full $(BIN)/python -m pytest -m heavy -q -s tests/real_model
 
-check: $(VENV)/extras ## lint, format, types, import contract, public names
+check: $(VENV)/extras ## lint, format, types, import contract, schemas, public names
 	@echo "== ruff"
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -36,8 +36,13 @@ check: $(VENV)/extras ## lint, format, types, import contract, public names
 	@$(BIN)/mypy
 	@echo "== import contract"
 	@$(BIN)/lint-imports
+	@echo "== schemas"
+	@$(BIN)/python tools/write_schemas.py --check
 	@echo "== public names"
 	@$(BIN)/python -m pytest -q tests/test_public_names.py
+
+schemas: $(VENV)/test ## write docs/schema from the types
+	@$(BIN)/python tools/write_schemas.py
 
 bench: $(VENV)/test ## measure speed, as ratios within one run
 	@$(BIN)/python -m perf

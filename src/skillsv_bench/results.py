@@ -2,102 +2,107 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from skillsv.confirmation.compare import difference
 from skillsv.errors import RecordsError
 from skillsv.model.concentration import concentration
-from skillsv.model.value import Interval, Ranking
+from skillsv.model.valuation_document import IntervalDocument, ValuationDocument
+from skillsv.model.value import Ranking
 from skillsv.pipeline import proof_dict
 from skillsv.report import valuation_dict
-from skillsv.report.valuation_json import json_value
+from skillsv.report.valuation_json import finite, interval_dict, json_value
 from skillsv.settings import RESULT_SETTINGS, settings_dict
 from skillsv_bench.protocol import BenchmarkResult, BenchmarkRun
 from skillsv_bench.refinement import RefinementResult
+from skillsv_bench.results_document import (
+    ConfirmedSelectionDocument,
+    LooClosureDocument,
+    RefinementDocument,
+    ResultsDocument,
+    SecondMetricDocument,
+    SecondScoreDocument,
+    SelectionDocument,
+    ValuesDocument,
+    VersionDocument,
+)
 from skillsv_bench.selection import Selection, SelectionResult
 
-SCHEMA = "skillsv.bench/1"
+SCHEMA: Literal["skillsv.bench/1"] = "skillsv.bench/1"
 """The name and version of the document's format."""
 
 FILE = "results.json"
 """The document's file name in the results folder."""
 
 Results = dict[str, Any]
-"""The document as Python reads it."""
-
-_VALUATION_FIELDS = (
-    "anchors",
-    "trigger_value",
-    "content_lift",
-    "closure",
-    "units",
-    "sections",
-    "chains",
-    "truncation_share",
-    "missing",
-)
-"""The fields of the valuation's JSON that the document repeats."""
+"""A document that was read from a file: an earlier version may have written it."""
 
 
-def build_results(benchmark_run: BenchmarkRun, result: BenchmarkResult, notes: tuple[str, ...]) -> Results:
+def build_results(benchmark_run: BenchmarkRun, result: BenchmarkResult, notes: tuple[str, ...]) -> ResultsDocument:
     """Collect all that tables, figures and pooling need. Nothing in it depends on the clock or on the machine."""
     valuation = result.run.valuation
     valuation_json = valuation_dict(valuation)
     settings = settings_dict(result.run.settings)
     anchors = valuation.estimate.anchors
-    results: Results = json_value(
-        {
-            "schema": SCHEMA,
-            "benchmark": benchmark_run.benchmark.name,
-            "title": benchmark_run.benchmark.title,
-            "split": benchmark_run.source.split,
-            "rejected": [asdict(task) for task in benchmark_run.loaded.rejected],
-            "turns": benchmark_run.settings.turns,
-            "skill": valuation_json["skill"],
-            "agent": benchmark_run.agent,
-            "settings": {name: settings[name] for name in RESULT_SETTINGS},
-            "panels": {"a": len(result.run.manifest["panel_a"]), "b": result.proof.confirmation.tasks},
-            "valuation": {name: valuation_json[name] for name in _VALUATION_FIELDS},
-            "total_lift": interval_dict(difference(anchors.empty, anchors.full)),
-            "closure_loo": _closure_loo_dict(result),
-            "judge": None if result.judge is None else {"units": _ranking_dict(result.judge)},
-            "held_out": proof_dict(result.proof),
-            "concentration": concentration({unit.id: unit.value.net_or_zero.value for unit in valuation.units}),
-            "skill_selection": None if result.skill_selection is None else _selection_dict(result.skill_selection),
-            "selection": None if result.selected is None else _selected_dict(result.selected),
-            "refinement": None if result.refined is None else _refinement_dict(result.refined),
-            "second_metric": _second_metric_dict(benchmark_run, result),
-            "notes": [*notes, *valuation_json["notes"], *result.proof.notes],
-        }
-    )
-    return results
+    return {
+        "schema": SCHEMA,
+        "benchmark": benchmark_run.benchmark.name,
+        "title": benchmark_run.benchmark.title,
+        "split": benchmark_run.source.split,
+        "rejected": [{"id": task.id, "why": task.why} for task in benchmark_run.loaded.rejected],
+        "turns": benchmark_run.settings.turns,
+        "skill": valuation_json["skill"],
+        "agent": benchmark_run.agent,
+        "settings": json_value({name: settings[name] for name in RESULT_SETTINGS}),
+        "panels": {"a": len(result.run.manifest["panel_a"]), "b": result.proof.confirmation.tasks},
+        "valuation": _values_dict(valuation_json),
+        "total_lift": interval_dict(difference(anchors.empty, anchors.full)),
+        "closure_loo": _closure_loo_dict(result),
+        "judge": None if result.judge is None else {"units": _ranking_dict(result.judge)},
+        "held_out": proof_dict(result.proof),
+        "concentration": concentration({unit.id: unit.value.net_or_zero.value for unit in valuation.units}),
+        "skill_selection": None if result.skill_selection is None else _selection_dict(result.skill_selection),
+        "selection": None if result.selected is None else _selected_dict(result.selected),
+        "refinement": None if result.refined is None else _refinement_dict(result.refined),
+        "second_metric": _second_metric_dict(benchmark_run, result),
+        "notes": [*notes, *valuation_json["notes"], *result.proof.notes],
+    }
 
 
-def interval_dict(interval: Interval) -> dict[str, float]:
-    """Write an interval as a JSON object."""
-    return {"value": interval.value, "low": interval.low, "high": interval.high}
+def _values_dict(valuation: ValuationDocument) -> ValuesDocument:
+    """The part of the valuation's JSON that the document repeats."""
+    return {
+        "anchors": valuation["anchors"],
+        "trigger_value": valuation["trigger_value"],
+        "content_lift": valuation["content_lift"],
+        "closure": valuation["closure"],
+        "units": valuation["units"],
+        "sections": valuation["sections"],
+        "chains": valuation["chains"],
+        "truncation_share": valuation["truncation_share"],
+        "missing": valuation["missing"],
+    }
 
 
-def _closure_loo_dict(result: BenchmarkResult) -> dict[str, Any]:
+def _closure_loo_dict(result: BenchmarkResult) -> LooClosureDocument:
     lift, total = result.run.valuation.estimate.content_lift.value, result.loo_total
     return {
         "sum": interval_dict(total),
-        "ratio": total.value / lift if lift else None,
+        "ratio": finite(total.value / lift) if lift else None,
         "covered": total.covers(lift),
         "tasks": result.loo_tasks,
         "units": _ranking_dict(result.loo),
     }
 
 
-def _ranking_dict(ranking: Ranking) -> dict[str, Any]:
+def _ranking_dict(ranking: Ranking) -> dict[str, IntervalDocument]:
     return {unit: interval_dict(value) for unit, value in ranking.values.items()}
 
 
-def _refinement_dict(refined: RefinementResult) -> dict[str, Any]:
+def _refinement_dict(refined: RefinementResult) -> RefinementDocument:
     return {
         "tokens_before": refined.tokens_before,
         "tokens_after": refined.tokens_after,
@@ -105,27 +110,36 @@ def _refinement_dict(refined: RefinementResult) -> dict[str, Any]:
     }
 
 
-def _selection_dict(selection: Selection) -> dict[str, Any]:
+def _selection_dict(selection: Selection) -> SelectionDocument:
     """The scores of all versions on the validation split, and the chosen version."""
-    versions = [
+    versions: list[VersionDocument] = [
         {"name": version.name, "tokens": version.tokens, "score": interval_dict(version.score)}
         for version in selection.versions
     ]
     return {"tasks": selection.tasks, "versions": versions, "chosen": selection.chosen}
 
 
-def _selected_dict(selected: SelectionResult) -> dict[str, Any]:
+def _selected_dict(selected: SelectionResult) -> ConfirmedSelectionDocument:
     confirmed = selected.confirmed
     confirmation = None if confirmed is None else proof_dict(confirmed.proof)
     return {**_selection_dict(selected.selection), "confirmation": confirmation}
 
 
-def _second_metric_dict(benchmark_run: BenchmarkRun, result: BenchmarkResult) -> dict[str, Any] | None:
+def _second_metric_dict(benchmark_run: BenchmarkRun, result: BenchmarkResult) -> SecondMetricDocument | None:
     """The second metric by panel and version; None where the benchmark has none."""
     metric = benchmark_run.benchmark.second_metric
     if metric is None:
         return None
-    rows = [{**asdict(row), "second": interval_dict(row.second)} for row in result.second]
+    rows: list[SecondScoreDocument] = [
+        {
+            "panel": row.panel,
+            "version": row.version,
+            "second": interval_dict(row.second),
+            "score": row.score,
+            "tasks": row.tasks,
+        }
+        for row in result.second
+    ]
     return {"name": metric.name, "title": metric.title, "scores": rows}
 
 

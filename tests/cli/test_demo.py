@@ -41,7 +41,8 @@ def net(answer, words):
     return unit
 
 
-def test_the_json_has_the_documented_fields(answer):
+def test_the_json_has_the_documented_fields(answer, validate):
+    validate(answer)
     assert answer["schema"] == "skillsv.valuation/1"
     assert set(answer) >= SCHEMA_KEYS
     assert all(set(unit) >= UNIT_KEYS for unit in answer["units"])

@@ -1,5 +1,6 @@
 import json
 
+from skillsv.model.compiled_document import CompiledDocument
 from skillsv.model.skill import Finding, Severity
 from skillsv.report.compiled_json import compiled_json, resolution_lost, sarif
 
@@ -55,9 +56,11 @@ def test_resolution_lost_counts_every_rule_of_a_cycle(tea):
     assert lost == {"R3": (2, 1), "R8": (2, 0)}
 
 
-def test_compiled_json_has_every_field_of_the_schema(tea):
+def test_compiled_json_has_every_field_of_the_schema(tea, validate):
     fields = compiled_json(tea())
     assert fields["schema"] == "skillsv.compiled/1"
+    assert set(fields) == set(CompiledDocument.__annotations__)
+    validate(fields)
     assert (fields["trigger"], fields["n"], fields["execution_units"]) == ("m", 4, 3)
     assert fields["units"][1] == {
         "id": "c",

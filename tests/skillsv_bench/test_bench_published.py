@@ -125,7 +125,7 @@ def test_a_budget_of_money_is_refused_where_the_cost_is_unknown(place, capsys, l
     assert "--budget-usd 5 cannot be measured" in capsys.readouterr().err
 
 
-def test_the_protocol_closes_and_is_the_same_the_second_time(place, capsys):
+def test_the_protocol_closes_and_is_the_same_the_second_time(place, capsys, validate):
     protocol("-k", "48", "--json", "--run-dir", "one")
     first = capsys.readouterr().out
     protocol("-k", "48", "--json", "--run-dir", "other")
@@ -135,6 +135,7 @@ def test_the_protocol_closes_and_is_the_same_the_second_time(place, capsys):
     assert first == again == resumed
     assert files("one/results") == files("other/results")
     results = json.loads(first)
+    validate(results)
     assert 0.9 <= results["valuation"]["closure"]["ratio"] <= 1.1
     assert results["panels"] == {"a": 12, "b": 14}
     verdicts = [unit["verdict"] for unit in results["valuation"]["units"] if unit["kind"] != "trigger"]
@@ -145,7 +146,7 @@ def test_the_protocol_closes_and_is_the_same_the_second_time(place, capsys):
     assert ranked == {"skillsv", "closure-loo", "random"}
 
 
-def test_the_protocol_writes_the_papers_tables_and_figures(place, capsys):
+def test_the_protocol_writes_the_papers_tables_and_figures(place, capsys, validate):
     protocol("--editor", "python:editor.py:shorten", "-o", "out")
     said = capsys.readouterr().out
     assert "### Value closure" in said
@@ -160,6 +161,8 @@ def test_the_protocol_writes_the_papers_tables_and_figures(place, capsys):
     assert float(shown["change (points)"]) == 0.0
     assert shown["tasks"] == "14"
     results = json.loads(written["results.json"])
+    assert results["refinement"] is not None
+    validate(results)
     (anchors,) = csv.DictReader(written["anchors.csv"].decode().splitlines())
     (closure,) = csv.DictReader(written["closure.csv"].decode().splitlines())
     assert int(closure["units"]) == sum(unit["kind"] != "trigger" for unit in results["valuation"]["units"])
@@ -211,9 +214,10 @@ def test_a_limit_applies_to_the_whole_protocol_and_a_higher_one_resumes(place, c
 WORDS = ("livemath", "--data", "live", "--skill", "knots", "--agent", "python:agent.py:answer", "--quiet")
 
 
-def test_a_plan_forecasts_all_of_it_and_spends_nothing(place, capsys):
+def test_a_plan_forecasts_all_of_it_and_spends_nothing(place, capsys, validate):
     protocol("--plan", "--json")
     forecast = json.loads(capsys.readouterr().out)
+    validate(forecast)
     protocol("--json")
     results = json.loads(capsys.readouterr().out)
     assert not results["notes"] or results["valuation"]["missing"] == 0

@@ -89,11 +89,12 @@ def second_scores(out):
     return results, {(row["panel"], row["version"]): row for row in results["second_metric"]["scores"]}
 
 
-def test_officeqa_reports_f1_of_the_stored_answers(place, capsys):
+def test_officeqa_reports_f1_of_the_stored_answers(place, capsys, validate):
     (place / "agent.py").write_text(QA_AGENT)
     words = ("officeqa", "--data", str(CORPUS), "--split", "all", "--skill", "words", "--show-target")
     assert run(["bench", *words, "--agent", "python:agent.py:answer", *SMALL, "-o", "out"]) == 0
     results, scores = second_scores(capsys.readouterr().out)
+    validate(results)
     assert (results["second_metric"]["name"], results["second_metric"]["title"]) == ("f1", "F1")
     assert all(0.5 < scores[panel, "full"]["second"]["value"] < 1.0 for panel in "ab")
     assert [scores[panel, "empty"]["second"]["value"] for panel in "ab"] == [0.0, 0.0]

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from skillsv.api.skill import Skill, compile  # noqa: A004 - the public name
 from skillsv.api.sync import run_sync
 from skillsv.errors import SettingsError
 from skillsv.model.format import count, decimal, duration, money
+from skillsv.model.plan_document import CostDocument, PlanDocument
 from skillsv.model.protocols import Agent, Verifier
 from skillsv.model.task import Task
 from skillsv.pipeline import (
@@ -120,10 +121,9 @@ class Plan:
             f"On the whole panel without truncation: {full} rollouts (R_full); cost ratio R / R_full about {ratio}.",
         ]
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> PlanDocument:
         """The JSON `skillsv.plan/1`."""
-        fields = {"units": len(self.skill.units), **asdict(self.forecast), "measured_gamma": self.gamma}
-        return {"schema": "skillsv.plan/1", **fields}
+        return {**plan_dict(len(self.skill.units), self.forecast), "measured_gamma": self.gamma}
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -290,6 +290,25 @@ def forecast_lines(forecast: Forecast) -> list[str]:
         f"Forecast: {rollouts} (fewer where earlier ones are reused).",
         f"Tokens {tokens}; cost {cost}; time {time}.",
     ]
+
+
+def plan_dict(units: int, forecast: Forecast) -> PlanDocument:
+    """The forecast for a skill of so many units as JSON values."""
+    return {
+        "schema": "skillsv.plan/1",
+        "units": units,
+        "low": _cost_dict(forecast.low),
+        "expected": _cost_dict(forecast.expected),
+        "high": _cost_dict(forecast.high),
+        "method": forecast.method,
+        "gammas": None if forecast.gammas is None else list(forecast.gammas),
+        "full_rollouts": forecast.full_rollouts,
+        "cost_ratio": forecast.cost_ratio,
+    }
+
+
+def _cost_dict(cost: Cost) -> CostDocument:
+    return {"rollouts": cost.rollouts, "tokens": cost.tokens, "usd": cost.usd, "seconds": cost.seconds}
 
 
 def _is_compiler_setting(name: str) -> bool:

@@ -21,6 +21,7 @@ from skillsv.confirmation.gate import DEFAULT_MAX_DROP
 from skillsv.decide import Goal
 from skillsv.errors import RecordsError, SettingsError
 from skillsv.model.coalition import Rendering
+from skillsv.model.confirmation_document import ConfirmationDocument
 from skillsv.model.edit import ProofOutcome, PruneStep
 from skillsv.model.events import Note
 from skillsv.model.format import plural
@@ -176,10 +177,13 @@ class Proof:
         """Raise GateNotMet unless it is shown that no more than the limit is lost."""
         require_gate(self.result, self.gate)
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> ConfirmationDocument:
         """The JSON `skillsv.confirmation/1`, with the gate."""
-        gate = {"max_drop": self.gate.max_drop, "level": self.gate.level, "met": self.met}
-        return {**proof_dict(self.result), "gate": gate}
+        gate = self.gate
+        return {
+            **proof_dict(self.result),
+            "gate": {"max_drop": gate.max_drop, "level": gate.level, "met": self.met},
+        }
 
     def lines(self) -> list[str]:
         """The proof in sentences."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from skillsv.compiler import compile_files, compile_skill, read_text
 from skillsv.errors import SettingsError
 from skillsv.model.coalition import Operator, Order, Rendering
+from skillsv.model.compiled_document import CompiledDocument
 from skillsv.model.format import plural
 from skillsv.model.skill import CompiledSkill, Edge, Finding, Unit, find_unit
 from skillsv.settings import DEFAULTS, SETTINGS, compile_options, load_settings
@@ -63,7 +64,7 @@ class Skill:
         """The tokens of all its text files."""
         return render(self, keep="all", tokenizer=tokenizer).tokens or 0
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> CompiledDocument:
         """The JSON `skillsv.compiled/1`."""
         from skillsv.report.compiled_json import compiled_json
 

@@ -9,6 +9,7 @@ from typing import Literal
 from skillsv.errors import SettingsError
 from skillsv.model import value as model
 from skillsv.model.skill import find_unit
+from skillsv.model.valuation_document import ValuationDocument
 from skillsv.model.value import Anchors, Closure, Interval, SectionValue, UnitReport
 from skillsv.report.figures import Figure
 
@@ -67,7 +68,7 @@ class Valuation(model.Valuation):
         units = {unit.id: unit for unit in self.units}
         return units[find_unit(tuple(units), name)]
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> ValuationDocument:
         """The JSON `skillsv.valuation/1`."""
         from skillsv.report.valuation_json import valuation_dict
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -55,6 +54,7 @@ def confirm(
     from skillsv.confirmation.gate import DEFAULT_MAX_DROP
     from skillsv.model.concentration import concentration
     from skillsv.pipeline import ConfirmJob, prepare_confirmation
+    from skillsv.pipeline.confirm import comparison_dict
 
     flags = spending or SpendingFlags()
     share = level_as_share(level)
@@ -74,7 +74,9 @@ def confirm(
     proof = flags.spend(lambda listener, stop: run_confirmation(prepared, listener, stop))
     pooled = _pool(proof.result, pool)
     top_share = concentration({unit.id: unit.value.net_or_zero.value for unit in prepared.reopened.run.valuation.units})
-    table: dict[str, Any] = {**proof.to_dict(), "pooled": list(map(asdict, pooled)), "concentration": top_share}
+    table = proof.to_dict()
+    table["pooled"] = [comparison_dict(comparison) for comparison in pooled]
+    table["concentration"] = top_share
     lines = (*proof.lines(), *_pooled_lines(pooled, 1 + len(pool)), *_concentration_lines(top_share))
     deliver(json_text(table) if json else "".join(f"{line}\n" for line in lines), None)
     if max_drop is not None or proof.outcome is ProofOutcome.WORSE:

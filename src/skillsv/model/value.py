@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from skillsv.model.format import points
 from skillsv.model.rollout import Usage
@@ -15,6 +15,8 @@ from skillsv.model.skill import Lines, Span, UnitKind
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped]
+
+    from skillsv.model.valuation_document import SkillSummary
 
 _CAPTION = "<caption>Amounts of score in points of a hundred.</caption>"
 """The caption of a notebook table: it shows points, while the stored values are shares of 1."""
@@ -142,15 +144,15 @@ class UnitTable:
 
     __slots__ = ()
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, object]]:
         """One flat row per unit."""
         raise NotImplementedError
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Mapping[str, object]:
         """All fields of the result as plain JSON values."""
         import msgspec
 
-        plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self, enc_hook=str))
+        plain: dict[str, object] = msgspec.json.decode(msgspec.json.encode(self, enc_hook=str))
         return plain
 
     def to_frame(self) -> pd.DataFrame:
@@ -193,7 +195,7 @@ class Estimate(UnitTable):
         """The value of one unit."""
         return next(unit for unit in self.units if unit.id == unit_id)
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, object]]:
         """One row per execution unit: its values with their intervals, and the evidence."""
         return [_row(unit) for unit in self.units]
 
@@ -293,8 +295,8 @@ class Valuation(UnitTable):
     `full_digests` are the digests of the full skill as each operator renders it: they must be equal.
     """
 
-    skill: Mapping[str, Any]
-    settings: Mapping[str, Any]
+    skill: SkillSummary
+    settings: Mapping[str, object]
     estimate: Estimate
     units: tuple[UnitReport, ...]
     rollouts: Spending
@@ -305,7 +307,7 @@ class Valuation(UnitTable):
     full_digests: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, object]]:
         """One row per unit: its values, location, length and verdict."""
         return [
             {
@@ -321,7 +323,7 @@ class Valuation(UnitTable):
         ]
 
 
-def _row(unit: UnitValue) -> dict[str, Any]:
+def _row(unit: UnitValue) -> dict[str, object]:
     """The columns that every result shows for a unit."""
     return {
         "unit": unit.id,
@@ -334,13 +336,13 @@ def _row(unit: UnitValue) -> dict[str, Any]:
     }
 
 
-def _interval_columns(name: str, interval: Any) -> Mapping[str, float | None]:
+def _interval_columns(name: str, interval: Interval | None) -> Mapping[str, float | None]:
     """An interval as three columns, with None where there is no interval."""
     ends = (None, None, None) if interval is None else (interval.value, interval.low, interval.high)
     return dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=True))
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     """A value as HTML; floats are amounts of score and become points of a hundred."""
     if isinstance(value, float):
         return points(value)

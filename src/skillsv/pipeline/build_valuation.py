@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from skillsv.model.coalition import ChainRecord, Observation, Order, PanelAnchor
 from skillsv.model.format import plural
 from skillsv.model.rollout import Usage
 from skillsv.model.skill import CompiledSkill
+from skillsv.model.valuation_document import SkillSummary
 from skillsv.model.value import ChainCost, Estimate, Spending, UnitReport, Valuation
 from skillsv.order import Sampler
 from skillsv.pipeline.job import make_renderer
@@ -123,7 +123,7 @@ def _units_without_bytes(compiled: CompiledSkill) -> frozenset[str]:
     return frozenset(unit.id for unit in compiled.units if not any(len(extent.span) for extent in unit.extents))
 
 
-def _skill_summary(compiled: CompiledSkill, renderer: Renderer) -> Mapping[str, Any]:
+def _skill_summary(compiled: CompiledSkill, renderer: Renderer) -> SkillSummary:
     """Name, digest and sizes of the skill."""
     return {
         "name": compiled.skill.name,

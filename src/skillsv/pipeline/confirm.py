@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
 
 from skillsv.compiler import compile_skill
 from skillsv.confirmation import Checkpoints, Gate, Proof, Versions, choose_checkpoints, prove, score_on_panel
+from skillsv.confirmation.curves import Comparison
 from skillsv.confirmation.gate import DEFAULT_MAX_DROP
 from skillsv.errors import RecordsError, SettingsError
 from skillsv.model.coalition import Operator, Rendering
-from skillsv.model.edit import Confirmation
+from skillsv.model.confirmation_document import (
+    ComparisonDocument,
+    ConfirmationDocument,
+    CurveDocument,
+    CurvePointDocument,
+)
+from skillsv.model.edit import Confirmation, PruningCurve
 from skillsv.model.protocols import Listener
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.task import PanelB
@@ -28,6 +34,7 @@ from skillsv.pipeline.rankings import METHODS, PAIR_AWARE, RANDOM_ORDERS, loo_ta
 from skillsv.pipeline.replicates import NOISY_REPLICATES, choose_replicates, count_repeats
 from skillsv.pipeline.run import ReopenedRun, RunOverrides, panel_b, refuse_idle_judge, reopen
 from skillsv.pipeline.session import REVISED, open_recorded_run
+from skillsv.report.valuation_json import anchors_dict, interval_dict
 from skillsv.rollout import Forecast, RunFolder, Stop
 from skillsv.settings import compile_options
 
@@ -219,12 +226,56 @@ def _earlier_versions_note(prepared: PreparedConfirmation) -> tuple[str, ...]:
     return (f"Panel B has judged {versions} of this skill before: choosing the best of several is no longer a proof.",)
 
 
-def proof_dict(proof: Proof) -> dict[str, Any]:
+def proof_dict(proof: Proof) -> ConfirmationDocument:
     """The proof as `skillsv.confirmation/1`."""
-    table: dict[str, Any] = {"schema": CONFIRMATION_SCHEMA, **msgspec.to_builtins(proof.confirmation)}
-    rest: dict[str, Any] = msgspec.to_builtins(proof)
-    del rest["confirmation"]
-    return {**table, **rest, "outcome": proof.confirmation.outcome, "token_share": _token_share(proof.confirmation)}
+    confirmation = proof.confirmation
+    return {
+        "schema": CONFIRMATION_SCHEMA,
+        "tasks": confirmation.tasks,
+        "old": interval_dict(confirmation.old),
+        "new": interval_dict(confirmation.new),
+        "delta": interval_dict(confirmation.delta),
+        "tokens_old": confirmation.tokens_old,
+        "tokens_new": confirmation.tokens_new,
+        "curves": [_curve_dict(curve) for curve in confirmation.curves],
+        "at_worst": proof.at_worst,
+        "max_drop": confirmation.max_drop,
+        "anchors": anchors_dict(proof.anchors),
+        "level": proof.level,
+        "replicates": proof.replicates,
+        "left_out": proof.left_out,
+        "changed_tasks": proof.changed_tasks,
+        "comparisons": [comparison_dict(comparison) for comparison in proof.comparisons],
+        "agreements": [
+            {"first": pair.first, "second": pair.second, "tau": pair.tau, "p": pair.p, "p_holm": pair.p_holm}
+            for pair in proof.agreements
+        ],
+        "areas": {method: list(values) for method, values in proof.areas.items()},
+        "notes": list(proof.notes),
+        "outcome": confirmation.outcome.value,
+        "token_share": _token_share(confirmation),
+    }
+
+
+def comparison_dict(comparison: Comparison) -> ComparisonDocument:
+    """The difference of two methods as JSON values."""
+    return {
+        "first": comparison.first,
+        "second": comparison.second,
+        "difference": interval_dict(comparison.difference),
+    }
+
+
+def _curve_dict(curve: PruningCurve) -> CurveDocument:
+    points: list[CurvePointDocument] = [
+        {
+            "share_removed": point.share_removed,
+            "tokens_left": point.tokens_left,
+            "score": interval_dict(point.score),
+        }
+        for point in curve.points
+    ]
+    return {"method": curve.method, "points": points, "auc": interval_dict(curve.auc)}
 
 
 def _token_share(confirmation: Confirmation) -> float:
@@ -240,7 +291,12 @@ def keep_proof(prepared: PreparedConfirmation, proof: Proof) -> Path:
     last = dict(recorded_proof(folder))
     looks = dict.fromkeys([*last.get("looks", ()), prepared.new.digest])
     earlier = [*last.pop("earlier", ()), last] if last else []
-    table = {**proof_dict(proof), "run": folder.run_id, "looks": list(looks), "earlier": earlier}
+    table: ConfirmationDocument = {
+        **proof_dict(proof),
+        "run": folder.run_id,
+        "looks": list(looks),
+        "earlier": earlier,
+    }
     return folder.write(CONFIRMATION_FILE, msgspec.json.format(msgspec.json.encode(table), indent=2))
 
 

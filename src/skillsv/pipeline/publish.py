@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -20,7 +20,7 @@ from skillsv.report.chain_views import find_informative_rollouts
 from skillsv.report.marginals import marginals_by_unit
 from skillsv.rollout import Ledger, RunFolder
 
-CONFIRMATION_SCHEMA = "skillsv.confirmation/1"
+CONFIRMATION_SCHEMA: Literal["skillsv.confirmation/1"] = "skillsv.confirmation/1"
 """The schema of the file that holds the proof of a run."""
 
 CONFIRMATION_FILE = "confirmation.json"

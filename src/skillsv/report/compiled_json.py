@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, cast
 from urllib.parse import quote
 
+from skillsv.model.compiled_document import (
+    CompiledDocument,
+    CompiledUnitDocument,
+    ContractionDocument,
+    EdgeDocument,
+    ExtentDocument,
+    FindingDocument,
+    HierarchyDocument,
+    LocationDocument,
+    RepairDocument,
+    RuleLossDocument,
+)
 from skillsv.model.skill import (
     Block,
     CompiledSkill,
@@ -21,7 +33,7 @@ from skillsv.model.skill import (
     Unit,
 )
 
-SCHEMA = "skillsv.compiled/1"
+SCHEMA: Literal["skillsv.compiled/1"] = "skillsv.compiled/1"
 """The schema of the compiled skill."""
 
 SARIF_VERSION = "2.1.0"
@@ -54,13 +66,17 @@ def resolution_lost(compiled: CompiledSkill) -> dict[str, RuleLoss]:
     return {rule: RuleLoss(merged=merged[rule], expanded=expanded[rule]) for rule in sorted(merged | expanded)}
 
 
-def compiled_json(compiled: CompiledSkill) -> dict[str, Any]:
+def compiled_json(compiled: CompiledSkill) -> CompiledDocument:
     """The compiled skill as plain JSON values: `skillsv.compiled/1`."""
-    return {name: list(part) if isinstance(part, Iterator) else part for name, part in compiled_parts(compiled)}
+    parts = {name: list(part) if isinstance(part, Iterator) else part for name, part in compiled_parts(compiled)}
+    return cast("CompiledDocument", parts)
 
 
-def compiled_parts(compiled: CompiledSkill) -> Iterator[tuple[str, Any]]:
-    """The same, field by field; the long lists are iterators, so that a huge skill is never in memory as dicts."""
+def compiled_parts(compiled: CompiledSkill) -> Iterator[tuple[str, object]]:
+    """The same, field by field; the long lists are iterators, so that a huge skill is never in memory as dicts.
+
+    A test compares the names with those of `CompiledDocument`; the rows have its types.
+    """
     yield "schema", SCHEMA
     yield "skill", {"name": compiled.skill.name, "main": compiled.skill.main}
     yield "trigger", compiled.trigger
@@ -72,8 +88,7 @@ def compiled_parts(compiled: CompiledSkill) -> Iterator[tuple[str, Any]]:
     yield "hierarchy", _hierarchy_json(compiled.hierarchy)
     yield "contractions", map(_contraction_json, compiled.contractions)
     yield "repairs", map(_repair_json, compiled.repairs)
-    losses = resolution_lost(compiled).items()
-    yield "resolution_lost", {rule: {"merged": loss.merged, "expanded": loss.expanded} for rule, loss in losses}
+    yield "resolution_lost", {rule: _loss_json(loss) for rule, loss in resolution_lost(compiled).items()}
     yield "findings", map(finding_json, compiled.findings)
     yield "digest", compiled.digest
 
@@ -88,7 +103,11 @@ def _plain(value: object) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-def _unit_json(unit: Unit) -> dict[str, Any]:
+def _loss_json(loss: RuleLoss) -> RuleLossDocument:
+    return {"merged": loss.merged, "expanded": loss.expanded}
+
+
+def _unit_json(unit: Unit) -> CompiledUnitDocument:
     return {
         "id": unit.id,
         "kind": str(unit.kind),
@@ -101,7 +120,7 @@ def _unit_json(unit: Unit) -> dict[str, Any]:
     }
 
 
-def _extent_json(extent: Extent) -> dict[str, Any]:
+def _extent_json(extent: Extent) -> ExtentDocument:
     return {
         "file": extent.file,
         "span": [extent.span.start, extent.span.end],
@@ -109,7 +128,7 @@ def _extent_json(extent: Extent) -> dict[str, Any]:
     }
 
 
-def _edge_json(edge: Edge) -> dict[str, Any]:
+def _edge_json(edge: Edge) -> EdgeDocument:
     """An edge as JSON values: `source` needs `target`."""
     return {
         "rule": edge.rule,
@@ -121,26 +140,26 @@ def _edge_json(edge: Edge) -> dict[str, Any]:
     }
 
 
-def _location_json(location: Location | None) -> dict[str, Any] | None:
+def _location_json(location: Location | None) -> LocationDocument | None:
     return None if location is None else {"file": location.file, "line": location.line}
 
 
-def _hierarchy_json(root: Block) -> dict[str, Any]:
-    top: dict[str, Any] = {"name": root.name, "children": []}
-    stack = [(root, top)]
+def _hierarchy_json(root: Block) -> HierarchyDocument:
+    top: HierarchyDocument = {"name": root.name, "children": []}
+    stack = [(root, top["children"])]
     while stack:
-        block, block_json = stack.pop()
+        block, children = stack.pop()
         for child in block.children:
             if isinstance(child, Leaf):
-                block_json["children"].append({"unit": child.unit})
+                children.append({"unit": child.unit})
             else:
-                child_json: dict[str, Any] = {"name": child.name, "children": []}
-                block_json["children"].append(child_json)
-                stack.append((child, child_json))
+                child_json: HierarchyDocument = {"name": child.name, "children": []}
+                children.append(child_json)
+                stack.append((child, child_json["children"]))
     return top
 
 
-def _contraction_json(contraction: Contraction) -> dict[str, Any]:
+def _contraction_json(contraction: Contraction) -> ContractionDocument:
     return {
         "unit": contraction.unit,
         "members": list(contraction.members),
@@ -149,7 +168,7 @@ def _contraction_json(contraction: Contraction) -> dict[str, Any]:
     }
 
 
-def _repair_json(repair: Repair) -> dict[str, Any]:
+def _repair_json(repair: Repair) -> RepairDocument:
     return {
         "node": repair.node,
         "expanded": repair.expanded,
@@ -158,11 +177,11 @@ def _repair_json(repair: Repair) -> dict[str, Any]:
     }
 
 
-def finding_json(finding: Finding) -> dict[str, Any]:
+def finding_json(finding: Finding) -> FindingDocument:
     """A finding as JSON values."""
     return {
         "code": finding.code,
-        "severity": str(finding.severity),
+        "severity": finding.severity.value,
         "message": finding.message,
         "file": finding.file,
         "line": finding.line,

@@ -102,7 +102,8 @@ def terminal_table(valuation: Valuation, width: int = 100, colour: bool = True) 
 
 def _level(valuation: Valuation) -> str:
     """The level of the intervals, such as `95 %`."""
-    return f"{short_number(100 * valuation.settings.get('level', 0.95))} %"
+    level = valuation.settings.get("level")
+    return f"{short_number(100 * (level if isinstance(level, float) else 0.95))} %"
 
 
 def _value_alone(interval: Interval) -> str:

@@ -13,51 +13,58 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import PurePath
-from typing import Any
+from typing import Any, Literal
 
+from skillsv.model.valuation_document import (
+    AnchorsDocument,
+    ChainCostDocument,
+    ClosureDocument,
+    IntervalDocument,
+    UnitDocument,
+    ValuationDocument,
+)
 from skillsv.model.value import Anchors, ChainCost, Closure, Interval, UnitReport, Valuation
 from skillsv.report.sentences import all_notes, early_sentence
 
-SCHEMA = "skillsv.valuation/1"
+SCHEMA: Literal["skillsv.valuation/1"] = "skillsv.valuation/1"
+"""The schema of the valuation."""
 
 
-def valuation_dict(valuation: Valuation) -> dict[str, Any]:
+def valuation_dict(valuation: Valuation) -> ValuationDocument:
     """The whole valuation as JSON values. A number that is not finite becomes null, never NaN."""
-    estimate = valuation.estimate
-    fields = {
+    estimate, rollouts, usage = valuation.estimate, valuation.rollouts, valuation.usage
+    return {
         "schema": SCHEMA,
-        "skill": valuation.skill,
-        "settings": valuation.settings,
+        "skill": json_value(valuation.skill),
+        "settings": json_value(valuation.settings),
         "method": estimate.method,
         "provisional": valuation.provisional,
-        "anchors": _anchors(estimate.anchors),
-        "trigger_value": _interval(estimate.trigger_value),
-        "content_lift": _interval(estimate.content_lift),
+        "anchors": anchors_dict(estimate.anchors),
+        "trigger_value": interval_dict(estimate.trigger_value),
+        "content_lift": interval_dict(estimate.content_lift),
         "closure": _closure(estimate.closure),
         "units": [_unit(unit) for unit in valuation.units],
-        "sections": [{"path": section.path, "net": _interval(section.net)} for section in estimate.sections],
+        "sections": [{"path": list(section.path), "net": interval_dict(section.net)} for section in estimate.sections],
         "chains": estimate.chains,
-        "truncation_share": estimate.truncation_share,
+        "truncation_share": finite(estimate.truncation_share),
         "chain_cost": _chain_cost(valuation.chain_cost),
-        "full_digests": valuation.full_digests,
-        "resolution": estimate.resolution,
+        "full_digests": dict(valuation.full_digests),
+        "resolution": finite(estimate.resolution),
         "missing": estimate.missing,
         "rollouts": {
-            "spent": valuation.rollouts.spent,
-            "reused": valuation.rollouts.reused,
-            "failed": valuation.rollouts.failed,
-            "cut": valuation.rollouts.cut,
-            "forecast": valuation.rollouts.forecast,
+            "spent": rollouts.spent,
+            "reused": rollouts.reused,
+            "failed": rollouts.failed,
+            "cut": rollouts.cut,
+            "forecast": rollouts.forecast,
         },
         "usage": {
-            "input_tokens": valuation.usage.input_tokens,
-            "output_tokens": valuation.usage.output_tokens,
-            "usd": valuation.usage.usd,
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "usd": finite(usage.usd),
         },
-        "notes": tuple(filter(None, (early_sentence(valuation), *all_notes(valuation)))),
+        "notes": [note for note in (early_sentence(valuation), *all_notes(valuation)) if note],
     }
-    plain: dict[str, Any] = json_value(fields)
-    return plain
 
 
 def json_value(value: Any) -> Any:
@@ -80,60 +87,69 @@ def json_value(value: Any) -> Any:
     return plain
 
 
-def _interval(interval: Interval | None) -> dict[str, float] | None:
-    if interval is None:
-        return None
-    return {"value": interval.value, "low": interval.low, "high": interval.high}
+def finite(number: float | None) -> float | None:
+    """The number, or None where it is not finite."""
+    return None if number is None or not math.isfinite(number) else float(number)
 
 
-def _chain_cost(cost: ChainCost | None) -> dict[str, Any] | None:
+def interval_dict(interval: Interval) -> IntervalDocument:
+    """An interval as JSON values."""
+    return {"value": finite(interval.value), "low": finite(interval.low), "high": finite(interval.high)}
+
+
+def _optional_interval(interval: Interval | None) -> IntervalDocument | None:
+    return None if interval is None else interval_dict(interval)
+
+
+def anchors_dict(anchors: Anchors) -> AnchorsDocument:
+    """The anchors as JSON values."""
+    return {
+        "empty": interval_dict(anchors.empty),
+        "trigger": interval_dict(anchors.trigger),
+        "full": interval_dict(anchors.full),
+    }
+
+
+def _chain_cost(cost: ChainCost | None) -> ChainCostDocument | None:
     if cost is None:
         return None
     return {
         "gamma": cost.gamma,
         "rollouts": cost.rollouts,
         "full_rollouts": cost.full_rollouts,
-        "ratio": cost.ratio,
+        "ratio": finite(cost.ratio),
     }
 
 
-def _anchors(anchors: Anchors) -> dict[str, Any]:
+def _closure(closure: Closure) -> ClosureDocument:
     return {
-        "empty": _interval(anchors.empty),
-        "trigger": _interval(anchors.trigger),
-        "full": _interval(anchors.full),
-    }
-
-
-def _closure(closure: Closure) -> dict[str, Any]:
-    return {
-        "sum": _interval(closure.sum),
-        "lift": _interval(closure.lift),
-        "ratio": closure.ratio,
+        "sum": interval_dict(closure.sum),
+        "lift": interval_dict(closure.lift),
+        "ratio": finite(closure.ratio),
         "covered": closure.covered,
     }
 
 
-def _unit(unit: UnitReport) -> dict[str, Any]:
+def _unit(unit: UnitReport) -> UnitDocument:
     value = unit.value
     return {
         "id": unit.id,
-        "kind": unit.kind,
+        "kind": str(unit.kind),
         "form": unit.form,
         "file": unit.file,
-        "span": (unit.span.start, unit.span.end),
-        "lines": (unit.lines.first, unit.lines.last),
-        "section": unit.section,
+        "span": [unit.span.start, unit.span.end],
+        "lines": [unit.lines.first, unit.lines.last],
+        "section": list(unit.section),
         "tokens": unit.tokens,
-        "needs": unit.needs,
-        "content": _interval(value.content),
-        "cost": _interval(value.cost),
-        "net": _interval(value.net),
-        "plain": _interval(value.plain),
-        "standard_error": value.standard_error,
-        "evidence": value.evidence,
+        "needs": list(unit.needs),
+        "content": _optional_interval(value.content),
+        "cost": _optional_interval(value.cost),
+        "net": interval_dict(value.net),
+        "plain": _optional_interval(value.plain),
+        "standard_error": finite(value.standard_error),
+        "evidence": value.evidence.value,
         "samples": value.samples,
-        "verdict": unit.verdict.action,
+        "verdict": unit.verdict.action.value,
         "reason": unit.verdict.reason,
         "text": unit.text,
     }

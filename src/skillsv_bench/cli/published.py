@@ -127,7 +127,7 @@ def _check_text(table: dict[str, Any]) -> str:
 def _run(
     benchmark_run: BenchmarkRun, notes: tuple[str, ...], flags: RunFlags, output: Path | None, *, plan: bool, json: bool
 ) -> int:
-    from skillsv.api.plan import default_folder, forecast_lines
+    from skillsv.api.plan import default_folder, forecast_lines, plan_dict
     from skillsv.cli.consent import agree
     from skillsv.cli.printing import deliver, json_text, refuse_inside
     from skillsv.pipeline import measured_cost, prepare, require_measurable_budget, with_measured_cost
@@ -146,9 +146,8 @@ def _run(
     lines += _selection_lines(benchmark_run)
     lines += [*forecast_lines(forecast), *small_settings(benchmark_run.settings)]
     if plan:
-        rejected = [asdict(task) for task in benchmark_run.loaded.rejected]
-        units = len(prepared.compiled.units)
-        table = {"schema": "skillsv.plan/1", "units": units, **asdict(forecast), "rejected": rejected}
+        table = plan_dict(len(prepared.compiled.units), forecast)
+        table["rejected"] = [{"id": task.id, "why": task.why} for task in benchmark_run.loaded.rejected]
         deliver(json_text(table) if json else "\n".join(lines) + "\n", None)
         return 0
     for skill in (benchmark_run.skill, *benchmark_run.candidates):
@@ -214,7 +213,7 @@ def write_results(
     from skillsv_bench.results import FILE, build_results
     from skillsv_bench.tables import make_figures, make_tables, units_table
 
-    results = build_results(benchmark_run, result, notes)
+    results = dict[str, Any](build_results(benchmark_run, result, notes))
     tables = (*make_tables([results]), units_table(results))
     write_all(output, FILE, results, tables, make_figures(result, results))
     return results, tables
