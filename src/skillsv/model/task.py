@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,16 +19,16 @@ class Task:
 
     id: str
     input: str
-    target: Any = None
+    target: object = None
     stratum: str = ""
     files: Mapping[str, Path] = field(default_factory=dict)
     verifier: str = ""
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-    undeclared: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, object] = field(default_factory=dict)
+    undeclared: Mapping[str, object] = field(default_factory=dict)
     digest: str = ""
 
     @property
-    def all_metadata(self) -> dict[str, Any]:
+    def all_metadata(self) -> dict[str, object]:
         """The metadata together with the undeclared keys, as the verifier sees them. Declared keys take precedence."""
         return {**self.undeclared, **self.metadata}
 

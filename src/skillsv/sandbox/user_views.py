@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from skillsv.model.coalition import RenderedFile, Rendering
 from skillsv.model.task import Task
@@ -15,12 +15,12 @@ GRADING = frozenset({"target", "verifier"})
 """Fields of a task that the agent does not see unless the user sets --show-target."""
 
 
-def public_task_fields(task: Task) -> dict[str, Any]:
+def public_task_fields(task: Task) -> dict[str, object]:
     """The JSON of a task for an agent: without the fields that grade it. `files` are paths in the workspace."""
     return {"id": task.id, "input": task.input, "files": list(task.files), "metadata": dict(task.metadata)}
 
 
-def full_task_fields(task: Task) -> dict[str, Any]:
+def full_task_fields(task: Task) -> dict[str, object]:
     """The JSON of a task for a verifier: with all fields. `files` are paths in the workspace."""
     return {
         "id": task.id,
@@ -44,7 +44,7 @@ class TaskView:
     input: str
     stratum: str
     files: Mapping[str, Path]
-    metadata: Mapping[str, Any]
+    metadata: Mapping[str, object]
     folder: Path
 
     @classmethod
@@ -64,12 +64,13 @@ class TaskView:
             raise AttributeError(f"the task's {name} is not shown to the agent without --show-target")
         raise AttributeError(f"a task has no field `{name}`")
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> object:
         if name not in self.keys():
             raise KeyError(name)
-        return getattr(self, name)
+        field: object = getattr(self, name)
+        return field
 
-    def get(self, name: str, default: Any = None) -> Any:
+    def get(self, name: str, default: object = None) -> object:
         """The field of this name, or the default."""
         return getattr(self, name) if name in self.keys() else default
 
@@ -85,7 +86,7 @@ class TaskView:
 class FullTaskView(TaskView):
     """A task for a verifier's function: also the target, the verifier, and all keys of the task's JSON object."""
 
-    target: Any
+    target: object
     verifier: str
 
     @classmethod

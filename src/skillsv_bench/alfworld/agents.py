@@ -43,7 +43,7 @@ class ScriptedPlayer:
         """Play one episode."""
         del workspace
         text = skill.text if skill is not None else ""
-        result = await play(self.games, Path(task.target), self.player(text, task, replicate))
+        result = await play(self.games, Path(str(task.target)), self.player(text, task, replicate))
         usage = Usage(input_tokens=0, output_tokens=0, usd=0.0)
         return Outcome(answer=result.as_answer(), usage=usage, opened=self.reads and bool(text))
 
@@ -73,7 +73,7 @@ def random_agent() -> ScriptedPlayer:
 
 def _walkthrough(text: str, task: Task, replicate: int) -> Choose:
     del text, replicate
-    steps = iter(read_game(Path(task.target)).walkthrough)
+    steps = iter(read_game(Path(str(task.target))).walkthrough)
     return lambda _: next(steps, NO_EFFECT)
 
 
@@ -148,7 +148,7 @@ class EpisodeAgent:
         context = RolloutContext(skill=skill, task=replace(task, target=None), replicate=replicate, workspace=workspace)
         log = _EpisodeLog()
         try:
-            async with self._games.episode(Path(task.target)) as episode:
+            async with self._games.episode(Path(str(task.target))) as episode:
                 while not episode.over:
                     await episode.act(await self._choose_action(context, episode, log))
         except RolloutError as error:

@@ -46,7 +46,7 @@ async def find_needed_competences(task: Task, games: Games) -> frozenset[str]:
 
 async def wins(task: Task, games: Games, can: frozenset[str]) -> bool:
     """Say whether the player wins this game with these competences."""
-    return (await play(games, Path(task.target), _chooser(task, can))).won
+    return (await play(games, Path(str(task.target)), _chooser(task, can))).won
 
 
 def _chooser(task: Task, can: frozenset[str]) -> Choose:

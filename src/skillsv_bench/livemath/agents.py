@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 from skillsv.agents import AgentOptions
 from skillsv.model.coalition import Rendering
@@ -103,7 +104,7 @@ def wrap_agent(spec: str, options: AgentOptions) -> Agent:
 
 def reference() -> ScriptedAgent:
     """Make the agent that answers with the right label."""
-    return ScriptedAgent(fingerprint="livemath-reference/1", answer=lambda _, task: format_answer(task.target))
+    return ScriptedAgent(fingerprint="livemath-reference/1", answer=lambda _, task: format_answer(str(task.target)))
 
 
 def noop() -> ScriptedAgent:
@@ -128,7 +129,7 @@ def read_competences(text: str) -> frozenset[str]:
 
 def find_needed_competences(task: Task) -> frozenset[str]:
     """Find the competences without which the agent does not answer this question."""
-    question = task.metadata["question"]
+    question = str(task.metadata["question"])
     ranking = {"ranking"} if "strongest" in question.casefold() else set()
     if _find_stronger_option(task) is not None:
         return frozenset({"stronger-option", *ranking})
@@ -140,11 +141,16 @@ def answer(text: str, task: Task) -> str:
     """Answer one question with this skill."""
     if not find_needed_competences(task) <= read_competences(text):
         return "I cannot decide between the choices."
-    return format_answer(_find_stronger_option(task) or task.target)
+    return format_answer(_find_stronger_option(task) or str(task.target))
+
+
+def read_choices(task: Task) -> Sequence[Mapping[str, str]]:
+    """The choices of a question, each with `label` and `text`, as its metadata holds them."""
+    return cast("Sequence[Mapping[str, str]]", task.metadata["choices"])
 
 
 def _find_stronger_option(task: Task) -> str | None:
-    choices = task.metadata["choices"]
+    choices = read_choices(task)
     return next((choice["label"] for choice in choices if "stronger result" in choice["text"].casefold()), None)
 
 

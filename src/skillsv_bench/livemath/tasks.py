@@ -17,7 +17,7 @@ from skillsv.errors import TaskError
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
 from skillsv_bench.benchmark import LoadedTasks, PaperSetting, RejectedTask, Source, add_digest
-from skillsv_bench.livemath.agents import user_message
+from skillsv_bench.livemath.agents import read_choices, user_message
 from skillsv_bench.manifests import manifest_notes, read_items, refuse_missing, refuse_partial
 
 PAPER = PaperSetting(tasks={"train": 35, "val": 18, "test": 124}, panel_a=60, panel_b=62, turns=1)
@@ -189,4 +189,4 @@ class LabelVerifier:
     async def score(self, task: Task, outcome: Outcome, workspace: Path) -> float:
         """The score of this outcome."""
         del workspace
-        return float(find_chosen_label(outcome.answer, task.metadata["choices"]) == task.target)
+        return float(find_chosen_label(outcome.answer, read_choices(task)) == task.target)

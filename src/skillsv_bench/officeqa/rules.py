@@ -167,9 +167,9 @@ def _solves(task: Task, competences: frozenset[str]) -> bool:
     documents = DocumentStore(task.files)
     tool_outputs: list[str] = []
     for _ in range(PAPER.turns):
-        reply = next_step(task.metadata["question"], competences, tool_outputs)
+        reply = next_step(str(task.metadata["question"]), competences, tool_outputs)
         if not reply.calls:
-            return bool(exact_match(extract_answer(reply.text) or "", task.target))
+            return bool(exact_match(extract_answer(reply.text) or "", str(task.target)))
         tool_outputs.extend(documents.call(call) for call in reply.calls)
     return False
 
@@ -196,7 +196,7 @@ class RuleFollowingClient:
         del tools
         text = context.skill.text if context.skill is not None else ""
         tool_outputs = [message.text for message in messages if message.role == "tool"]
-        return next_step(context.task.metadata["question"], read_competences(text), tool_outputs)
+        return next_step(str(context.task.metadata["question"]), read_competences(text), tool_outputs)
 
 
 def rules() -> ToolUsingAgent:

@@ -58,7 +58,7 @@ def token_f1(answer: str, gold: str) -> float:
 
 def _answer_f1(task: Task, text: str) -> float:
     answer = extract_answer(text)
-    return token_f1(answer, task.target) if answer else 0.0
+    return token_f1(answer, str(task.target)) if answer else 0.0
 
 
 TOKEN_F1 = SecondMetric(name="f1", title="F1", of_answer=_answer_f1)
@@ -86,4 +86,4 @@ class AnswerVerifier:
         del workspace
         tagged = final_answer(outcome.answer) if self._metric == "upstream" else None
         answer = tagged if tagged is not None else extract_answer(outcome.answer)
-        return METRICS[self._metric](answer, task.target) if answer else 0.0
+        return METRICS[self._metric](answer, str(task.target)) if answer else 0.0

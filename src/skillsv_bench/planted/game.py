@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -56,6 +56,11 @@ TARGETS: Mapping[str, Target] = {
     "alfworld": Target(tasks=60, empty=0.883, trigger=0.900, full=0.950),
 }
 """The paper's closure table."""
+
+
+def planted_formula(task: Task) -> Mapping[str, Any]:
+    """The formula of a planted task, as its metadata holds it."""
+    return cast("Mapping[str, Any]", task.metadata["planted"])
 
 
 def make_task(number: int, stratum: str, formula: Mapping[str, Any]) -> Task:
@@ -247,7 +252,7 @@ class PlantedGame:
         places: dict[tuple[bool, tuple[int, ...]], int] = {}
         entries: list[tuple[int, int, float]] = []
         for number, task in enumerate(self.tasks):
-            formula = task.metadata["planted"]
+            formula = planted_formula(task)
             parts = [(True, [name], weight) for name, weight in formula.get("main", {}).items()]
             parts += [(False, names, weight) for names, weight in formula.get("any", ())]
             parts += [(True, names, weight) for names, weight in formula.get("all", ())]
@@ -257,7 +262,7 @@ class PlantedGame:
         weights = np.zeros((len(places), len(self.tasks)))
         for feature, number, weight in entries:
             weights[feature, number] += weight
-        formulas = [task.metadata["planted"] for task in self.tasks]
+        formulas = [planted_formula(task) for task in self.tasks]
         return Features(
             groups=tuple(group for _, group in places),
             every=np.array([every for every, _ in places], dtype=np.bool_),

@@ -26,7 +26,7 @@ from skillsv.report.figures import Figure
 from skillsv.rollout import RunFolder, Stop
 from skillsv.settings import settings_from
 from skillsv_bench.figures import MethodColumn, methods_figure
-from skillsv_bench.planted.game import PlantedGame, make_task
+from skillsv_bench.planted.game import PlantedGame, make_task, planted_formula
 from skillsv_bench.planted.generate import planted_skill, write_game
 from skillsv_bench.tables import Cell, Table
 
@@ -69,7 +69,7 @@ def make_crowded_game() -> PlantedGame:
 def true_values(game: PlantedGame) -> dict[Operator, dict[str, float]]:
     """phi(mu) of every execution unit under each operator, exactly, from the rendered files."""
     renderer = Renderer(game.compiled)
-    formulas = [task.metadata["planted"] for task in game.tasks]
+    formulas = [planted_formula(task) for task in game.tasks]
 
     def score(coalition: Coalition, operator: Operator) -> float:
         sight = read_marks(renderer.render(coalition, operator).text)

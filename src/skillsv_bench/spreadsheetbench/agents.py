@@ -114,7 +114,7 @@ class CopyAgent:
 
 def reference() -> CopyAgent:
     """Make the agent that copies the gold workbook."""
-    return CopyAgent(fingerprint="spreadsheetbench-reference/1", origin=lambda task: Path(task.target))
+    return CopyAgent(fingerprint="spreadsheetbench-reference/1", origin=lambda task: Path(str(task.target)))
 
 
 def noop() -> CopyAgent:

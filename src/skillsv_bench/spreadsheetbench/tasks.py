@@ -89,7 +89,7 @@ def load(source: Source) -> LoadedTasks:
 def _misnamed_notes(tasks: Sequence[Task]) -> Iterator[str]:
     """One sentence about each task whose workbooks have names that no release gives them."""
     for task in tasks:
-        names = (task.files[INPUT].name, Path(task.target).name)
+        names = (task.files[INPUT].name, Path(str(task.target)).name)
         if names not in _expected_names(task.id):
             yield f"Task {task.id} uses the only two workbooks of its folder, {names[0]} and {names[1]}."
 

@@ -81,7 +81,7 @@ def _gold(path: Path, changed: int, position: str, answer_sheet: str) -> tuple[t
 
 def read_gold(task: Task) -> tuple[tuple[Area, ...], CellValues]:
     """What a task wants, and where. Raises VerifierFailure where the gold workbook does not say."""
-    path, about = Path(task.target), task.metadata
+    path, about = Path(str(task.target)), task.metadata
     try:
         return _gold(path, path.stat().st_mtime_ns, about["answer_position"], about.get("answer_sheet", ""))
     except (OSError, WorkbookError, UnscoreableTask) as error:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from inspect_ai.dataset import Sample
@@ -27,7 +28,7 @@ def make_sample(task: Task, skill: Rendering | None, *, folder: Path | None, wor
     a task from an Inspect dataset, its metadata holds what only Inspect knows (choices, files, setup, messages) under
     the key `inspect`.
     """
-    own = dict(task.metadata.get("inspect", {}))
+    own = dict(cast("Mapping[str, Any]", task.metadata.get("inspect", {})))
     added = {
         "skill": "" if skill is None else skill.text,
         "skill_name": "" if skill is None else skill.skill_name,
