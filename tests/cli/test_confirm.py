@@ -109,6 +109,12 @@ def test_the_forecast_includes_the_calls_of_the_judge(place, capsys, judge):
     assert not log.exists()
 
 
+def test_the_forecast_is_printed_once(place, capsys):
+    capsys.readouterr()
+    assert run(["confirm", str(place / "run"), "--curves", "none", "--yes"]) == 0
+    assert capsys.readouterr().err.count("Forecast: ") == 1
+
+
 @pytest.mark.parametrize("flags", [["confirm", "--curves", "none"], ["confirm", "--skill", "tiny"], ["pairs"],
                                    ["refine", "--mechanical", "-o", "shorter"]])  # fmt: skip
 def test_a_judge_that_nothing_asks_is_refused_before_spending(

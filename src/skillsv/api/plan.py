@@ -103,6 +103,12 @@ class Plan:
             raise SettingsError("a valuation needs tasks and an agent.", hint="Pass tasks= and agent=, or evaluate=.")
         require_measurable_budget(self.prepared.job, self.per_rollout)
 
+    def runnable_parts(self) -> tuple[PreparedRun, RunFolder]:
+        """What is known before the first rollout, and the run folder. Only a plan with tasks and an agent has them."""
+        assert self.prepared is not None
+        assert self.folder is not None
+        return self.prepared, self.folder
+
     def lines(self) -> list[str]:
         """The forecast in words, and what a person should know before agreeing to it."""
         return [*forecast_lines(self.forecast), *self._judge_line(), *self._budget_line()]
@@ -228,14 +234,17 @@ def make_plan(
 
 def plan_job(
     job: ValuationJob,
-    inputs: Inputs,
+    inputs: Inputs | None = None,
     *,
     run_dir: Path | None = None,
     default_dir: Callable[[str], Path] | None = None,
     fresh: bool = False,
     notes: tuple[str, ...] = (),
 ) -> Plan:
-    """The plan of a job, with the cost that earlier rollouts of its run folder measured."""
+    """The plan of a job, with the cost that earlier rollouts of its run folder measured.
+
+    Without `inputs`, the run remembers the tasks and the agent that the job names.
+    """
     prepared = prepare(job)
     name = prepared.compiled.skill.name
     temporary = None
@@ -256,7 +265,7 @@ def plan_job(
         forecast=prepared.forecast,
         tasks=len(prepared.panel_a.tasks),
         notes=notes,
-        inputs=inputs,
+        inputs=inputs or Inputs(tasks=job.tasks, agent=job.agent),
         gamma=gamma,
         per_rollout=measured,
         prepared=prepared,
@@ -267,9 +276,7 @@ def plan_job(
 
 def measure(plan: Plan) -> Plan:
     """The same plan with the cost of a few rollouts, which are paid for and which the run that follows reuses."""
-    assert plan.prepared is not None
-    assert plan.folder is not None
-    prepared, folder = plan.prepared, plan.folder
+    prepared, folder = plan.runnable_parts()
     measured = run_sync(lambda _stop: probe(prepared, folder))
     return replace(plan, per_rollout=measured, forecast=with_measured_cost(prepared, measured, plan.gamma).forecast)
 

@@ -196,9 +196,7 @@ async def run_plan(
     plan: Plan, listener: Listener, stop: Stop | None, *, fresh: bool = False, keep_going: bool = False
 ) -> Run:
     """Run a plan to its end, or as far as its limits allow; write valuation and page into the run folder."""
-    prepared, folder = plan.prepared, plan.folder
-    assert prepared is not None
-    assert folder is not None
+    prepared, folder = plan.runnable_parts()
     result = await run_rollouts(prepared, folder, listener, stop, fresh=fresh, keep_going=keep_going)
     if result.error is not None and result.nothing:
         raise result.error

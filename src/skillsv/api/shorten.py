@@ -272,6 +272,7 @@ def confirm(
 
     async def prove(stop: Stop) -> Proof:
         with listener_of(progress) as listener:
+            _announce(prepared, listener)
             return await run_confirmation(prepared, listener, stop)
 
     return run_sync(prove)
@@ -307,17 +308,28 @@ async def aconfirm(
     )
     prepared = work.prepare(yes=yes)
     with listener_of(progress) as listener:
+        _announce(prepared, listener)
         return await run_confirmation(prepared, listener, None)
 
 
-async def run_confirmation(prepared: PreparedConfirmation, listener: Listener, stop: Stop | None) -> Proof:
-    """Run the rollouts of a confirmation, keep the proof in the run folder, and draw the run's page again with it."""
+async def run_confirmation(
+    prepared: PreparedConfirmation, listener: Listener, stop: Stop | None, *, keep: bool = True
+) -> Proof:
+    """Run the rollouts of a confirmation, keep the proof in the run folder, and draw the run's page again with it.
+
+    With `keep=False` the run folder keeps the proof that it has.
+    """
+    result = await confirm_versions(prepared, listener, stop)
+    if keep:
+        keep_proof(prepared, result)
+        publish(prepared.reopened.folder, prepared.reopened.run)
+    return Proof(result=result, gate=prepared.job.gate)
+
+
+def _announce(prepared: PreparedConfirmation, listener: Listener) -> None:
+    """Say what a confirmation will cost, before it begins."""
     for line in forecast_lines(prepared.forecast):
         listener(Note(message=line))
-    result = await confirm_versions(prepared, listener, stop)
-    keep_proof(prepared, result)
-    publish(prepared.reopened.folder, prepared.reopened.run)
-    return Proof(result=result, gate=prepared.job.gate)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,7 +35,6 @@ def demo(
     See what each line of the example skill is worth. Takes the same settings as `value`; needs no key, no network and
     no model: its agent obeys exactly the rules that it finds in the skill it is shown.
     """
-    from skillsv.api.inputs import Inputs
     from skillsv.api.plan import default_folder, plan_job
     from skillsv.cli.run_valuation import run_valuation
     from skillsv.pipeline import ValuationJob
@@ -51,7 +50,7 @@ def demo(
     job = ValuationJob(skill=skill, tasks=evals / "tasks.jsonl", agent=agent, settings=settings, folder=evals)
     flags = replace(run or RunFlags(), yes=True)  # the demo costs nothing, so it does not ask
     place = flags.run_dir or default_folder(EXAMPLE)
-    plan = plan_job(job, Inputs(tasks=job.tasks, agent=agent), run_dir=place, fresh=flags.fresh)
+    plan = plan_job(job, run_dir=place, fresh=flags.fresh)
     code = run_valuation(plan, flags, json=json, out=sys.stdout)
     if not code and not json and settings.panel_b:
         show_pruned(place, quiet=flags.quiet)

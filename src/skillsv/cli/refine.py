@@ -82,16 +82,13 @@ def _ask_consent(run: Path, flags: SpendingFlags, editor: str | None, *, confirm
 def _make_revision(loaded: Run, run: Path, editor: str | None) -> Revision:
     import anyio
 
-    from skillsv.agents.editor import make_editor
-    from skillsv.pipeline import refine_mechanically, refine_with
-    from skillsv.pipeline.clients import make_client
+    from skillsv.pipeline import refine_by, refine_mechanically
     from skillsv.pipeline.run import recorded_settings
     from skillsv.rollout import RunFolder
 
     if editor is None:
         return refine_mechanically(loaded)
-    client = make_client(make_editor, editor, recorded_settings(loaded), Path.cwd())
-    return anyio.run(refine_with, loaded, client, RunFolder(run))
+    return anyio.run(refine_by, editor, loaded, RunFolder(run), recorded_settings(loaded), Path.cwd())
 
 
 def _write_revision(loaded: Run, run: Path, editor: str | None, output: Path, *, force: bool) -> Revision:

@@ -9,6 +9,7 @@ edit             a shorter skill, from the values                               
 refine           a rewritten skill: by an editor, checked, or with redundant units merged        free
 confirm          old against new and pruning curves, on panel B (rankings: what curves compare)  spends
 interactions     tests of redundant and complementary pairs                                      spends
+renderings       scores of whole versions of a skill, on any tasks                               spends
 
 The others serve these: clients (makes agents), cost, session (opens ledger, engine and runner), smoke_gate, probe.
 """
@@ -29,7 +30,8 @@ from skillsv.pipeline.interactions import PairsJob, prepare_pairs, run_pair_test
 from skillsv.pipeline.job import PreparedRun, ValuationJob, forecast_job, prepare
 from skillsv.pipeline.probe import probe
 from skillsv.pipeline.publish import publish, recorded_confirmation, render_page
-from skillsv.pipeline.refine import Revision, refine_mechanically, refine_with
+from skillsv.pipeline.refine import Revision, refine_by, refine_mechanically, refine_with
+from skillsv.pipeline.renderings import score_renderings
 from skillsv.pipeline.run import Run, RunOverrides, build_run, load_run, read_manifest
 from skillsv.pipeline.valuation import run_rollouts
 
@@ -65,11 +67,13 @@ __all__ = [
     "read_manifest",
     "recorded_areas",
     "recorded_confirmation",
+    "refine_by",
     "refine_mechanically",
     "refine_with",
     "render_page",
     "require_measurable_budget",
     "run_pair_tests",
     "run_rollouts",
+    "score_renderings",
     "with_measured_cost",
 ]

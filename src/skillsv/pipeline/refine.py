@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from skillsv.agents.editor import editor_instruction
+from skillsv.agents.editor import editor_instruction, make_editor
 from skillsv.compiler import compile_skill
 from skillsv.compiler.lint import lint_compiled
 from skillsv.decide import find_removable
@@ -19,13 +19,14 @@ from skillsv.model.rollout import FailureKind
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import UnitReport
 from skillsv.pipeline.build_valuation import text_of
+from skillsv.pipeline.clients import make_client
 from skillsv.pipeline.edit import REMOVABLE
 from skillsv.pipeline.job import make_renderer
 from skillsv.pipeline.run import Run
 from skillsv.rendering.document import file_digest, tree_digest
 from skillsv.rollout import RunFolder
 from skillsv.sandbox.workspace import check_relative_path, write_tree
-from skillsv.settings import compile_options
+from skillsv.settings import Settings, compile_options
 
 TRIES = 3
 """How often the editor is asked before the skill is left as it is."""
@@ -52,6 +53,11 @@ class Revision:
     tries: int = 0
     merged: tuple[tuple[str, str], ...] = ()
     removed: tuple[str, ...] = ()
+
+
+async def refine_by(spec: str, run: Run, folder: RunFolder, settings: Settings, place: Path) -> Revision:
+    """Rewrite the skill with the editor `spec`. Its options are in `settings`; names of files start at `place`."""
+    return await refine_with(run, make_client(make_editor, spec, settings, place), folder)
 
 
 async def refine_with(run: Run, editor: Editor, folder: RunFolder) -> Revision:
