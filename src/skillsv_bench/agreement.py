@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from skillsv.confirmation import holm
+from skillsv.extend.comparison import holm
 from skillsv_bench.results import Results
 
 SIGNIFICANT = 0.05

@@ -12,12 +12,11 @@ from pathlib import Path
 
 import msgspec
 
-from skillsv.agents import AgentOptions
+from skillsv.extend.task_sources import AgentOptions, digest_files
 from skillsv.model.coalition import Operator, Rendering
 from skillsv.model.protocols import Agent, Verifier
 from skillsv.model.rollout import Outcome, Usage
 from skillsv.model.task import Task
-from skillsv.sandbox.sources import digest_files
 from skillsv_bench.second_metric import SecondMetric
 
 ALL_TASKS = "all"

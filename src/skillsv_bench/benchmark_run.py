@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from skillsv.errors import BudgetReached, SettingsError
+from skillsv.extend.runs import PAIR_AWARE, ConfirmJob, RunOverrides, ValuationJob
+from skillsv.extend.settings import Settings, in_shares, refuse_chain_settings_with_auto, settings_from
+from skillsv.extend.task_sources import Grading, TaskSource
 from skillsv.model.events import Event, RolloutFinished
 from skillsv.model.protocols import Listener
 from skillsv.model.task import Task
-from skillsv.pipeline import ConfirmJob, RunOverrides, ValuationJob
-from skillsv.pipeline.job import Grading, TaskSource
-from skillsv.pipeline.rankings import PAIR_AWARE
-from skillsv.settings import Settings, in_shares, refuse_chain_settings_with_auto, settings_from
 from skillsv_bench.benchmark import Benchmark, LoadedTasks, Source
 from skillsv_bench.registry import encode_variant, find_source
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from skillsv.agents import AgentOptions, make_agent
+from skillsv.extend.task_sources import AgentOptions, make_agent
 from skillsv.model.protocols import Agent
 from skillsv.model.rollout import Ending
 from skillsv_bench.conversation import ChatClient, Message, Reply, RolloutContext, Tool

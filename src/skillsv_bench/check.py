@@ -9,13 +9,12 @@ from typing import Any
 import anyio
 
 from skillsv.errors import Unavailable
+from skillsv.extend.task_sources import Job, LocalEngine
 from skillsv.model.coalition import Operator, Rendering
 from skillsv.model.events import RolloutFinished, RunFinished, RunStarted
 from skillsv.model.protocols import Agent, Listener
 from skillsv.model.rollout import Rollout, RolloutKey
 from skillsv.model.task import Task
-from skillsv.rollout import LocalEngine
-from skillsv.rollout.engine import Job
 from skillsv_bench.benchmark import Benchmark, LoadedTasks
 
 PASS = 1.0

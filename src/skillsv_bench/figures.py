@@ -7,21 +7,24 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from skillsv.model.concentration import BEST_SHARE, concentration, cumulative_gains
-from skillsv.model.format import decimal, percent
-from skillsv.model.value import Interval
-from skillsv.report.figures import Figure
-from skillsv.report.figures.axis import (
+from skillsv.extend.figures import (
     DASHES,
     METHODS,
     MUTED,
+    Cell,
+    Figure,
     Scale,
     drawable,
+    drawing,
+    element,
     horizontal_axis,
     padded_range,
+    path,
     vertical_axis,
 )
-from skillsv.report.figures.svg import Cell, drawing, element, path
+from skillsv.model.concentration import BEST_SHARE, concentration, cumulative_gains
+from skillsv.model.format import decimal, percent
+from skillsv.model.value import Interval
 from skillsv_bench.agreement import PooledAgreement
 from skillsv_bench.results import Results
 

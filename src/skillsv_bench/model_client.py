@@ -19,10 +19,8 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.tools import ToolDefinition
 
-from skillsv.agents import AgentOptions
-from skillsv.agents.model import ModelClient
-from skillsv.agents.model.failures import is_cut
-from skillsv.sandbox.redaction import redact
+from skillsv.extend.model_clients import ModelClient, is_cut, redact
+from skillsv.extend.task_sources import AgentOptions
 from skillsv_bench.conversation import Message, Reply, RolloutContext, Tool, ToolCall
 
 

@@ -13,40 +13,57 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from skillsv.confirmation import Proof
-from skillsv.model.coalition import Operator, Rendering
+from skillsv import Plan, Proof, Run, load_run, render
+from skillsv.extend.comparison import count_loo_tasks
+from skillsv.extend.runs import (
+    Cost,
+    Forecast,
+    Ledger,
+    RunFolder,
+    RunOverrides,
+    Stop,
+    leave_out,
+    make_rankings,
+    plan_job,
+    prepare_confirmation,
+    reopen,
+    rollouts_to_confirm,
+    run_confirmation,
+    run_plan,
+)
+from skillsv.model.coalition import Rendering
 from skillsv.model.protocols import Listener
 from skillsv.model.value import Interval, Ranking
-from skillsv.pipeline import (
-    PreparedRun,
-    Run,
-    RunOverrides,
-    build_valuation,
-    confirm_versions,
-    keep_proof,
-    load_run,
-    prepare,
-    prepare_confirmation,
-    publish,
-    run_rollouts,
-)
-from skillsv.pipeline.confirm import rollouts_to_confirm
-from skillsv.pipeline.rankings import count_loo_tasks, leave_out, make_rankings
-from skillsv.pipeline.run import reopen
-from skillsv.rollout import Forecast, Ledger, RunFolder, Stop
-from skillsv.rollout.forecast import Cost
 from skillsv_bench.benchmark_run import BenchmarkRun, SharedBudget, paper_settings
 from skillsv_bench.refinement import RefinementResult, ValuedSkill, refine
 from skillsv_bench.second_metric import MetricReader, SecondScore
 from skillsv_bench.selection import Selection, SelectionResult, count_selection_rollouts, select_skill, select_version
 
-__all__ = ["BenchmarkResult", "BenchmarkRun", "forecast_benchmark", "paper_settings", "run_benchmark"]
+__all__ = [
+    "BenchmarkResult",
+    "BenchmarkRun",
+    "forecast_benchmark",
+    "paper_settings",
+    "require_measurable",
+    "run_benchmark",
+]
 
 
-def forecast_benchmark(benchmark_run: BenchmarkRun, prepared: PreparedRun) -> Forecast:
+def require_measurable(plan: Plan) -> None:
+    """Raise SettingsError where money is the only limit of the protocol and the cost of a rollout is unknown.
+
+    A time limit applies to the valuation alone, not to the whole protocol.
+    """
+    prepared, _ = plan.runnable_parts()
+    untimed = replace(prepared.job, settings=replace(prepared.job.settings, max_seconds=None))
+    replace(plan, prepared=replace(prepared, job=untimed)).require_runnable()
+
+
+def forecast_benchmark(benchmark_run: BenchmarkRun, plan: Plan) -> Forecast:
     """Forecast the whole protocol: the valuation, the baselines, and everything on panel B."""
+    prepared, _ = plan.runnable_parts()
     units, panel_b = len(prepared.compiled.execution), len(prepared.panel_b.tasks)
-    valuation = prepared.forecast
+    valuation = plan.forecast
     job = benchmark_run.confirmation(Path(), RunOverrides())
 
     def add_later_steps(cost: Cost, place: int) -> Cost:
@@ -86,32 +103,20 @@ class BenchmarkResult:
     second: tuple[SecondScore, ...] = ()
 
 
-async def value_on_panel_a(
-    benchmark_run: BenchmarkRun,
-    prepared: PreparedRun,
-    folder: RunFolder,
-    listener: Listener,
-    stop: Stop,
-    *,
-    keep_going: bool = False,
-) -> Run:
+async def value_on_panel_a(plan: Plan, listener: Listener, stop: Stop, *, keep_going: bool = False) -> Run:
     """Estimate the values on panel A. If the rollouts end early, publish what there is and raise the reason.
 
     The same command resumes from there.
     """
-    rollout_result = await run_rollouts(prepared, folder, listener, stop, keep_going=keep_going)
-    if rollout_result.error is not None:
-        if not rollout_result.nothing:
-            valuation = build_valuation(prepared.compiled, benchmark_run.settings, benchmark_run.agent, rollout_result)
-            publish(folder, replace(load_run(folder.path), valuation=valuation))
-        raise rollout_result.error
-    return load_run(folder.path)
+    run = await run_plan(plan, listener, stop, keep_going=keep_going)
+    if run.error is not None:
+        raise run.error
+    return load_run(run.folder)
 
 
 async def run_benchmark(
     benchmark_run: BenchmarkRun,
-    prepared: PreparedRun,
-    folder: RunFolder,
+    plan: Plan,
     listener: Listener,
     stop: Stop,
     *,
@@ -119,17 +124,16 @@ async def run_benchmark(
 ) -> BenchmarkResult:
     """Run the whole protocol. The ledger records every rollout, so that the same command resumes."""
     budget = SharedBudget(benchmark_run, listener)
+    prepared, folder = plan.runnable_parts()
     skill_selection = None
     if benchmark_run.candidates:
         benchmark_run, skill_selection = await select_skill(benchmark_run, prepared, folder, budget, stop)
-        prepared = prepare(replace(benchmark_run, settings=budget.limit_settings()).job)
-    run = await value_on_panel_a(benchmark_run, prepared, folder, budget, stop, keep_going=keep_going)
+        plan = plan_job(replace(benchmark_run, settings=budget.limit_settings()).job, run_dir=folder.path)
+    run = await value_on_panel_a(plan, budget, stop, keep_going=keep_going)
     left_out = await leave_out(reopen(folder.path, budget.make_overrides()), budget, stop)
     judged = await _ask_judge(benchmark_run, folder, budget, stop)
     held_out = prepare_confirmation(benchmark_run.confirmation(folder.path, budget.make_overrides()))
-    proof = await confirm_versions(held_out, budget, stop)
-    keep_proof(held_out, proof)
-    publish(folder, run)
+    proof = await run_confirmation(held_out, None, budget, stop)
     valued = ValuedSkill(benchmark_run=benchmark_run, run=run, folder=folder, budget=budget, stop=stop)
     refined = await refine(valued) if benchmark_run.editor else None
     selected = await select_version(valued, refined) if benchmark_run.validation else None
@@ -144,7 +148,7 @@ async def run_benchmark(
         skill_selection=skill_selection,
         selected=selected,
     )
-    return replace(result, second=_read_second_metric(benchmark_run, prepared, folder, held_out.new, result))
+    return replace(result, second=_read_second_metric(benchmark_run, plan, held_out.new, result))
 
 
 async def _ask_judge(
@@ -158,29 +162,30 @@ async def _ask_judge(
 
 
 def _read_second_metric(
-    benchmark_run: BenchmarkRun, prepared: PreparedRun, folder: RunFolder, pruned: Rendering, result: BenchmarkResult
+    benchmark_run: BenchmarkRun, plan: Plan, pruned: Rendering, result: BenchmarkResult
 ) -> tuple[SecondScore, ...]:
     """The second metric of the anchors on both panels, and of the shorter skills on panel B; from the ledger alone."""
-    metric, settings = benchmark_run.benchmark.second_metric, result.run.settings
+    metric, stored, skill = benchmark_run.benchmark.second_metric, result.run.stored, result.run.skill
     if metric is None:
         return ()
-    compiled, render = result.run.compiled, result.run.renderer.render
-    coalitions = {"empty": frozenset(), "trigger": frozenset({compiled.trigger}), "full": compiled.everything}
-    anchors = {name: render(coalition, Operator.DELETE) for name, coalition in coalitions.items()}
+    prepared, folder = plan.runnable_parts()
+    coalitions = {"empty": (), "trigger": (skill.compiled.trigger,), "full": skill.compiled.everything}
+    anchors = {name: render(skill, keep=coalition) for name, coalition in coalitions.items()}
     others = {"pruned": pruned}
     if result.refined is not None:
         others["refined"] = result.refined.rendering
     if result.selected is not None and result.selected.confirmed is not None:
         others["selected"] = result.selected.confirmed.rendering
+    replicates = result.proof.result.replicates
     with Ledger.open(folder.ledger, read_only=True) as ledger:
         reader = MetricReader(
             metric=metric,
             ledger=ledger,
-            agent=result.run.manifest["agent"]["fingerprint"],
-            level=settings.level,
-            seed=settings.seed,
+            agent=stored.manifest["agent"]["fingerprint"],
+            level=stored.settings.level,
+            seed=stored.settings.seed,
         )
         return (
             *reader.read_panel("a", prepared.panel_a.tasks, anchors, replicates=1),
-            *reader.read_panel("b", prepared.panel_b.tasks, {**anchors, **others}, replicates=result.proof.replicates),
+            *reader.read_panel("b", prepared.panel_b.tasks, {**anchors, **others}, replicates=replicates),
         )

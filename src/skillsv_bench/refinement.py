@@ -6,14 +6,10 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillsv.agents.editor import make_editor
-from skillsv.confirmation import Proof
+from skillsv import Proof, Run
+from skillsv.extend.runs import RunFolder, Stop, prepare_confirmation, refine_by, run_confirmation, run_id
+from skillsv.extend.sandbox import write_tree
 from skillsv.model.coalition import Rendering
-from skillsv.pipeline import Run, confirm_versions, prepare_confirmation, refine_with
-from skillsv.pipeline.clients import make_client
-from skillsv.rollout import RunFolder, Stop
-from skillsv.rollout.run_folder import run_id
-from skillsv.sandbox.workspace import write_tree
 from skillsv_bench.benchmark_run import BenchmarkRun, SharedBudget
 
 REFINED = "refined"
@@ -47,20 +43,20 @@ async def refine(valued: ValuedSkill) -> RefinementResult:
     assert benchmark_run.editor is not None
     place = valued.folder.path / REFINED / digest_refinement(benchmark_run.editor, valued.run)
     if not place.exists():
-        editor = make_client(make_editor, benchmark_run.editor, benchmark_run.settings, benchmark_run.job.folder)
-        revision = await refine_with(valued.run, editor, valued.folder)
+        job = benchmark_run.job
+        revision = await refine_by(benchmark_run.editor, valued.run.stored, valued.folder, job.settings, job.folder)
         write_tree(revision.after, place)
     return await compare_version(valued, place)
 
 
 async def compare_version(valued: ValuedSkill, place: Path) -> RefinementResult:
     """Compare the version of the skill in the folder `place` with the old one on panel B."""
-    skill = valued.run.compiled.skill
+    skill = valued.run.skill.compiled.skill
     job = valued.benchmark_run.confirmation(
         valued.folder.path, valued.budget.make_overrides(), place / skill.main if skill.single_file else place
     )
     prepared = prepare_confirmation(job)
-    proof = await confirm_versions(prepared, valued.budget, valued.stop)
+    proof = await run_confirmation(prepared, None, valued.budget, valued.stop, keep=False)
     versions = prepared.versions
     return RefinementResult(
         rendering=prepared.new,
@@ -72,4 +68,4 @@ async def compare_version(valued: ValuedSkill, place: Path) -> RefinementResult:
 
 def digest_refinement(editor: str, run: Run) -> str:
     """Identify a rewriting by its editor and its run."""
-    return hashlib.sha256(f"{editor}\n{run_id(run.manifest)}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{editor}\n{run_id(run.stored.manifest)}".encode()).hexdigest()[:16]

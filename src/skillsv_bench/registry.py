@@ -7,11 +7,10 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from skillsv.agents import AgentOptions
 from skillsv.errors import SettingsError
+from skillsv.extend.task_sources import AgentOptions, Grading, TaskSource
 from skillsv.model.protocols import Agent, Verifier
 from skillsv.model.task import Task
-from skillsv.pipeline.job import Grading, TaskSource
 from skillsv_bench.benchmark import Benchmark, Source
 
 NAMES = ("livemath", "officeqa", "spreadsheetbench", "alfworld")

@@ -7,15 +7,13 @@ from typing import Any, Literal
 
 import msgspec
 
-from skillsv.confirmation.compare import difference
 from skillsv.errors import RecordsError
+from skillsv.extend.comparison import difference
+from skillsv.extend.runs import finite, interval_dict, json_value, proof_dict
+from skillsv.extend.settings import RESULT_SETTINGS
 from skillsv.model.concentration import concentration
 from skillsv.model.valuation_document import IntervalDocument, ValuationDocument
 from skillsv.model.value import Ranking
-from skillsv.pipeline import proof_dict
-from skillsv.report import valuation_dict
-from skillsv.report.valuation_json import finite, interval_dict, json_value
-from skillsv.settings import RESULT_SETTINGS, settings_dict
 from skillsv_bench.protocol import BenchmarkResult, BenchmarkRun
 from skillsv_bench.refinement import RefinementResult
 from skillsv_bench.results_document import (
@@ -44,8 +42,7 @@ Results = dict[str, Any]
 def build_results(benchmark_run: BenchmarkRun, result: BenchmarkResult, notes: tuple[str, ...]) -> ResultsDocument:
     """Collect all that tables, figures and pooling need. Nothing in it depends on the clock or on the machine."""
     valuation = result.run.valuation
-    valuation_json = valuation_dict(valuation)
-    settings = settings_dict(result.run.settings)
+    valuation_json = valuation.to_dict()
     anchors = valuation.estimate.anchors
     return {
         "schema": SCHEMA,
@@ -56,13 +53,13 @@ def build_results(benchmark_run: BenchmarkRun, result: BenchmarkResult, notes: t
         "turns": benchmark_run.settings.turns,
         "skill": valuation_json["skill"],
         "agent": benchmark_run.agent,
-        "settings": json_value({name: settings[name] for name in RESULT_SETTINGS}),
-        "panels": {"a": len(result.run.manifest["panel_a"]), "b": result.proof.confirmation.tasks},
+        "settings": json_value({name: valuation_json["settings"][name] for name in RESULT_SETTINGS}),
+        "panels": {"a": len(result.run.stored.manifest["panel_a"]), "b": result.proof.tasks},
         "valuation": _values_dict(valuation_json),
         "total_lift": interval_dict(difference(anchors.empty, anchors.full)),
         "closure_loo": _closure_loo_dict(result),
         "judge": None if result.judge is None else {"units": _ranking_dict(result.judge)},
-        "held_out": proof_dict(result.proof),
+        "held_out": proof_dict(result.proof.result),
         "concentration": concentration({unit.id: unit.value.net_or_zero.value for unit in valuation.units}),
         "skill_selection": None if result.skill_selection is None else _selection_dict(result.skill_selection),
         "selection": None if result.selected is None else _selected_dict(result.selected),
@@ -106,7 +103,7 @@ def _refinement_dict(refined: RefinementResult) -> RefinementDocument:
     return {
         "tokens_before": refined.tokens_before,
         "tokens_after": refined.tokens_after,
-        "confirmation": proof_dict(refined.proof),
+        "confirmation": _proof_dict(refined.proof),
     }
 
 
@@ -121,7 +118,7 @@ def _selection_dict(selection: Selection) -> SelectionDocument:
 
 def _selected_dict(selected: SelectionResult) -> ConfirmedSelectionDocument:
     confirmed = selected.confirmed
-    confirmation = None if confirmed is None else proof_dict(confirmed.proof)
+    confirmation = None if confirmed is None else proof_dict(confirmed.proof.result)
     return {**_selection_dict(selected.selection), "confirmation": confirmation}
 
 

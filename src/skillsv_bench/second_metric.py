@@ -9,13 +9,13 @@ from pathlib import Path
 import anyio.to_thread
 import numpy as np
 
-from skillsv.confirmation import interval
+from skillsv.extend.comparison import interval
+from skillsv.extend.runs import Ledger
 from skillsv.model.coalition import Rendering
 from skillsv.model.protocols import Agent
 from skillsv.model.rollout import Outcome, RolloutKey
 from skillsv.model.task import Task
 from skillsv.model.value import Interval
-from skillsv.rollout import Ledger
 
 STREAM = 17
 """Random stream of the intervals of second metrics."""

@@ -7,31 +7,21 @@ validation split, and panel B scores the chosen one alone.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from skillsv.compiler import compile_skill
-from skillsv.confirmation import intervals
-from skillsv.decide import Goal
+from skillsv import Skill, prune, render
 from skillsv.errors import TaskError, Unavailable
-from skillsv.model.coalition import Coalition, Operator, Rendering
-from skillsv.model.events import RunFinished, RunStarted
+from skillsv.extend.comparison import intervals
+from skillsv.extend.runs import PreparedRun, ReopenedRun, RunFolder, Stop, reopen, score_renderings
+from skillsv.extend.sandbox import write_tree
+from skillsv.model.coalition import Rendering
 from skillsv.model.protocols import Listener
-from skillsv.model.rollout import Request, RequestScores
 from skillsv.model.task import Task
 from skillsv.model.value import Interval
-from skillsv.pipeline import PreparedRun, prune
-from skillsv.pipeline.cost import CostListener
-from skillsv.pipeline.job import make_renderer
-from skillsv.pipeline.run import ReopenedRun, reopen
-from skillsv.pipeline.session import Session, open_runner, runner_options
-from skillsv.rollout import RunFolder, Stop
-from skillsv.sandbox.user_function import load_code
-from skillsv.sandbox.workspace import write_tree
-from skillsv.settings import compile_options
 from skillsv_bench.benchmark import Benchmark, LoadedTasks, Source
 from skillsv_bench.benchmark_run import BenchmarkRun
 from skillsv_bench.manifests import has_split
@@ -40,8 +30,8 @@ from skillsv_bench.refinement import RefinementResult, ValuedSkill, compare_vers
 VALIDATION = "val"
 """The split that versions are selected on."""
 
-PREDICTED_LOSSES = (0.0, 0.01, 0.02, 0.05)
-"""Pruned versions: each loses at most this share of the score, as the values of panel A predict."""
+PREDICTED_LOSSES = (0.0, 1.0, 2.0, 5.0)
+"""Pruned versions: each loses at most so many points, as the values of panel A predict."""
 
 ORIGINAL = "original"
 """The name of the skill as it was valued."""
@@ -69,11 +59,6 @@ class Version:
     name: str
     rendering: Rendering
     tokens: int
-
-    @property
-    def coalition(self) -> Coalition:
-        """What stands for the version in requests."""
-        return frozenset({self.name})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,9 +120,9 @@ async def select_skill(
 
 def _version_of_path(name: str, path: Path, benchmark_run: BenchmarkRun) -> Version:
     settings = benchmark_run.settings
-    renderer = make_renderer(compile_skill(path, compile_options(settings)), settings)
-    rendering = renderer.render(renderer.compiled.everything, Operator.DELETE)
-    return Version(name=name, rendering=rendering, tokens=renderer.total_tokens)
+    skill = Skill(replace(benchmark_run, skill=path).job.compile(), path)
+    rendering = render(skill, keep="all", tokenizer=settings.tokenizer)
+    return Version(name=name, rendering=rendering, tokens=rendering.tokens or 0)
 
 
 async def select_version(valued: ValuedSkill, refined: RefinementResult | None) -> SelectionResult:
@@ -162,7 +147,7 @@ async def select_version(valued: ValuedSkill, refined: RefinementResult | None) 
 def make_versions(valued: ValuedSkill, refined: RefinementResult | None) -> list[Version]:
     """The original, the pruned versions and the rewritten one; each different rendering once."""
     run = valued.run
-    pruned = {f"pruned, {100 * loss:g} points": prune(run, Goal(max_drop=loss)) for loss in PREDICTED_LOSSES}
+    pruned = {f"pruned, {loss:g} points": prune(run, max_drop=loss).pruned for loss in PREDICTED_LOSSES}
     original = next(iter(pruned.values()))
     versions = [Version(name=ORIGINAL, rendering=original.before, tokens=original.tokens_before)]
     versions += [
@@ -195,39 +180,11 @@ async def score_versions(  # noqa: PLR0917 - the versions and tasks, then the pa
     stop: Stop,
 ) -> Selection:
     """Score all versions on all tasks through the ledger of the run folder."""
-    job, expected = source.job, len(versions) * len(tasks)
-    renderings = {version.coalition: version.rendering for version in versions}
-    load_code(source.agent, source.verifier)
-    session = Session(
-        job=job,
-        agent=source.agent,
-        verifier=source.verifier,
-        tasks=tasks,
-        render=lambda coalition, _operator: renderings[coalition],
-        folder=folder,
-        options=runner_options(job.settings, PURPOSE),
-    )
-    listener = CostListener(listener, job.settings, expected)
-    listener(RunStarted(run=folder.path.name, chains=0, expected_rollouts=expected))
-    async with open_runner(session, listener, stop) as runner:
-        (scores,) = await runner.run_policies([_score_all(versions, tasks)])
-    listener(RunFinished(reason="done"))
-    rng = np.random.default_rng([job.settings.seed, STREAM])
-    return _compare(versions, scores, level=job.settings.level, rng=rng)
-
-
-def _score_all(
-    versions: Sequence[Version], tasks: Sequence[Task]
-) -> Generator[tuple[Request, ...], RequestScores, Mapping[str, list[float | None]]]:
-    """The policy that runs every version on every task."""
-    requests = {
-        version.name: [
-            Request(coalition=version.coalition, operator=Operator.DELETE, task=task.id, why=PURPOSE) for task in tasks
-        ]
-        for version in versions
-    }
-    answers = yield tuple(request for row in requests.values() for request in row)
-    return {name: [answers[request] for request in row] for name, row in requests.items()}
+    renderings = {version.name: version.rendering for version in versions}
+    scores = await score_renderings(renderings, tasks, source, folder, listener, stop, purpose=PURPOSE)
+    settings = source.job.settings
+    rng = np.random.default_rng([settings.seed, STREAM])
+    return _compare(versions, scores, level=settings.level, rng=rng)
 
 
 def _compare(

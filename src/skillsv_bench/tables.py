@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skillsv.confirmation import Comparison
-from skillsv.report.figures import (
+from skillsv.extend.comparison import Comparison
+from skillsv.extend.figures import (
     Figure,
     anchor_chart,
     area_chart,
@@ -260,7 +260,7 @@ def _mark(*, yes: bool) -> str:
 
 def make_figures(result: BenchmarkResult, results: Results) -> tuple[Figure, ...]:
     """All figures of one benchmark run; `results` is its JSON document."""
-    valuation, proof = result.run.valuation, result.proof
+    valuation, proof = result.run.valuation, result.proof.result
     split = decision_map(valuation)
     curves = proof.confirmation.curves
     return (

@@ -10,8 +10,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from skillsv.agents import AgentOptions
 from skillsv.errors import RolloutError
+from skillsv.extend.task_sources import AgentOptions
 from skillsv.model.coalition import Rendering
 from skillsv.model.protocols import Agent
 from skillsv.model.rollout import Ending, Outcome, Usage

@@ -9,8 +9,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from skillsv.cli.flags import Json
 from skillsv.errors import SettingsError
+from skillsv.extend.commands import Json
 
 
 def compare(
@@ -27,9 +27,9 @@ def compare(
     SkillSV and the baselines, with intervals, the agreement of all rankings with Holm's correction over all pairs, and
     the paper's tables with one row per benchmark. Costs nothing.
     """
-    from skillsv.api.shorten import level_as_share
-    from skillsv.cli.printing import deliver, json_text
-    from skillsv.confirmation import pooled_comparisons
+    from skillsv.extend.commands import deliver, json_text
+    from skillsv.extend.comparison import pooled_comparisons
+    from skillsv.extend.settings import level_as_share
     from skillsv_bench.agreement import pool_agreements
     from skillsv_bench.cli.published import write_all
     from skillsv_bench.results import read_results

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from skillsv.cli.flags import Json
-from skillsv.cli.printing import deliver, json_text
 from skillsv.errors import OutputError, SettingsError
+from skillsv.extend.commands import Json, deliver, json_text
 
 if TYPE_CHECKING:
     from skillsv_bench.estimators.summary import Claim, Row

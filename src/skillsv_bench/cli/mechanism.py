@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from skillsv.cli.flags import Json, RunFlags
+from skillsv.extend.commands import Json, RunFlags
 
 SCHEMA = "skillsv.bench.mechanism/1"
 """The name and version of the JSON document's format."""
@@ -34,11 +34,8 @@ def mechanism(
     """
     import anyio
 
-    from skillsv.api.plan import default_folder
-    from skillsv.cli.consent import agree
-    from skillsv.cli.printing import deliver, json_text
-    from skillsv.pipeline.progress import progress
-    from skillsv.rollout import Stop
+    from skillsv.extend.commands import agree, deliver, json_text
+    from skillsv.extend.runs import Stop, default_folder, progress
     from skillsv_bench.cli.published import write_all
     from skillsv_bench.planted.mechanism import (
         Mechanism,

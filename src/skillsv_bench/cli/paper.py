@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from skillsv.cli.flags import AgentFlags, BudgetFlags, CompileFlags, EstimatorFlags, Json, given
-from skillsv.cli.printing import deliver, json_text
 from skillsv.errors import SettingsError
+from skillsv.extend.commands import (
+    AgentFlags,
+    BudgetFlags,
+    CompileFlags,
+    EstimatorFlags,
+    Json,
+    deliver,
+    given,
+    json_text,
+)
 from skillsv_bench.cli.protocol_flags import ProtocolFlags
 
 if TYPE_CHECKING:

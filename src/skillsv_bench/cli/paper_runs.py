@@ -10,18 +10,22 @@ from typing import Any
 
 import anyio
 
-from skillsv.api.plan import forecast_lines
-from skillsv.cli.consent import agree
+from skillsv import Plan
 from skillsv.errors import BudgetReached, SkillSVError
+from skillsv.extend.commands import agree
+from skillsv.extend.runs import (
+    Forecast,
+    Stop,
+    forecast_lines,
+    plan_job,
+    progress,
+)
 from skillsv.model.format import count
-from skillsv.pipeline import PreparedRun, measured_cost, prepare, require_measurable_budget, with_measured_cost
-from skillsv.pipeline.progress import progress
-from skillsv.rollout import Forecast, RunFolder, Stop
 from skillsv_bench.benchmark_run import BenchmarkRun, SharedBudget
 from skillsv_bench.cli.protocol_flags import ProtocolFlags
 from skillsv_bench.cli.published import write_results
 from skillsv_bench.paper.sources import BenchmarkData
-from skillsv_bench.protocol import forecast_benchmark, run_benchmark
+from skillsv_bench.protocol import forecast_benchmark, require_measurable, run_benchmark
 
 REGIONS: Mapping[str, Any] = {"regions": "split"}
 """The paper's table splits the regions of optimizers; a flag may say otherwise."""
@@ -32,8 +36,7 @@ class PlannedRun:
     """One benchmark run that is ready to begin."""
 
     benchmark_run: BenchmarkRun
-    prepared: PreparedRun
-    folder: RunFolder
+    plan: Plan
     forecast: Forecast
     notes: tuple[str, ...]
 
@@ -59,15 +62,10 @@ def plan_run(data: BenchmarkData, skill: Path, request: RunRequest) -> PlannedRu
     benchmark_run, notes = request.steps.make_run(
         data.benchmark, data.source, data.loaded, skill, request.agent, {**REGIONS, **request.settings}
     )
-    prepared = prepare(benchmark_run.job)
-    folder = RunFolder(request.runs / data.benchmark.name)
-    folder.check_place(skill, prepared.compiled.skill.name)
-    measured = measured_cost(folder, prepared.agent.fingerprint)
-    untimed = replace(benchmark_run.job, settings=replace(benchmark_run.settings, max_seconds=None))
-    require_measurable_budget(untimed, measured)
-    prepared = with_measured_cost(prepared, measured)
-    forecast = forecast_benchmark(benchmark_run, prepared)
-    return PlannedRun(benchmark_run=benchmark_run, prepared=prepared, folder=folder, forecast=forecast, notes=notes)
+    plan = plan_job(benchmark_run.job, run_dir=request.runs / data.benchmark.name)
+    require_measurable(plan)
+    forecast = forecast_benchmark(benchmark_run, plan)
+    return PlannedRun(benchmark_run=benchmark_run, plan=plan, forecast=forecast, notes=notes)
 
 
 def cost_lines(planned: Sequence[PlannedRun]) -> list[str]:
@@ -76,7 +74,7 @@ def cost_lines(planned: Sequence[PlannedRun]) -> list[str]:
     if not planned:
         return [*lines, "No benchmark is run, so nothing is spent."]
     for run in planned:
-        title, units = run.benchmark_run.benchmark.title, len(run.prepared.compiled.execution)
+        title, units = run.benchmark_run.benchmark.title, len(run.plan.skill.compiled.execution)
         lines += [
             f"{title}: {units} units besides the trigger.",
             *(f"  {line}" for line in forecast_lines(run.forecast)),
@@ -115,9 +113,10 @@ def run_all(planned: Sequence[PlannedRun], *, yes: bool, quiet: bool) -> tuple[M
 
 async def _run_one(run: PlannedRun, spent: SharedBudget) -> None:
     """Run one benchmark and write its results; `spent` counts its rollouts, also where it fails."""
-    prepared = replace(run.prepared, job=run.benchmark_run.job)
-    result = await run_benchmark(run.benchmark_run, prepared, run.folder, spent, Stop())
-    write_results(run.benchmark_run, result, run.notes, run.folder.path / "results")
+    prepared, folder = run.plan.runnable_parts()
+    plan = replace(run.plan, prepared=replace(prepared, job=run.benchmark_run.job))
+    result = await run_benchmark(run.benchmark_run, plan, spent, Stop())
+    write_results(run.benchmark_run, result, run.notes, folder.path / "results")
 
 
 def _rest_of_limits(benchmark_run: BenchmarkRun, rollouts: int, usd: float) -> BenchmarkRun:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from skillsv.cli.flags import Json
-from skillsv.cli.printing import deliver, json_text
 from skillsv.errors import SettingsError
+from skillsv.extend.commands import Json, deliver, json_text
 
 if TYPE_CHECKING:
     from skillsv_bench.planted import PlantedGame
@@ -120,7 +119,7 @@ def _make_game(name: str, seed: int, setting: Setting) -> PlantedGame:
 
 
 def _setting(agent: str, orders: int, window: int, tolerance: str) -> Setting:
-    from skillsv.agents.planted import PlantedAgent, make_planted
+    from skillsv.extend.estimators import PlantedAgent, make_planted
     from skillsv_bench.planted import Noise
     from skillsv_bench.planted.studies import Setting
 

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from skillsv.cli.flags import AgentFlags, BudgetFlags, CompileFlags, EstimatorFlags, Json, RunFlags, given
-from skillsv.cli.printing import deliver, json_text
 from skillsv.errors import OutputError, SettingsError
+from skillsv.extend.commands import (
+    AgentFlags,
+    BudgetFlags,
+    CompileFlags,
+    EstimatorFlags,
+    Json,
+    RunFlags,
+    deliver,
+    given,
+    json_text,
+)
 from skillsv_bench.cli.protocol_flags import ProtocolFlags
 
 if TYPE_CHECKING:
-    from skillsv.pipeline import PreparedRun
-    from skillsv.report.figures import Figure
-    from skillsv.rollout import RunFolder
+    from skillsv import Plan
+    from skillsv.extend.figures import Figure
     from skillsv_bench.benchmark import Benchmark, LoadedTasks, Source
     from skillsv_bench.protocol import BenchmarkResult, BenchmarkRun
     from skillsv_bench.tables import Table
@@ -92,8 +100,8 @@ def _describe_rejected(task: dict[str, Any]) -> str:
 def _check(bench: Benchmark, source: Source, loaded: LoadedTasks, *, jobs: int | None, quiet: bool, json: bool) -> int:
     import anyio
 
-    from skillsv.cli.printing import deliver, json_text
-    from skillsv.pipeline.progress import progress
+    from skillsv.extend.commands import deliver, json_text
+    from skillsv.extend.runs import progress
     from skillsv_bench.check import CheckResult, check
 
     async def session() -> Any:
@@ -127,20 +135,19 @@ def _check_text(table: dict[str, Any]) -> str:
 def _run(
     benchmark_run: BenchmarkRun, notes: tuple[str, ...], flags: RunFlags, output: Path | None, *, plan: bool, json: bool
 ) -> int:
-    from skillsv.api.plan import default_folder, forecast_lines, plan_dict
-    from skillsv.cli.consent import agree
-    from skillsv.cli.printing import deliver, json_text, refuse_inside
-    from skillsv.pipeline import measured_cost, prepare, require_measurable_budget, with_measured_cost
-    from skillsv.rollout import PerRollout, RunFolder
-    from skillsv.settings import small_settings
-    from skillsv_bench.protocol import forecast_benchmark
+    from skillsv.extend.commands import agree, deliver, json_text, refuse_inside
+    from skillsv.extend.runs import default_folder, forecast_lines, plan_dict, plan_job
+    from skillsv.extend.settings import small_settings
+    from skillsv_bench.protocol import forecast_benchmark, require_measurable
 
-    prepared = prepare(benchmark_run.job)
-    name = f"{benchmark_run.benchmark.name}-{prepared.compiled.skill.name}"
-    folder = RunFolder(flags.run_dir or default_folder(name))
-    measured = PerRollout() if flags.fresh else measured_cost(folder, prepared.agent.fingerprint)
-    prepared = with_measured_cost(prepared, measured)
-    forecast = forecast_benchmark(benchmark_run, prepared)
+    planned = plan_job(
+        benchmark_run.job,
+        run_dir=flags.run_dir,
+        default_dir=lambda name: default_folder(f"{benchmark_run.benchmark.name}-{name}"),
+        fresh=flags.fresh,
+    )
+    prepared, folder = planned.runnable_parts()
+    forecast = forecast_benchmark(benchmark_run, planned)
     panels = f"{len(prepared.panel_a.tasks)} tasks in panel A, {len(prepared.panel_b.tasks)} in panel B"
     lines = [f"{benchmark_run.benchmark.title}: {panels}, {len(prepared.compiled.units)} units.", *notes]
     lines += _selection_lines(benchmark_run)
@@ -153,13 +160,11 @@ def _run(
     for skill in (benchmark_run.skill, *benchmark_run.candidates):
         folder.check_place(skill, prepared.compiled.skill.name)
         refuse_inside(output, skill)
-    # A time limit applies to the valuation alone, not to the whole protocol.
-    untimed = replace(benchmark_run.job, settings=replace(benchmark_run.settings, max_seconds=None))
-    require_measurable_budget(untimed, measured)
+    require_measurable(planned)
     agree(lines, yes=flags.yes or benchmark_run.settings.has_limit)
     if flags.fresh:
         folder.start_fresh()
-    result = _run_protocol(benchmark_run, prepared, folder, flags)
+    result = _run_protocol(benchmark_run, planned, flags)
     return _deliver(benchmark_run, result, notes, output or folder.path / "results", json=json)
 
 
@@ -173,18 +178,15 @@ def _selection_lines(benchmark_run: BenchmarkRun) -> list[str]:
     return [*lines, f"A version of the skill is selected on {tasks} validation tasks, and scored once on panel B."]
 
 
-def _run_protocol(
-    benchmark_run: BenchmarkRun, prepared: PreparedRun, folder: RunFolder, flags: RunFlags
-) -> BenchmarkResult:
+def _run_protocol(benchmark_run: BenchmarkRun, planned: Plan, flags: RunFlags) -> BenchmarkResult:
     import anyio
 
-    from skillsv.pipeline.progress import progress
-    from skillsv.rollout import Stop
+    from skillsv.extend.runs import Stop, progress
     from skillsv_bench.protocol import run_benchmark
 
     async def session() -> BenchmarkResult:
         with progress(sys.stderr, quiet=flags.quiet) as listener:
-            return await run_benchmark(benchmark_run, prepared, folder, listener, Stop(), keep_going=flags.keep_going)
+            return await run_benchmark(benchmark_run, planned, listener, Stop(), keep_going=flags.keep_going)
 
     return anyio.run(session)
 
@@ -193,7 +195,7 @@ def _deliver(
     benchmark_run: BenchmarkRun, result: BenchmarkResult, notes: tuple[str, ...], output: Path, *, json: bool
 ) -> int:
     """Write tables and figures to their folder, and the tables or the JSON to stdout."""
-    from skillsv.cli.printing import deliver, json_text
+    from skillsv.extend.commands import deliver, json_text
 
     results, tables = write_results(benchmark_run, result, notes, output)
     heading = f"# {benchmark_run.benchmark.title}: {results['skill']['name']}\n\n"

@@ -7,14 +7,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skillsv.confirmation.baselines import closure_loo, closure_loo_requests
-from skillsv.estimate import estimate_chains
-from skillsv.estimate.adaptive import AVERAGED_ORDERS, compute_values, estimate_adaptive
+from skillsv.extend.comparison import closure_loo, closure_loo_requests
+from skillsv.extend.estimators import (
+    AVERAGED_ORDERS,
+    AdaptiveOptions,
+    AdaptiveProblem,
+    AdaptiveRecord,
+    MaxRollouts,
+    Sampler,
+    adaptive_policy,
+    compute_values,
+    estimate_adaptive,
+    estimate_chains,
+)
 from skillsv.model.coalition import ChainRecord, Coalition, Operator, Order
 from skillsv.model.rollout import Request, RequestScores
 from skillsv.model.value import Estimate, Interval
-from skillsv.order import Sampler
-from skillsv.rollout.adaptive import AdaptiveOptions, AdaptiveProblem, AdaptiveRecord, MaxRollouts, adaptive_policy
 from skillsv_bench.planted import SharedNoise, answer_requests, make_plans, record_chains
 from skillsv_bench.planted.game import Floats, Noise, PlantedGame
 

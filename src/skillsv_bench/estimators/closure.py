@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skillsv.estimate import estimate_chains
+from skillsv.extend.estimators import estimate_chains, forecast_adaptive
 from skillsv.model.format import with_bounds
 from skillsv.model.value import Estimate, Interval
-from skillsv.rollout.adaptive import forecast_adaptive
 from skillsv_bench.estimators.arms import count_rollouts, run_adaptive
 from skillsv_bench.planted import Noise, PlantedGame, SharedNoise, make_plans, record_chains
 from skillsv_bench.planted.simulate import play_panel_anchors

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skillsv.extend.estimators import AdaptiveOptions, MaxRollouts
 from skillsv.model.coalition import Operator
 from skillsv.model.value import Estimate, Evidence, UnitValue
-from skillsv.rollout.adaptive import AdaptiveOptions, MaxRollouts
 from skillsv_bench.estimators import arms
 from skillsv_bench.estimators.arms import Answer, Player, make_adaptive_problem, play_adaptive
 from skillsv_bench.planted import Noise, planted_skill

@@ -10,8 +10,7 @@ from itertools import pairwise
 import numpy as np
 from markupsafe import Markup
 
-from skillsv.report.figures.axis import FAINT, MUTED, NEGATIVE, POSITIVE, Scale
-from skillsv.report.figures.svg import drawing, element, path
+from skillsv.extend.figures import FAINT, MUTED, NEGATIVE, POSITIVE, Scale, drawing, element, path
 from skillsv_bench.estimators import arms
 from skillsv_bench.estimators.study import SAME_ROLLOUTS, GameComparison, LateNoise
 

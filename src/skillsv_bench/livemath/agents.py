@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from skillsv.agents import AgentOptions
+from skillsv.extend.task_sources import AgentOptions
 from skillsv.model.coalition import Rendering
 from skillsv.model.protocols import Agent
 from skillsv.model.rollout import Outcome

@@ -8,8 +8,8 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
-from skillsv.agents import AgentOptions
 from skillsv.errors import AgentFailure
+from skillsv.extend.task_sources import AgentOptions
 from skillsv.model.coalition import Rendering
 from skillsv.model.protocols import Agent
 from skillsv.model.rollout import Ending, FailureKind, Outcome, Usage

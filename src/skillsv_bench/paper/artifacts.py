@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from skillsv.errors import OutputError
-from skillsv.report.figures import Figure
+from skillsv.extend.figures import Figure
 from skillsv_bench.tables import Cell, Table
 
 INDEX = "index.md"

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from skillsv.confirmation import pooled_comparisons
+from skillsv.extend.comparison import pooled_comparisons
+from skillsv.extend.figures import area_chart, pruning_chart
 from skillsv.model.edit import CurvePoint, PruningCurve
 from skillsv.model.value import Interval
-from skillsv.report.figures import area_chart, pruning_chart
 from skillsv_bench.agreement import pool_agreements
 from skillsv_bench.figures import agreement_figure, concentration_figure
 from skillsv_bench.paper.artifacts import Artifact, table_of

@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from skillsv.report.figures import Figure
-from skillsv.report.figures.axis import DASHES, FAINT, METHODS, MUTED, Scale, padded_range
-from skillsv.report.figures.svg import drawing, element, path
+from skillsv.extend.figures import DASHES, FAINT, METHODS, MUTED, Figure, Scale, drawing, element, padded_range, path
 
 # Pixels: the edges of the plot.
 _LEFT = 70.0

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from skillsv.compiler.rules import RULES
+from skillsv.extend.estimators import RULES
+from skillsv.extend.figures import area_chart
 from skillsv.model.value import Interval
-from skillsv.report.figures import area_chart
 from skillsv_bench.figures import MethodColumn, methods_figure
 from skillsv_bench.paper.artifacts import Artifact, ArtifactSet, rows_table
 from skillsv_bench.paper.drawings import line_chart

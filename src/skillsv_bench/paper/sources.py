@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from skillsv import Run, load_run
 from skillsv.errors import RecordsError, SkillSVError
-from skillsv.pipeline import load_run
-from skillsv.pipeline.run import Run
-from skillsv.settings import compile_options
+from skillsv.extend.settings import compile_options
 from skillsv_bench.benchmark import Benchmark, LoadedTasks, Source
 from skillsv_bench.manifests import SPLITS
 from skillsv_bench.paper.artifacts import Artifact, rows_table
@@ -167,15 +166,16 @@ def examine_runs(folders: Sequence[Path]) -> RunFindings:
             notes.append(f"`{folder}` was left out: {error}")
             continue
         made.append(_structure(folder, run))
-        if len(run.records) > 1 and all(record.plan.tolerance is None for record in run.records):
+        stored = run.stored
+        if len(stored.records) > 1 and all(record.plan.tolerance is None for record in stored.records):
             made.append(_control(folder, run))
-            controls.add(str(run.manifest["about"].get("kit", "")))
+            controls.add(str(stored.manifest["about"].get("kit", "")))
     return RunFindings(artifacts=tuple(made), notes=tuple(notes), controls=frozenset(controls))
 
 
 def _structure(folder: Path, run: Run) -> Artifact:
     name, title = f"table-5-rule-structure-{folder.name}", f"{folder.name}: structure without R3, R8 or R9"
-    rows = rules_study.ablate_skill(run.compiled.skill, compile_options(run.settings))
+    rows = rules_study.ablate_skill(run.skill.compiled.skill, compile_options(run.stored.settings))
     return Artifact(
         name=name,
         place="Table 5, footnote",
@@ -188,7 +188,7 @@ def _structure(folder: Path, run: Run) -> Artifact:
 
 def _control(folder: Path, run: Run) -> Artifact:
     name, title = f"appendix-truncation-{folder.name}", f"{folder.name}: truncation against an untruncated control"
-    rows = truncation.control_truncation(run.compiled, [run.records])
+    rows = truncation.control_truncation(run.skill.compiled, [run.stored.records])
     return Artifact(
         name=name,
         place="Appendix, calibrating truncation",

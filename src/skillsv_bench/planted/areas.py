@@ -12,26 +12,31 @@ from itertools import combinations
 
 import numpy as np
 
-from skillsv.confirmation import Checkpoints, PanelScores, areas, choose_checkpoints, holm, pooled
-from skillsv.confirmation.baselines import (
+from skillsv.extend.comparison import (
+    DRAWS,
+    RANDOM_ORDERS,
+    Checkpoints,
+    PanelScores,
+    areas,
+    choose_checkpoints,
     closure_loo,
     closure_loo_requests,
+    count_loo_tasks,
+    count_tokens,
+    holm,
     judge_ranking,
     judge_tasks,
+    pooled,
+    pooled_samples,
+    pruning_path,
     random_ranking,
     read_score,
 )
-from skillsv.confirmation.gate import DRAWS, pooled_samples
-from skillsv.decide import pruning_path
-from skillsv.estimate import estimate_chains
+from skillsv.extend.estimators import Renderer, draw_window, estimate_chains
 from skillsv.model.coalition import Coalition
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.task import PanelA
 from skillsv.model.value import Interval, Ranking
-from skillsv.pipeline.edit import count_tokens
-from skillsv.pipeline.rankings import RANDOM_ORDERS, count_loo_tasks
-from skillsv.rendering import Renderer
-from skillsv.tasks.panels import draw_window
 from skillsv_bench.planted.game import TARGETS, Floats, Noise, PlantedGame, make_tasks
 from skillsv_bench.planted.generate import planted_skill
 from skillsv_bench.planted.simulate import (

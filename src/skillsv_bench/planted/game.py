@@ -11,11 +11,10 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from skillsv.agents.planted import MARK, SOLVED, Sight, planted_logit
+from skillsv.extend.estimators import MARK, SOLVED, Sight, exact_design, planted_logit
 from skillsv.model.coalition import Coalition
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.task import Task
-from skillsv.order import exact_design
 from skillsv_bench.planted.skills import mark
 
 Floats = npt.NDArray[np.float64]

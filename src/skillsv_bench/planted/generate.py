@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from skillsv.compiler import compile_files
 from skillsv.errors import SettingsError
+from skillsv.extend.estimators import compile_files
 from skillsv.model.skill import FileRole, Skill, SkillFile
 from skillsv.model.task import Task
 from skillsv_bench.planted.game import TARGETS, PlantedGame, Role, assign_roles, make_task, make_tasks

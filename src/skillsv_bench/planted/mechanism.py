@@ -13,18 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
-from skillsv.agents.planted import planted_logit, read_marks
+from skillsv.extend.estimators import Renderer, exact_values, planted_logit, read_marks
+from skillsv.extend.figures import Figure
+from skillsv.extend.runs import RunOverrides, Stop, ValuationJob, make_rankings, plan_job, reopen, run_plan
+from skillsv.extend.settings import settings_from
 from skillsv.model.coalition import Coalition, Operator
 from skillsv.model.protocols import Listener
 from skillsv.model.value import Interval, Ranking, UnitReport
-from skillsv.order import exact_values
-from skillsv.pipeline import RunOverrides, ValuationJob, load_run, prepare, run_rollouts
-from skillsv.pipeline.rankings import make_rankings
-from skillsv.pipeline.run import reopen
-from skillsv.rendering import Renderer
-from skillsv.report.figures import Figure
-from skillsv.rollout import RunFolder, Stop
-from skillsv.settings import settings_from
 from skillsv_bench.figures import MethodColumn, methods_figure
 from skillsv_bench.planted.game import PlantedGame, make_task, planted_formula
 from skillsv_bench.planted.generate import planted_skill, write_game
@@ -105,17 +100,16 @@ async def run_mechanism(options: MechanismOptions, listener: Listener, stop: Sto
     job = ValuationJob(
         skill=skill, tasks=place / "tasks.jsonl", agent="planted:rules", settings=settings, folder=Path.cwd()
     )
-    folder = RunFolder(options.folder / "run")
-    result = await run_rollouts(prepare(job), folder, listener, stop)
-    if result.error is not None:
-        raise result.error
-    reopened = reopen(folder.path, RunOverrides(judge=options.judge))
+    run = await run_plan(plan_job(job, run_dir=options.folder / "run"), listener, stop)
+    if run.error is not None:
+        raise run.error
+    reopened = reopen(run.folder, RunOverrides(judge=options.judge))
     methods = ("loo", *(("judge",) if options.judge else ()), "random")
     rankings = await make_rankings(reopened, methods, listener, stop)
     return Mechanism(
         game=game,
         truth=true_values(game),
-        units=load_run(folder.path).valuation.units,
+        units=run.valuation.units,
         rankings={method: ranked[0] for method, ranked in rankings.items()},
     )
 

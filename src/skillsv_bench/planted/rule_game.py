@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from skillsv.compiler import CompileOptions, compile_files
+from skillsv.extend.estimators import CompileOptions, compile_files
 from skillsv.model.skill import CompiledSkill, FileRole, Skill, SkillFile
 from skillsv.model.task import Task
 from skillsv_bench.planted.game import STRATA, Floats, Noise, PlantedGame, Role, make_task

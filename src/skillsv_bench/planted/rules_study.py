@@ -11,15 +11,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skillsv.compiler import CompileOptions, compile_files
-from skillsv.compiler.rules import RULES, TRIGGER_RULE
-from skillsv.confirmation import areas, holm, pooled
-from skillsv.estimate import estimate_chains
+from skillsv.extend.comparison import areas, holm, pooled
+from skillsv.extend.estimators import (
+    RULES,
+    TRIGGER_RULE,
+    CompileOptions,
+    Renderer,
+    Sampler,
+    compile_files,
+    estimate_chains,
+)
 from skillsv.model.coalition import Operator, Order
 from skillsv.model.skill import CompiledSkill, Skill
 from skillsv.model.value import Interval, Ranking
-from skillsv.order import Sampler
-from skillsv.rendering import Renderer
 from skillsv_bench.planted.areas import CHECKPOINTS, LEVEL, choose_path, difference_and_p, score_paths
 from skillsv_bench.planted.game import Floats, PlantedGame
 from skillsv_bench.planted.rule_game import by_mark, make_rule_game, needed_marks

@@ -13,12 +13,10 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from skillsv.extend.estimators import Policy, Sampler, chain_policy, draw_window, panel_anchor_policy, within
 from skillsv.model.coalition import ChainPlan, ChainRecord, ChainStep, Coalition, Operator, Order, PanelAnchors
 from skillsv.model.rollout import Request, RequestScores
 from skillsv.model.task import PanelA
-from skillsv.order import Sampler
-from skillsv.rollout.chain_policy import Policy, chain_policy, panel_anchor_policy, within
-from skillsv.tasks.panels import draw_window
 from skillsv_bench.planted.game import Floats, Noise, PlantedGame
 
 T = TypeVar("T")

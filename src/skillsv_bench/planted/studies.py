@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from skillsv.confirmation.baselines import closure_loo, closure_loo_requests, random_ranking
-from skillsv.estimate import EstimateOptions, estimate_chains, ranking_of
+from skillsv.extend.comparison import closure_loo, closure_loo_requests, random_ranking
+from skillsv.extend.estimators import EstimateOptions, estimate_chains, ranking_of
 from skillsv.model.value import Estimate, Interval, Ranking, UnitValue
 from skillsv_bench.planted.game import Floats, Noise, PlantedGame, Role
 from skillsv_bench.planted.generate import planted_skill

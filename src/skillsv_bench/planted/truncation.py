@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skillsv.confirmation import interval
 from skillsv.errors import RecordsError
-from skillsv.estimate import TruncationAudit, compare_with_control
+from skillsv.extend.comparison import interval
+from skillsv.extend.estimators import TruncationAudit, compare_with_control, within
 from skillsv.model.coalition import ChainRecord, ChainStep, Coalition, Operator
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import Interval
-from skillsv.rollout.chain_policy import within
 from skillsv_bench.planted.game import PlantedGame
 from skillsv_bench.planted.simulate import SharedNoise, make_plans, record_chains
 from skillsv_bench.planted.studies import Setting

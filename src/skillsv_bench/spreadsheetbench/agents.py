@@ -9,13 +9,13 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from skillsv.agents import AgentOptions
 from skillsv.errors import RolloutError
+from skillsv.extend.sandbox import convert_disk_errors
+from skillsv.extend.task_sources import AgentOptions
 from skillsv.model.coalition import Rendering
 from skillsv.model.protocols import Agent
 from skillsv.model.rollout import Ending, Outcome, Usage
 from skillsv.model.task import Task
-from skillsv.sandbox.workspace import convert_disk_errors
 from skillsv_bench.chat_clients import make_chat_client
 from skillsv_bench.conversation import ChatClient, Message, RolloutContext, transcript
 from skillsv_bench.spreadsheetbench.programs import Runner, is_file

@@ -15,12 +15,20 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from skillsv.agents import AgentOptions
 from skillsv.errors import Unavailable
+from skillsv.extend.sandbox import (
+    SANDBOX_LIMITS,
+    Limits,
+    ProgramResult,
+    convert_disk_errors,
+    find_sandbox_problem,
+    private_environment,
+    run_program,
+    run_sandboxed,
+    sandbox_python,
+)
+from skillsv.extend.task_sources import AgentOptions
 from skillsv.model.task import Task
-from skillsv.sandbox.bubblewrap import SANDBOX_LIMITS, find_sandbox_problem, run_sandboxed, sandbox_python
-from skillsv.sandbox.process import Limits, ProgramResult, private_environment, run_program
-from skillsv.sandbox.workspace import convert_disk_errors
 from skillsv_bench.spreadsheetbench.prompt import INPUT, NO_OUTPUT
 from skillsv_bench.spreadsheetbench.verify import OUTPUT
 

@@ -16,10 +16,9 @@ from typing import Any
 import anyio.to_thread
 import msgspec
 
+from skillsv.extend.sandbox import SANDBOX_LIMITS, convert_disk_errors, find_sandbox_problem
 from skillsv.model.rollout import Usage
 from skillsv.model.task import Task
-from skillsv.sandbox.bubblewrap import SANDBOX_LIMITS, find_sandbox_problem
-from skillsv.sandbox.workspace import convert_disk_errors
 from skillsv_bench.benchmark import compile_patterns, find_competences
 from skillsv_bench.conversation import Message, Reply, RolloutContext, Tool
 from skillsv_bench.spreadsheetbench.agents import ProgramWritingAgent

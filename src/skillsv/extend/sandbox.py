@@ -1,0 +1,22 @@
+"""Run programs that a model wrote, or programs of a benchmark: with limits, without network, secrets or home.
+
+`find_sandbox_problem` says why there is no sandbox on this machine. `convert_disk_errors` turns errors of the disk into
+failures of the infrastructure, which are never scored.
+"""
+
+from skillsv.sandbox.bubblewrap import SANDBOX_LIMITS, find_sandbox_problem, run_sandboxed, sandbox_python
+from skillsv.sandbox.process import Limits, ProgramResult, private_environment, run_program
+from skillsv.sandbox.workspace import convert_disk_errors, write_tree
+
+__all__ = [
+    "SANDBOX_LIMITS",
+    "Limits",
+    "ProgramResult",
+    "convert_disk_errors",
+    "find_sandbox_problem",
+    "private_environment",
+    "run_program",
+    "run_sandboxed",
+    "sandbox_python",
+    "write_tree",
+]
