@@ -84,3 +84,26 @@ def test_an_internal_error_gives_a_sentence_and_no_traceback(monkeypatch, capsys
     printed = capsys.readouterr().err
     assert "seven is not a colour" in printed
     assert "Traceback" not in printed
+
+
+def test_an_installed_package_adds_a_command(tmp_path, monkeypatch, capsys):
+    metadata = tmp_path / "more_skillsv-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: more-skillsv\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[skillsv.commands]\ncount = more_skillsv:count\n")
+    (tmp_path / "more_skillsv.py").write_text(
+        "from skillsv.extend.commands import Json, deliver, json_text\n"
+        "def count(words: list[str], *, json: Json = False) -> int:\n"
+        '    """skillsv count a b"""\n'
+        "    deliver(json_text({'words': len(words)}) if json else f'{len(words)} words\\n', None)\n"
+        "    return 0\n"
+    )
+    assert run(["count", "a", "b"]) == 2
+    assert "there is no command 'count'" in capsys.readouterr().err
+    monkeypatch.syspath_prepend(tmp_path)
+    assert run(["count", "a", "b"]) == 0
+    assert capsys.readouterr().out == "2 words\n"
+    assert run(["count", "a", "--json"]) == 0
+    assert capsys.readouterr().out == '{\n  "words": 1\n}\n'
+    assert run(["count", "--help"]) == 0
+    assert "skillsv count a b" in capsys.readouterr().out

@@ -8,11 +8,15 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import cyclopts
 
 from skillsv.errors import NoDifference, SkillSVError
 from skillsv.version import __version__
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 USAGE_ERROR = 2
 """Exit code of a command line that cannot be used."""
@@ -50,6 +54,16 @@ COMMANDS = (
 
 COMMAND_NAMES = tuple(name for name, _, _ in COMMANDS)
 
+ENTRY_POINTS = "skillsv.commands"
+"""The group of entry points by which packages add commands."""
+
+
+def find_added_command(name: str) -> EntryPoint | None:
+    """The command that an installed package adds under this name."""
+    from importlib.metadata import entry_points
+
+    return next(iter(entry_points(group=ENTRY_POINTS, name=name)), None)
+
 
 def build_app(chosen: str = "") -> cyclopts.App:
     """The command tree, with lazily imported commands; the chosen one describes itself in full."""
@@ -62,13 +76,20 @@ def build_app(chosen: str = "") -> cyclopts.App:
     )
     for name, target, summary in COMMANDS:
         app.command(target, name=name, help=None if name == chosen else summary)
+    if _is_unknown(chosen) and (added := find_added_command(chosen)) is not None:
+        app.command(added.value, name=chosen)
     return app
+
+
+def _is_unknown(word: str) -> bool:
+    """Whether a word is the name of a command that is not in the table."""
+    return bool(word) and not word.startswith("-") and word not in COMMAND_NAMES
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code. Tests call this directly."""
     words = [word for word in arguments if word != "--debug"]
-    if words and not words[0].startswith("-") and words[0] not in COMMAND_NAMES:
+    if words and _is_unknown(words[0]) and find_added_command(words[0]) is None:
         return _explain_unknown_command(words[0])
     try:
         result = build_app(*words[:1])(words, exit_on_error=False, print_error=False)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
-
+from skillsv.cli.app import find_added_command
 from skillsv.errors import SettingsError
 
-ENTRY_POINTS = "skillsv.commands"
-"""The group of entry points by which packages add commands."""
+
+def load_bench() -> object:
+    """The command of the experiments."""
+    command = find_added_command("bench")
+    if command is None:
+        raise SettingsError("`skillsv bench` is not installed here.", hint="Install the whole distribution `skillsv`.")
+    return command.load()
 
 
-def find_command(name: str) -> object:
-    """The command that an installed package adds under this name."""
-    for point in entry_points(group=ENTRY_POINTS, name=name):
-        return point.load()
-    raise SettingsError(f"`skillsv {name}` is not installed here.", hint="Install the whole distribution `skillsv`.")
-
-
-bench_app = find_command("bench")
+bench_app = load_bench()
