@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from skillsv.errors import BudgetReached, SettingsError
-from skillsv.extend.runs import PAIR_AWARE, ConfirmJob, RunOverrides, ValuationJob
+from skillsv.extend.runs import ConfirmJob, RunOverrides, ValuationJob
 from skillsv.extend.settings import Settings, in_shares, refuse_chain_settings_with_auto, settings_from
 from skillsv.extend.task_sources import Grading, TaskSource
 from skillsv.model.events import Event, RolloutFinished
@@ -44,7 +44,7 @@ class BenchmarkRun:
     @property
     def curves(self) -> tuple[str, ...]:
         """The methods compared: the paper's four, the judge only where there is one, and the pair-aware path."""
-        return ("skillsv", "loo", *(("judge",) if self.settings.judge else ()), "random", PAIR_AWARE)
+        return ("skillsv", "loo", *(("judge",) if self.settings.judge else ()), "random", "skillsv-pairs")
 
     @property
     def task_source(self) -> TaskSource:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skillsv import Proof, Run
-from skillsv.extend.runs import RunFolder, Stop, prepare_confirmation, refine_by, run_confirmation, run_id
+from skillsv.extend.runs import RunFolder, Stop, prepare_confirmation, refine_by, run_confirmation
 from skillsv.extend.sandbox import write_tree
 from skillsv.model.coalition import Rendering
 from skillsv_bench.benchmark_run import BenchmarkRun, SharedBudget
@@ -41,7 +41,7 @@ async def refine(valued: ValuedSkill) -> RefinementResult:
     """Rewrite the skill once and compare it on panel B. The run folder keeps the new skill for a resumed run."""
     benchmark_run = valued.benchmark_run
     assert benchmark_run.editor is not None
-    place = valued.folder.path / REFINED / digest_refinement(benchmark_run.editor, valued.run)
+    place = valued.folder.path / REFINED / digest_refinement(benchmark_run.editor, valued.folder)
     if not place.exists():
         job = benchmark_run.job
         revision = await refine_by(benchmark_run.editor, valued.run.stored, valued.folder, job.settings, job.folder)
@@ -66,6 +66,6 @@ async def compare_version(valued: ValuedSkill, place: Path) -> RefinementResult:
     )
 
 
-def digest_refinement(editor: str, run: Run) -> str:
+def digest_refinement(editor: str, folder: RunFolder) -> str:
     """Identify a rewriting by its editor and its run."""
-    return hashlib.sha256(f"{editor}\n{run_id(run.stored.manifest)}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{editor}\n{folder.run_id}".encode()).hexdigest()[:16]

@@ -103,7 +103,7 @@ def _refinement_dict(refined: RefinementResult) -> RefinementDocument:
     return {
         "tokens_before": refined.tokens_before,
         "tokens_after": refined.tokens_after,
-        "confirmation": _proof_dict(refined.proof),
+        "confirmation": proof_dict(refined.proof.result),
     }
 
 

@@ -8,16 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from skillsv import Valuation
+from skillsv.errors import SettingsError
 from skillsv.extend.comparison import Comparison
-from skillsv.extend.figures import (
-    Figure,
-    anchor_chart,
-    area_chart,
-    decision_map,
-    pruning_chart,
-    value_chart,
-    value_tree,
-)
+from skillsv.extend.figures import Figure, area_chart, pruning_chart
 from skillsv_bench.agreement import pool_agreements
 from skillsv_bench.figures import agreement_figure, concentration_figure, values_by_method_figure
 from skillsv_bench.protocol import BenchmarkResult
@@ -261,13 +255,12 @@ def _mark(*, yes: bool) -> str:
 def make_figures(result: BenchmarkResult, results: Results) -> tuple[Figure, ...]:
     """All figures of one benchmark run; `results` is its JSON document."""
     valuation, proof = result.run.valuation, result.proof.result
-    split = decision_map(valuation)
     curves = proof.confirmation.curves
     return (
-        anchor_chart(valuation),
-        value_chart(valuation),
-        value_tree(valuation),
-        *((split,) if split is not None else ()),
+        valuation.plot("anchors"),
+        valuation.plot("bars"),
+        valuation.plot("tree"),
+        *_decision_map(valuation),
         pruning_chart(curves, full=proof.anchors.full, trigger=proof.anchors.trigger),
         area_chart(
             [(curve.method, curve.auc) for curve in curves], title="Area under the pruning curve", note=_PANEL_B_NOTE
@@ -276,6 +269,14 @@ def make_figures(result: BenchmarkResult, results: Results) -> tuple[Figure, ...
         concentration_figure([results]),
         agreement_figure(pool_agreements([results])),
     )
+
+
+def _decision_map(valuation: Valuation) -> tuple[Figure, ...]:
+    """Content value against context cost; nothing where only one operator was run."""
+    try:
+        return (valuation.plot("decision"),)
+    except SettingsError:
+        return ()
 
 
 def make_pooled_figures(comparisons: Sequence[Comparison], all_results: Sequence[Results]) -> tuple[Figure, ...]:

@@ -26,7 +26,6 @@ from skillsv.confirmation.baselines import (
 from skillsv.confirmation.compare import difference
 from skillsv.confirmation.gate import DRAWS, pooled_samples
 from skillsv.decide import pruning_path
-from skillsv.pipeline.edit import count_tokens
 from skillsv.pipeline.rankings import RANDOM_ORDERS, count_loo_tasks
 
 __all__ = [
@@ -40,7 +39,6 @@ __all__ = [
     "closure_loo",
     "closure_loo_requests",
     "count_loo_tasks",
-    "count_tokens",
     "difference",
     "holm",
     "interval",

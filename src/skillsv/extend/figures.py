@@ -1,17 +1,10 @@
 """Draw figures like those of the report: SVG text without scripts, with its numbers beside it.
 
-The charts take a valuation, a proof or plain rows. The other names are the parts that a new figure is drawn with.
+The figures of a valuation are in `Valuation.plot`. The charts here take curves and rows; the other names are the parts
+that a new figure is drawn with.
 """
 
-from skillsv.report.figures import (
-    Figure,
-    anchor_chart,
-    area_chart,
-    decision_map,
-    pruning_chart,
-    value_chart,
-    value_tree,
-)
+from skillsv.report.figures import Figure, area_chart, pruning_chart
 from skillsv.report.figures.axis import (
     DASHES,
     FAINT,
@@ -37,9 +30,7 @@ __all__ = [
     "Cell",
     "Figure",
     "Scale",
-    "anchor_chart",
     "area_chart",
-    "decision_map",
     "drawable",
     "drawing",
     "element",
@@ -47,7 +38,5 @@ __all__ = [
     "padded_range",
     "path",
     "pruning_chart",
-    "value_chart",
-    "value_tree",
     "vertical_axis",
 ]

@@ -21,14 +21,13 @@ from skillsv.pipeline import (
 )
 from skillsv.pipeline.confirm import rollouts_to_confirm
 from skillsv.pipeline.progress import progress
-from skillsv.pipeline.rankings import PAIR_AWARE, leave_out, make_rankings
+from skillsv.pipeline.rankings import leave_out, make_rankings
 from skillsv.pipeline.run import ReopenedRun, reopen
 from skillsv.report.valuation_json import finite, interval_dict, json_value
-from skillsv.rollout import Forecast, Ledger, RunFolder, Stop, run_id
+from skillsv.rollout import Forecast, Ledger, RunFolder, Stop
 from skillsv.rollout.forecast import Cost
 
 __all__ = [
-    "PAIR_AWARE",
     "ConfirmJob",
     "Cost",
     "Forecast",
@@ -55,7 +54,6 @@ __all__ = [
     "reopen",
     "rollouts_to_confirm",
     "run_confirmation",
-    "run_id",
     "run_plan",
     "score_renderings",
 ]

@@ -22,7 +22,6 @@ from skillsv.extend.comparison import (
     closure_loo,
     closure_loo_requests,
     count_loo_tasks,
-    count_tokens,
     holm,
     judge_ranking,
     judge_tasks,
@@ -33,7 +32,7 @@ from skillsv.extend.comparison import (
     read_score,
 )
 from skillsv.extend.estimators import Renderer, draw_window, estimate_chains
-from skillsv.model.coalition import Coalition
+from skillsv.model.coalition import Coalition, Operator
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.task import PanelA
 from skillsv.model.value import Interval, Ranking
@@ -164,7 +163,7 @@ def choose_path(renderer: Renderer, ranking: Ranking, *, additive: bool, checkpo
 
     def tokens(coalition: Coalition) -> int:
         if coalition not in known:
-            known[coalition] = count_tokens(renderer, coalition)
+            known[coalition] = renderer.count_tokens(renderer.render(coalition, Operator.DELETE))
         return known[coalition]
 
     values = {unit: interval.value for unit, interval in ranking.values.items()}
