@@ -133,7 +133,7 @@ async def run_benchmark(
     left_out = await leave_out(reopen(folder.path, budget.make_overrides()), budget, stop)
     judged = await _ask_judge(benchmark_run, folder, budget, stop)
     held_out = prepare_confirmation(benchmark_run.confirmation(folder.path, budget.make_overrides()))
-    proof = await run_confirmation(held_out, None, budget, stop)
+    proof = await run_confirmation(held_out, budget, stop)
     valued = ValuedSkill(benchmark_run=benchmark_run, run=run, folder=folder, budget=budget, stop=stop)
     refined = await refine(valued) if benchmark_run.editor else None
     selected = await select_version(valued, refined) if benchmark_run.validation else None

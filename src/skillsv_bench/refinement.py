@@ -56,7 +56,7 @@ async def compare_version(valued: ValuedSkill, place: Path) -> RefinementResult:
         valued.folder.path, valued.budget.make_overrides(), place / skill.main if skill.single_file else place
     )
     prepared = prepare_confirmation(job)
-    proof = await run_confirmation(prepared, None, valued.budget, valued.stop, keep=False)
+    proof = await run_confirmation(prepared, valued.budget, valued.stop, keep=False)
     versions = prepared.versions
     return RefinementResult(
         rendering=prepared.new,
