@@ -13,9 +13,10 @@ The names in `__all__` are public. Everything else may move.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from skillsv.version import __version__ as __version__
+
+TYPE_CHECKING = False
+"""True for type checkers, which know this name. Importing it from `typing` takes more time than all else here."""
 
 if TYPE_CHECKING:
     from skillsv import errors as errors
