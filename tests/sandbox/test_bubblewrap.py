@@ -16,7 +16,13 @@ import pytest
 
 from skillsv.errors import RolloutError
 from skillsv.sandbox import bubblewrap
-from skillsv.sandbox.bubblewrap import SANDBOX_LIMITS, find_sandbox_problem, run_sandboxed, sandbox_python
+from skillsv.sandbox.bubblewrap import (
+    SANDBOX_LIMITS,
+    SandboxOptions,
+    find_sandbox_problem,
+    run_sandboxed,
+    sandbox_python,
+)
 
 LIMITS = replace(SANDBOX_LIMITS, seconds=30.0, memory_bytes=512 * 1024**2, file_bytes=1024**2, processes=16)
 
@@ -60,8 +66,8 @@ def run(folder, code, limits=LIMITS):
 
 def run_with_packages(folder, code, packages):
     program = ["python3", "-c", code]
-    paths = [folder / package for package in packages]
-    return anyio.run(lambda: run_sandboxed(program, workspace=folder / "work", limits=SANDBOX_LIMITS, packages=paths))
+    options = SandboxOptions(packages=tuple(folder / package for package in packages))
+    return anyio.run(lambda: run_sandboxed(program, workspace=folder / "work", limits=SANDBOX_LIMITS, options=options))
 
 
 def printed(folder, code, limits=LIMITS):

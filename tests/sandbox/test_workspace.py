@@ -21,6 +21,7 @@ from skillsv.sandbox.workspace import (
     folder_name,
     fresh_workspace,
     place_skill,
+    remove_agent_links,
     remove_pool,
     return_to_pool,
     take_from_pool,
@@ -273,3 +274,16 @@ print(folder.exists())
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == "True\n"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_links_are_removed_only_from_workspaces_that_are_in_use(tmp_path):
+    def link(folder):
+        (folder / "link").symlink_to("/etc/passwd")
+        anyio.run(remove_agent_links, folder)
+        return (folder / "link").is_symlink()
+
+    assert link(tmp_path)
+    with fresh_workspace(Task(id="t", input="?"), parent=tmp_path) as workspace:
+        assert not link(workspace)
+    workspace.mkdir()
+    assert link(workspace)

@@ -10,12 +10,16 @@ import pytest
 from skillsv.errors import TaskError, VerifierFailure
 from skillsv.model.rollout import Outcome
 from skillsv.sandbox import fresh_workspace
+from skillsv.sandbox.bubblewrap import find_sandbox_problem
 from skillsv.tasks import load_tasks, make_verifier
 
 TEST = """#!/bin/bash
 mkdir -p /logs/verifier
 if diff -q /app/out.txt /tests/expected.txt; then echo 1 > /logs/verifier/reward.txt; else echo 0 > "/logs/verifier/reward.txt"; fi
 """
+
+SANDBOX = find_sandbox_problem() is None
+"""Whether this machine has a sandbox. Without one, the tests of tasks run unprotected."""
 
 
 def harbor(folder: Path, name: str = "copy", test: str | None = TEST) -> Path:
@@ -36,9 +40,9 @@ def harbor(folder: Path, name: str = "copy", test: str | None = TEST) -> Path:
     return place
 
 
-def score(folder: Path, out: str | None, answer: str = "") -> float:
+def score(folder: Path, out: str | None, answer: str = "", *, sandbox: bool = SANDBOX) -> float:
     (task,) = load_tasks(folder)
-    verifier = make_verifier([task], folder=folder, default=None)
+    verifier = make_verifier([task], folder=folder, default=None, sandbox=sandbox)
 
     async def main() -> float:
         async with fresh_workspace(task) as workspace:
@@ -63,10 +67,11 @@ def test_folders_are_read_in_order_of_name(tmp_path):
     assert [task.id for task in load_tasks(tmp_path)] == ["alpha", "zeta"]
 
 
-def test_reward_depends_on_the_workspace(tmp_path):
+@pytest.mark.parametrize("sandbox", [False, SANDBOX])
+def test_reward_depends_on_the_workspace(tmp_path, sandbox):
     place = harbor(tmp_path)
-    assert score(place, "hello\n") == 1.0
-    assert score(place, "goodbye\n") == 0.0
+    assert score(place, "hello\n", sandbox=sandbox) == 1.0
+    assert score(place, "goodbye\n", sandbox=sandbox) == 0.0
     assert not (place / "logs").exists()
 
 

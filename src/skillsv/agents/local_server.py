@@ -109,7 +109,7 @@ class LocalServer:
     def __enter__(self) -> Self:
         require_free(self.port)
         self._log = tempfile.TemporaryFile()
-        command = [sys.executable, "-m", "skillsv.agents.local_server", str(self.gguf), str(self.port)]
+        command = [sys.executable, "-P", "-m", "skillsv.agents.local_server", str(self.gguf), str(self.port)]
         if setpriv := shutil.which("setpriv"):  # the server ends with this process, also after SIGKILL
             command = [setpriv, "--pdeathsig", "KILL", "--", *command]
         self._process = subprocess.Popen(  # noqa: S603 - no part of the command comes from input

@@ -127,7 +127,14 @@ class _Parts:
         other = self.verifier
         if other is None:
             folder = Path.cwd() if self.objects is not None else tasks_folder(path)
-            other = make_verifier(named, folder=folder, default=grading.verifier, judge=grading.make_judge)
+            other = make_verifier(
+                named,
+                folder=folder,
+                default=grading.verifier,
+                judge=grading.make_judge,
+                sandbox=grading.sandbox,
+                network=grading.network,
+            )
         return _GivenVerifier(self.scorers, other)
 
 

@@ -34,7 +34,7 @@ HELP_PANELS: Mapping[SettingGroup, Group] = {
 """The panel of `--help` for each group of settings."""
 
 NO_SANDBOX_WARNING = (
-    "skillsv: NO SANDBOX: programs that the model writes run with your rights, on your files and network."
+    "skillsv: NO SANDBOX: programs of the model and of Harbor tasks run with your rights, on your files and network."
 )
 
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="Print the result as JSON.")]

@@ -4,7 +4,13 @@
 failures of the infrastructure, which are never scored.
 """
 
-from skillsv.sandbox.bubblewrap import SANDBOX_LIMITS, find_sandbox_problem, run_sandboxed, sandbox_python
+from skillsv.sandbox.bubblewrap import (
+    SANDBOX_LIMITS,
+    SandboxOptions,
+    find_sandbox_problem,
+    run_sandboxed,
+    sandbox_python,
+)
 from skillsv.sandbox.process import Limits, ProgramResult, private_environment, run_program
 from skillsv.sandbox.workspace import convert_disk_errors, write_tree
 
@@ -12,6 +18,7 @@ __all__ = [
     "SANDBOX_LIMITS",
     "Limits",
     "ProgramResult",
+    "SandboxOptions",
     "convert_disk_errors",
     "find_sandbox_problem",
     "private_environment",

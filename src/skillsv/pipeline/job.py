@@ -57,11 +57,16 @@ MOST_COUNTED_UNITS = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grading:
-    """How tasks are graded that name no verifier: by this verifier, or by this judge."""
+    """How tasks are graded that name no verifier: by this verifier, or by this judge.
+
+    `sandbox` and `network` say how the programs run that tasks bring.
+    """
 
     verifier: str | None = None
     judge: str | None = None
     make_judge: Callable[[str], Agent] | None = None
+    sandbox: bool = True
+    network: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +90,14 @@ def _load_own_tasks(path: Path, grading: Grading) -> Sequence[Task]:
 
 
 def _make_own_verifier(path: Path, tasks: Sequence[Task], grading: Grading) -> Verifier:
-    return make_verifier(tasks, folder=tasks_folder(path), default=grading.verifier, judge=grading.make_judge)
+    return make_verifier(
+        tasks,
+        folder=tasks_folder(path),
+        default=grading.verifier,
+        judge=grading.make_judge,
+        sandbox=grading.sandbox,
+        network=grading.network,
+    )
 
 
 OWN_FILES = TaskSource(load_tasks=_load_own_tasks, make_agent=make_agent, make_verifier=_make_own_verifier)
@@ -256,7 +268,13 @@ def _lower_to(usual: Forecast, rollouts: int, per_rollout: PerRollout | None, jo
 
 def grading_of(job: ValuationJob) -> Grading:
     """How tasks that name no verifier or judge of their own are graded."""
-    return Grading(verifier=job.settings.verifier, judge=job.settings.judge, make_judge=_judge_maker(job))
+    return Grading(
+        verifier=job.settings.verifier,
+        judge=job.settings.judge,
+        make_judge=_judge_maker(job),
+        sandbox=not job.settings.no_sandbox,
+        network=job.settings.verifier_network,
+    )
 
 
 def _judge_maker(job: ValuationJob) -> Callable[[str], Agent]:

@@ -22,7 +22,7 @@ from skillsv.model.coalition import Rendering
 from skillsv.model.protocols import Agent, Verifier
 from skillsv.model.rollout import Ending, FailureKind, Outcome, Rollout, RolloutFailure, RolloutKey, Usage
 from skillsv.model.task import Task
-from skillsv.sandbox.workspace import fresh_workspace
+from skillsv.sandbox.workspace import fresh_workspace, remove_agent_links
 
 VERIFIER_ATTEMPTS = 3
 """How often a verifier is called for one answer."""
@@ -144,6 +144,7 @@ class LocalEngine:
             attempt.add_answer(outcome)
             if outcome.ending is Ending.CUT and not job.score_cut:
                 raise AgentFailure(CUT, kind=FailureKind.CUT_ANSWER)
+            await remove_agent_links(workspace)
             attempt.rollout = replace(attempt.rollout, score=await self._score(job, outcome, workspace))
 
     async def _score(self, job: Job, outcome: Outcome, workspace: Path) -> float:

@@ -13,8 +13,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import anyio.to_thread
@@ -47,6 +47,9 @@ _SYSTEM_FOLDERS = ("bin", "lib", "lib32", "lib64", "libx32", "sbin")
 _ETC_FILES = ("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "mime.types")
 """Files in `/etc` that programs need: the linker's cache, the time zone, file types."""
 
+_NETWORK_FILES = ("ca-certificates.conf", "hosts", "nsswitch.conf", "pki", "resolv.conf", "ssl")
+"""Files in `/etc` that programs need to use the network: names of machines, certificates."""
+
 _NOBODY = 65534
 """User and group id of `nobody`, as which the sandbox runs if this process runs as root."""
 
@@ -54,53 +57,86 @@ _PROBE_SECONDS = 20
 """How long the test whether the sandbox works may take."""
 
 
-async def run_sandboxed(
-    argv: Sequence[str], *, workspace: Path, limits: Limits, stdin: bytes = b"", packages: Sequence[Path] = ()
-) -> ProgramResult:
-    """Run `argv` in the sandbox. `workspace` is its working folder and the only folder of the user that it can change.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxOptions:
+    """What a sandboxed program sees besides the system.
 
-    `packages` are extra Python packages (folders, or single module files) that the program may import. Raises
-    RolloutError (kind `sandbox`) if the sandbox itself fails, never because of what the program does.
+    - `packages`: extra Python packages (folders, or single module files) that it may import.
+    - `workspace_mount`: the path of the workspace. Where it is not `/task`, that is a link to it.
+    - `folders`: further folders that it may change, by their path in the sandbox. If this process runs as root,
+      `nobody` must have access to them and to the folders above them (`give_to_nobody`).
+    - `variables`: further environment variables.
+    - `network`: whether it may use the network of this machine.
     """
-    await anyio.to_thread.run_sync(_give_to_nobody, workspace)
+
+    packages: tuple[Path, ...] = ()
+    workspace_mount: str = WORKSPACE_MOUNT
+    folders: Mapping[str, Path] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    network: bool = False
+
+    def mounts(self, workspace: Path) -> list[str]:
+        """The arguments of bubblewrap that mount packages and folders."""
+        words = [
+            word for package in self.packages for word in ("--ro-bind", str(package), f"{PACKAGES}/{package.name}")
+        ]
+        for mount, folder in {self.workspace_mount: workspace, **self.folders}.items():
+            words += ["--bind", str(folder), mount]
+        if self.workspace_mount != WORKSPACE_MOUNT:
+            words += ["--symlink", self.workspace_mount, WORKSPACE_MOUNT]
+        if self.network:
+            words += ["--share-net"]
+            for name in _NETWORK_FILES:
+                words += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
+        return words
+
+
+_DEFAULTS = SandboxOptions()
+
+
+async def run_sandboxed(
+    argv: Sequence[str],
+    *,
+    workspace: Path,
+    limits: Limits,
+    stdin: bytes = b"",
+    options: SandboxOptions = _DEFAULTS,
+) -> ProgramResult:
+    """Run `argv` in the sandbox. `workspace` is its working folder, and the only folder of the user that it can change,
+    unless `options` name more.
+
+    Raises RolloutError (kind `sandbox`) if the sandbox itself fails, never because of what the program does.
+    """
+    await anyio.to_thread.run_sync(give_to_nobody, workspace)
     outer = replace(limits, memory_bytes=None, file_bytes=None, processes=None)
-    command = sandbox_command(argv, workspace, limits, packages)
-    env = {**_environment(), **({"PYTHONPATH": PACKAGES} if packages else {})}
+    command = sandbox_command(argv, workspace, limits, options)
+    env = {**_environment(), **({"PYTHONPATH": PACKAGES} if options.packages else {}), **options.variables}
     try:
         done = await run_program(command, cwd=workspace, env=env, stdin=stdin, limits=outer)
     except OSError as error:
         raise RolloutError(f"bubblewrap cannot be started: {error.strerror}.", kind=FailureKind.SANDBOX) from error
     if done.code != 0 and done.stderr.startswith((b"bwrap: ", b"setpriv: ")):
         # The program may print such a line itself: only a test of the sandbox shows who failed.
-        problem = await anyio.to_thread.run_sync(_probe, workspace, packages)
+        problem = await anyio.to_thread.run_sync(_probe, workspace, options)
         if problem:
             raise RolloutError(problem, kind=FailureKind.SANDBOX)
     return done
 
 
-def sandbox_command(argv: Sequence[str], workspace: Path, limits: Limits, packages: Sequence[Path] = ()) -> list[str]:
+def sandbox_command(
+    argv: Sequence[str], workspace: Path, limits: Limits, options: SandboxOptions = _DEFAULTS
+) -> list[str]:
     """The command line that runs `argv` in the sandbox."""
     scratch_bytes = str(limits.file_bytes or SANDBOX_LIMITS.file_bytes)
-    mounts = [word for package in packages for word in ("--ro-bind", str(package), f"{PACKAGES}/{package.name}")]
     return [
         *_as_nobody(),
         *("bwrap", "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"),
         *("--cap-drop", "ALL", "--hostname", "sandbox", "--unsetenv", ROLLOUT_VARIABLE),
         *_system_mounts(),
-        *mounts,
         *("--proc", "/proc", "--dev", "/dev", "--size", scratch_bytes, "--tmpfs", "/dev/shm"),  # noqa: S108 - inside
         *("--size", scratch_bytes, "--tmpfs", "/tmp"),  # noqa: S108 - a folder inside the sandbox
-        *(
-            "--bind",
-            str(workspace),
-            WORKSPACE_MOUNT,
-            "--chdir",
-            WORKSPACE_MOUNT,
-            "--remount-ro",
-            "/dev",
-            "--remount-ro",
-            "/",
-        ),
+        *options.mounts(workspace),
+        *("--chdir", options.workspace_mount, "--remount-ro", "/dev", "--remount-ro", "/"),
         "--",
         *limit_command(argv, limits),
     ]
@@ -115,7 +151,7 @@ def sandbox_python() -> str | None:
 def find_sandbox_problem(packages: tuple[Path, ...] = ()) -> str | None:
     """Why the sandbox does not work on this machine, in one sentence; None if it works. The result is cached."""
     with tempfile.TemporaryDirectory(prefix="skillsv-") as folder:
-        return _probe(Path(folder), packages)
+        return _probe(Path(folder), SandboxOptions(packages=packages))
 
 
 def _as_nobody() -> tuple[str, ...]:
@@ -125,15 +161,15 @@ def _as_nobody() -> tuple[str, ...]:
     return ("setpriv", f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups", "--")
 
 
-def _give_to_nobody(workspace: Path) -> None:
-    """Make `nobody` the owner of the workspace if this process runs as root. Links are not followed."""
+def give_to_nobody(folder: Path) -> None:
+    """Make `nobody` the owner of the folder and all in it if this process runs as root. Links are not followed."""
     if os.geteuid() != 0:
         return
-    with convert_disk_errors(workspace):
-        os.chown(workspace, _NOBODY, _NOBODY)
-        for folder, folders, files in os.walk(workspace):
+    with convert_disk_errors(folder):
+        os.chown(folder, _NOBODY, _NOBODY)
+        for parent, folders, files in os.walk(folder):
             for name in (*folders, *files):
-                os.chown(Path(folder) / name, _NOBODY, _NOBODY, follow_symlinks=False)
+                os.chown(Path(parent) / name, _NOBODY, _NOBODY, follow_symlinks=False)
 
 
 @functools.cache
@@ -172,15 +208,15 @@ def _environment() -> dict[str, str]:
     }
 
 
-def _probe(workspace: Path, packages: Sequence[Path] = ()) -> str | None:
+def _probe(workspace: Path, options: SandboxOptions = _DEFAULTS) -> str | None:
     """Run `true` in the sandbox; the problem in one sentence, None if it works."""
     if not sys.platform.startswith("linux"):
         return "bubblewrap, which sandboxes programs, exists for Linux only."
     for program, package in (("bwrap", "bubblewrap"), ("setpriv", "util-linux")):
         if shutil.which(program) is None and (program == "bwrap" or os.geteuid() == 0):
             return f"the program `{program}` of the package {package} is not installed."
-    _give_to_nobody(workspace)
-    command = sandbox_command(["true"], workspace, SANDBOX_LIMITS, packages)
+    give_to_nobody(workspace)
+    command = sandbox_command(["true"], workspace, SANDBOX_LIMITS, options)
     try:
         done = subprocess.run(  # noqa: S603 - our own command
             command, env=_environment(), capture_output=True, timeout=_PROBE_SECONDS, check=False

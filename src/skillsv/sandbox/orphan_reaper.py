@@ -22,7 +22,7 @@ from skillsv.sandbox.termination import KILL_PAUSE, KILL_ROUNDS, kill_programs_o
 
 def start_orphan_reaper(folder: Path) -> subprocess.Popen[bytes]:
     """Start a reaper for this process and `folder`. The caller must keep the result: it holds the pipe open."""
-    command = [sys.executable, "-m", "skillsv.sandbox.orphan_reaper", str(os.getpid()), str(folder)]
+    command = [sys.executable, "-P", "-m", "skillsv.sandbox.orphan_reaper", str(os.getpid()), str(folder)]
     reaper = subprocess.Popen(  # noqa: S603 - our own program
         command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     )

@@ -9,8 +9,10 @@ import resource
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -126,18 +128,26 @@ def limit_command(argv: Sequence[str], limits: Limits) -> list[str]:
     return ["/bin/sh", "-c", "; ".join([*settings, 'exec "$@"']), "sh", *argv] if settings else list(argv)
 
 
-def private_environment(workspace: Path, forward: Sequence[str] = ()) -> dict[str, str]:
+def private_environment(parent: Path, forward: Sequence[str] = ()) -> dict[str, str]:
     """The environment of a program of a rollout: PATH, language, the variables in `forward`, private HOME and TMPDIR.
 
-    HOME and TMPDIR are hidden folders in the workspace. If `forward` contains HOME (a coding agent may keep its login
+    HOME and TMPDIR are hidden folders in `parent`: the workspace for an agent, a folder of its own for a verifier,
+    which must not use what the agent wrote. If `forward` contains HOME (a coding agent may keep its login
     there), the program sees the user's real home, with the skills that are installed in it.
     """
-    private = {"HOME": workspace / ".home", "TMPDIR": workspace / ".tmp"}
-    with convert_disk_errors(workspace):
+    private = {"HOME": parent / ".home", "TMPDIR": parent / ".tmp"}
+    with convert_disk_errors(parent):
         for folder in private.values():
             folder.mkdir(exist_ok=True)
     forwarded = {name: os.environ[name] for name in (*_FORWARDED_ALWAYS, *forward) if name in os.environ}
     return {"PATH": os.defpath, **{name: str(folder) for name, folder in private.items()}, **forwarded}
+
+
+@contextmanager
+def private_folder() -> Iterator[Path]:
+    """A folder outside all workspaces, for one program. It is removed at the end."""
+    with tempfile.TemporaryDirectory(prefix="skillsv-private-", ignore_cleanup_errors=True) as name:
+        yield Path(name).resolve()
 
 
 async def _communicate(

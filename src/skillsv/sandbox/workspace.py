@@ -20,9 +20,13 @@ from skillsv.errors import RolloutError
 from skillsv.model.coalition import RenderedFile, Rendering
 from skillsv.model.rollout import FailureKind
 from skillsv.model.task import Task
+from skillsv.sandbox.links import remove_outside_links
 
 DEFAULT_SKILL_DIR = ".skillsv/skills"
 """Folder in the workspace for the skill, unless a setting (`--skill-dir .claude/skills`) names another one."""
+
+OWN_FOLDERS = (".home", ".tmp", ".skillsv")
+"""Folders in the workspace that SkillSV makes: the home and the temporary folder of the agent, the skill."""
 
 _DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
 """Error numbers for a full disk, an exceeded quota and a read-only file system."""
@@ -31,6 +35,10 @@ _POOL: dict[tuple[int, Path], list[Path]] = {}
 """The workspace pool: empty folders that later rollouts use again, because on a busy disk it takes milliseconds to make
 and to remove a folder. The key is the process (a forked child must not use folders of its parent) and the folder in
 which they are."""
+
+
+_IN_USE: set[Path] = set()
+"""The workspaces of this process that are in use."""
 
 
 class fresh_workspace:  # noqa: N801 - reads as a verb: `with fresh_workspace(task) as folder`
@@ -85,15 +93,21 @@ class fresh_workspace:  # noqa: N801 - reads as a verb: `with fresh_workspace(ta
         pooled = take_from_pool(parent) if self._parent is None else None
         with convert_disk_errors(parent):
             self._folder = pooled or Path(tempfile.mkdtemp(prefix="skillsv-", dir=parent))
+        _IN_USE.add(self._folder)
         return self._folder
 
     def _return_to_pool(self, error: BaseException | None) -> bool:
         """Whether the folder went to the pool. Not after an error: a function that timed out may still write to it."""
-        return error is None and self._parent is None and self._folder is not None and return_to_pool(self._folder)
+        if self._folder is None:
+            return False
+        _IN_USE.discard(self._folder)
+        return error is None and self._parent is None and return_to_pool(self._folder)
 
     def _copy_files(self, folder: Path) -> None:
         with convert_disk_errors(folder):
             for name, origin in self._task.files.items():
+                if is_own_folder(name):
+                    raise RolloutError(f"The path {name!r} belongs to SkillSV.", kind=FailureKind.SANDBOX)
                 path = folder / check_relative_path(name)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(origin, path)
@@ -106,7 +120,17 @@ class fresh_workspace:  # noqa: N801 - reads as a verb: `with fresh_workspace(ta
 
     def _remove(self) -> None:
         if self._folder is not None:
+            _IN_USE.discard(self._folder)
             shutil.rmtree(self._folder, onerror=_make_removable)
+
+
+async def remove_agent_links(workspace: Path) -> None:
+    """Remove links that lead out of a workspace, before a verifier reads it.
+
+    Only `fresh_workspace` makes workspaces: in any other folder the links are the user's own, and nothing is removed.
+    """
+    if workspace in _IN_USE and not _is_unused(workspace):
+        await anyio.to_thread.run_sync(remove_outside_links, workspace)
 
 
 def take_from_pool(parent: Path) -> Path | None:
@@ -181,6 +205,12 @@ def check_relative_path(path: str) -> PurePosixPath:
     if not path or pure.is_absolute() or ".." in pure.parts or pure == PurePosixPath() or "\0" in path:
         raise RolloutError(f"The path {path!r} leaves the folder it belongs to.", kind=FailureKind.SANDBOX)
     return pure
+
+
+def is_own_folder(path: str) -> bool:
+    """Whether a relative path is in a folder of `OWN_FOLDERS`, where a file of a task could act as the agent's own."""
+    parts = PurePosixPath(path).parts
+    return bool(parts) and parts[0].casefold() in OWN_FOLDERS  # some file systems ignore case
 
 
 @contextlib.contextmanager

@@ -158,7 +158,15 @@ class Settings:
     )
     turns: Count = agent(16, "guarded", "Times the model may speak in one rollout [{default}].")
     stop: tuple[str, ...] = agent((), "free", "A text that ends the model's answer (may be repeated).")
-    no_sandbox: bool = agent(False, "flags only", "Run the model's programs unprotected, with your rights.")
+    no_sandbox: bool = agent(
+        False, "flags only", "Run the programs of the model and of Harbor tasks unprotected, with your rights."
+    )
+    verifier_network: bool = agent(
+        False,
+        "flags only",
+        "Give the tests of Harbor tasks the network if their task asks for it.",
+        decides_result=False,
+    )
     prices: str | None = agent(
         None, "guarded", "TOML table of prices that goes before the built-in one.", decides_result=False
     )

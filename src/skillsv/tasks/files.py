@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -12,6 +12,7 @@ import msgspec
 from skillsv.errors import TaskError
 from skillsv.model.task import Task
 from skillsv.sandbox.sources import digest_files
+from skillsv.sandbox.workspace import OWN_FOLDERS, is_own_folder
 from skillsv.tasks.verifiers.specs import verifier_sources
 
 
@@ -72,7 +73,19 @@ def _workspace_path(name: str, where: str) -> str:
     pure = PurePosixPath(name)
     if not pure.parts or pure.is_absolute() or ".." in pure.parts or "\0" in name:
         raise TaskError(f"The file `{name}` would lie outside the working folder.", where=where)
+    refuse_own_folders([str(pure)], where)
     return str(pure)
+
+
+def refuse_own_folders(names: Iterable[str], where: str) -> None:
+    """Raises TaskError if a file would lie in a folder that SkillSV itself makes in the workspace."""
+    for name in names:
+        if is_own_folder(name):
+            raise TaskError(
+                f"The file `{name}` would lie in a folder that belongs to SkillSV.",
+                where=where,
+                hint=f"Choose another name than {', '.join(OWN_FOLDERS)}.",
+            )
 
 
 def _find_file(name: str, folder: Path, where: str) -> Path:

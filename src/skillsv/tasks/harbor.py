@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from skillsv.errors import TaskError
 from skillsv.model.task import Task
-from skillsv.tasks.files import TaskDigester
+from skillsv.tasks.files import TaskDigester, refuse_own_folders
+from skillsv.tasks.verifiers.harbor import harbor_settings
 
 _BUILD_FILES = {"Dockerfile", "docker-compose.yaml", "docker-compose.yml", ".dockerignore"}
 """Files that build a container. They are not copied to the workspace."""
@@ -28,7 +26,7 @@ def read_harbor(folder: Path, verifier: str | None, digester: TaskDigester) -> T
 
     `verifier` applies only if the folder has no tests.
     """
-    settings = _settings(folder / "task.toml")
+    settings = harbor_settings(folder)
     tests = _regular_files(folder / "tests")
     if folder / "tests" / "test.sh" not in tests and verifier is None:
         raise TaskError("There is no tests/test.sh.", where=str(folder), hint="Give --verifier, or add the test.")
@@ -54,17 +52,6 @@ def _instruction(path: Path) -> str:
     return text
 
 
-def _settings(path: Path) -> dict[str, Any]:
-    """The contents of task.toml as JSON values; empty if there is no such file."""
-    if not path.is_file():
-        return {}
-    try:
-        values: dict[str, Any] = msgspec.to_builtins(tomllib.loads(path.read_text("utf-8")))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise TaskError(f"This is not TOML: {error}.", where=str(path)) from error
-    return values
-
-
 def _table(settings: dict[str, Any], name: str) -> dict[str, Any]:
     table = settings.get(name, {})
     return table if isinstance(table, dict) else {}
@@ -72,7 +59,9 @@ def _table(settings: dict[str, Any], name: str) -> dict[str, Any]:
 
 def _environment(folder: Path) -> dict[str, Path]:
     """The files of `environment/` without those that build a container."""
-    return {str(path.relative_to(folder)): path for path in _regular_files(folder) if path.name not in _BUILD_FILES}
+    files = {str(path.relative_to(folder)): path for path in _regular_files(folder) if path.name not in _BUILD_FILES}
+    refuse_own_folders(files, str(folder))
+    return files
 
 
 def _regular_files(folder: Path) -> list[Path]:

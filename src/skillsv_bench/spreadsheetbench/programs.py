@@ -20,6 +20,7 @@ from skillsv.extend.sandbox import (
     SANDBOX_LIMITS,
     Limits,
     ProgramResult,
+    SandboxOptions,
     convert_disk_errors,
     find_sandbox_problem,
     private_environment,
@@ -120,8 +121,8 @@ class Runner:
     async def _run(self, workspace: Path) -> ProgramResult:
         if self.sandbox:
             program = ["python3", "-c", _START]
-            folders = self.libraries.folders
-            return await run_sandboxed(program, workspace=workspace, limits=self.limits, packages=folders)
+            options = SandboxOptions(packages=tuple(self.libraries.folders))
+            return await run_sandboxed(program, workspace=workspace, limits=self.limits, options=options)
         env = private_environment(workspace)
         return await run_program([sys.executable, "-c", _START], cwd=workspace, env=env, limits=self.limits)
 

@@ -13,7 +13,7 @@ from skillsv.errors import RolloutError, VerifierFailure
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
 from skillsv.sandbox.captured_prints import capture_prints
-from skillsv.sandbox.process import Limits, ProgramResult, private_environment, run_program
+from skillsv.sandbox.process import Limits, ProgramResult, private_environment, private_folder, run_program
 from skillsv.sandbox.sources import command_line
 from skillsv.sandbox.user_function import (
     FunctionTimeout,
@@ -25,7 +25,7 @@ from skillsv.sandbox.user_function import (
     line_of,
 )
 from skillsv.sandbox.user_views import FullTaskView, full_task_fields
-from skillsv.tasks.verifiers.scorer import Scorer
+from skillsv.tasks.verifiers.scorer import Scorer, VerifierOptions
 from skillsv.tasks.verifiers.specs import base_folder, command_folder
 
 _SECONDS = 600.0
@@ -79,26 +79,28 @@ class PythonVerifier:
             raise VerifierFailure(f"{user.file.name}:{line_of(error, user.file)}: {describe(error)}") from error
 
 
-def python_verifier(location: str, folder: Path) -> PythonVerifier:
+def python_verifier(location: str, options: VerifierOptions) -> PythonVerifier:
     """The verifier `python:FILE.py:function`."""
-    return PythonVerifier(find_function(location, base_folder(location.rpartition(":")[0], folder)))
+    return PythonVerifier(find_function(location, base_folder(location.rpartition(":")[0], options.folder)))
 
 
-def command_verifier(command: str, folder: Path) -> Scorer:
+def command_verifier(command: str, options: VerifierOptions) -> Scorer:
     """Runs a program in the workspace of the rollout, with `{"task", "answer"}` on stdin.
 
     It must print the score (`0.5`) as its last line and end with exit code 0; anything else is a failure of the
-    verifier. HOME and TMPDIR are private, as for agents.
+    verifier. HOME and TMPDIR are empty folders outside the workspace: the agent must not plant settings in them.
     """
-    argv = command_line(command, command_folder(command, folder))
+    argv = command_line(command, command_folder(command, options.folder))
     name = Path(argv[0]).name
 
     async def score(task: Task, outcome: Outcome, workspace: Path) -> float:
-        env = private_environment(workspace) | {"SKILLSV_TASK_ID": task.id}
-        try:
-            done = await run_program(argv, cwd=workspace, env=env, stdin=_request_json(task, outcome), limits=_LIMITS)
-        except OSError as error:
-            raise VerifierFailure(f"{name} cannot be started: {error.strerror}.") from error
+        request = _request_json(task, outcome)
+        with private_folder() as private:
+            env = private_environment(private) | {"SKILLSV_TASK_ID": task.id}
+            try:
+                done = await run_program(argv, cwd=workspace, env=env, stdin=request, limits=_LIMITS)
+            except OSError as error:
+                raise VerifierFailure(f"{name} cannot be started: {error.strerror}.") from error
         return _printed_score(done, name)
 
     return score

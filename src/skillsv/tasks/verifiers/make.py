@@ -12,7 +12,7 @@ from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
 from skillsv.sandbox.user_function import describe, load_code
 from skillsv.tasks.verifiers.judge import judge as judge_verifier
-from skillsv.tasks.verifiers.scorer import Scorer, check_score
+from skillsv.tasks.verifiers.scorer import Scorer, VerifierOptions, check_score
 from skillsv.tasks.verifiers.specs import default_spec, split_spec
 from skillsv.tasks.verifiers.table import EXTERNAL_VERIFIERS, KNOWN_SPECS, TARGET_VERIFIERS
 
@@ -21,16 +21,24 @@ JudgeMaker = Callable[[str], Agent]
 
 
 def make_verifier(
-    tasks: Sequence[Task], *, folder: Path, default: str | None = None, judge: JudgeMaker | None = None
+    tasks: Sequence[Task],
+    *,
+    folder: Path,
+    default: str | None = None,
+    judge: JudgeMaker | None = None,
+    sandbox: bool = True,
+    network: bool = False,
 ) -> Verifier:
     """One verifier for all tasks: each is scored by its own `verifier`, else by `default`, else by its target's type.
 
     Wrong specifications and targets are found here, before the first rollout: a TaskError names the task. Files are
     looked up in `folder` (the folder of the tasks), then in the current folder. `judge` makes the agent that grades
-    prose; without it, tasks that need a judge are refused.
+    prose; without it, tasks that need a judge are refused. Programs that a task brings (the tests of Harbor tasks) run
+    in the sandbox unless `sandbox` is False, and with the network only if `network` is True and the task asks for it.
     """
+    options = VerifierOptions(folder=folder, sandbox=sandbox, network=network)
     verifier = _VerifierByTask(
-        folder=folder, default=default or "", make_judge=judge, by_task={}, by_spec={}, judges={}
+        options=options, default=default or "", make_judge=judge, by_task={}, by_spec={}, judges={}
     )
     for task in tasks:
         verifier.scorer(task)
@@ -45,7 +53,7 @@ class _VerifierByTask:
     the verifier `judge` by the text after `judge:`.
     """
 
-    folder: Path
+    options: VerifierOptions
     default: str
     make_judge: JudgeMaker | None
     by_task: dict[tuple[str, str], Scorer]
@@ -101,7 +109,7 @@ class _VerifierByTask:
         scheme, argument = split_spec(spec)
         if scheme in EXTERNAL_VERIFIERS:
             if spec not in self.by_spec:
-                self.by_spec[spec] = EXTERNAL_VERIFIERS[scheme](argument, self.folder)
+                self.by_spec[spec] = EXTERNAL_VERIFIERS[scheme](argument, self.options)
             return self.by_spec[spec]
         if scheme == "judge":
             return judge_verifier(task.target, self._judge(task, argument))

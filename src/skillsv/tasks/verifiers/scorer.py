@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,19 @@ Scorer = Callable[[Task, Outcome, Path], Awaitable[Any]]
 
 Check = Callable[[str], bool]
 """Whether an answer is right, for one target."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifierOptions:
+    """What verifiers that run programs need to know.
+
+    `folder` is the folder of the tasks. `sandbox`: programs that a task brings run in the sandbox. `network`: they may
+    use the network where their task asks for it.
+    """
+
+    folder: Path
+    sandbox: bool = True
+    network: bool = False
 
 
 def check_score(value: Any, verifier: str) -> float:

@@ -12,14 +12,13 @@ The verifier `judge` is not in a table, because it also needs an agent: `make.py
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from skillsv.tasks.verifiers.comparisons import choice, contains, exact, json_equal, numeric
 from skillsv.tasks.verifiers.external import command_verifier, inspect_score, python_verifier
 from skillsv.tasks.verifiers.harbor import harbor
 from skillsv.tasks.verifiers.regex import regex
-from skillsv.tasks.verifiers.scorer import Scorer, scorer_of
+from skillsv.tasks.verifiers.scorer import Scorer, VerifierOptions, scorer_of
 from skillsv.tasks.verifiers.specs import split_spec
 
 TARGET_VERIFIERS: Mapping[str, Callable[[Any, str], Scorer]] = {
@@ -32,14 +31,14 @@ TARGET_VERIFIERS: Mapping[str, Callable[[Any, str], Scorer]] = {
 }
 """Verifiers that compare an answer with the task's target. Each task has its own scorer. They run no foreign code."""
 
-EXTERNAL_VERIFIERS: Mapping[str, Callable[[str, Path], Scorer]] = {
+EXTERNAL_VERIFIERS: Mapping[str, Callable[[str, VerifierOptions], Scorer]] = {
     "python": python_verifier,
     "command": command_verifier,
-    "harbor": lambda argument, _folder: harbor(argument),
-    "inspect": lambda argument, _folder: inspect_score(argument),
+    "harbor": harbor,
+    "inspect": lambda argument, _options: inspect_score(argument),
 }
 """Verifiers whose score comes from a program, a function or an evaluator. All tasks with the same specification share
-one scorer. The second argument is the folder of the tasks."""
+one scorer."""
 
 KNOWN_SPECS = (*TARGET_VERIFIERS, "python:FILE.py:function", "command:PROGRAM ...", "judge", "inspect")
 """The specifications that a user may write, for the message about an unknown one."""
