@@ -18,6 +18,7 @@ from skillsv.model.rollout import Ending, FailureKind
 from skillsv.model.task import Task
 from skillsv.model.value import UnitReport, Valuation
 from skillsv.sandbox.process import Limits, private_environment, run_program
+from skillsv.sandbox.redaction import redact
 from skillsv.sandbox.sources import command_line
 from skillsv.sandbox.user_function import FunctionTimeout, call_function, describe, line_of, load_function
 from skillsv.sandbox.workspace import check_relative_path, fresh_workspace
@@ -92,7 +93,7 @@ class CommandEditor:
                 raise AgentFailure(f"{name} did not end within {self._options.timeout:g} s.", kind=FailureKind.TIMEOUT)
             if done.code:
                 last_line = "".join(done.stderr.decode("utf-8", errors="replace").strip().splitlines()[-1:])
-                reason = f": {last_line[:_STDERR_CHARS]}" if last_line else ""
+                reason = f": {redact(last_line)[:_STDERR_CHARS]}" if last_line else ""
                 raise AgentFailure(f"{name} ended with exit code {done.code}{reason}")
             return _read_files(folder)
 

@@ -96,7 +96,7 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()  # a full disk is an error here, and not while the interpreter exits
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - every error becomes a message here
         if len(words) < len(arguments):
-            traceback.print_exception(error)
+            _print_error("".join(traceback.format_exception(error)).rstrip())
         return next(handle(error) for kind, handle in ERROR_HANDLERS if isinstance(error, kind))
     return result if isinstance(result, int) else 0
 
@@ -182,4 +182,6 @@ def _silence_stdout() -> None:
 
 
 def _print_error(message: str) -> None:
-    print(message, file=sys.stderr)
+    from skillsv.sandbox.redaction import redact
+
+    print(redact(message), file=sys.stderr)

@@ -21,6 +21,7 @@ from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
 from skillsv.pipeline.clients import make_client
 from skillsv.sandbox.bubblewrap import find_sandbox_problem
+from skillsv.sandbox.redaction import redact
 from skillsv.sandbox.workspace import fresh_workspace
 from skillsv.settings import Settings, settings_from
 
@@ -120,8 +121,8 @@ def _try(what: str, spec: str, settings: Settings, task: Task) -> tuple[Outcome 
         outcome = anyio.run(_ask, spec, settings, task)
     except (RolloutError, SkillSVError) as error:
         kind = f"{error.kind}: " if isinstance(error, RolloutError) else ""
-        return None, Finding(what=what, works=False, seen=f"{kind}{error}")
-    words = " ".join(outcome.answer.split())[:60]
+        return None, Finding(what=what, works=False, seen=redact(f"{kind}{error}"))
+    words = " ".join(redact(outcome.answer).split())[:60]
     return outcome, Finding(what=what, works=True, seen=f"“{words}” in {time.monotonic() - started:.1f} s")
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from skillsv.agents import AgentOptions, ChatOptions
+from skillsv.sandbox.redaction import remember_forwarded
 from skillsv.settings import Settings
 
 T = TypeVar("T")
@@ -20,6 +21,7 @@ def make_client(make: Callable[[str, AgentOptions], T], spec: str, settings: Set
 
     Files that the specification names are looked up in `folder`.
     """
+    remember_forwarded(settings.forward_env)
     options = AgentOptions(
         timeout=settings.timeout,
         skill_dir=settings.skill_dir,

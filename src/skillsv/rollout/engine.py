@@ -22,6 +22,7 @@ from skillsv.model.coalition import Rendering
 from skillsv.model.protocols import Agent, Verifier
 from skillsv.model.rollout import Ending, FailureKind, Outcome, Rollout, RolloutFailure, RolloutKey, Usage
 from skillsv.model.task import Task
+from skillsv.sandbox.redaction import redact, redact_error
 from skillsv.sandbox.workspace import fresh_workspace, remove_agent_links
 
 VERIFIER_ATTEMPTS = 3
@@ -132,6 +133,8 @@ class LocalEngine:
         except (Exception, SystemExit) as error:
             failure = failure_of(error, verifying=attempt.verifying)
             if failure is None:
+                if isinstance(error, SkillSVError):
+                    redact_error(error)
                 raise
             attempt.add_usage(_usage_of(error))
         # A clock that jumps back must not make time negative.
@@ -140,7 +143,7 @@ class LocalEngine:
     async def _attempt(self, job: Job, attempt: _Attempt) -> None:
         skill = None if job.skill.empty else job.skill
         async with self._workspace(job.task) as workspace:
-            outcome = await self._agent.run(skill, job.task, job.key.replicate, workspace)
+            outcome = _redact_outcome(await self._agent.run(skill, job.task, job.key.replicate, workspace))
             attempt.add_answer(outcome)
             if outcome.ending is Ending.CUT and not job.score_cut:
                 raise AgentFailure(CUT, kind=FailureKind.CUT_ANSWER)
@@ -190,6 +193,12 @@ class _Attempt:
         return replace(self.rollout, score=score, failure=failure, duration=duration)
 
 
+def _redact_outcome(outcome: Outcome) -> Outcome:
+    """The outcome without secrets in its texts: verifiers and judges do not see them either."""
+    transcript = None if outcome.transcript is None else redact(outcome.transcript)
+    return replace(outcome, answer=redact(outcome.answer), transcript=transcript)
+
+
 def _is_score(score: object) -> bool:
     return isinstance(score, (int, float)) and math.isfinite(score) and 0.0 <= score <= 1.0
 
@@ -204,13 +213,18 @@ def failure_of(error: BaseException, *, verifying: bool = False) -> RolloutFailu
     """The exception as a failure of the rollout; None where it concerns the whole run."""
     error = unwrap_group(error)
     if isinstance(error, RolloutError):
-        return RolloutFailure(kind=_kind(error.kind), message=str(error)[:MESSAGE_LIMIT], retry_after=error.retry_after)
+        return RolloutFailure(kind=_kind(error.kind), message=_message(str(error)), retry_after=error.retry_after)
     if isinstance(error, SkillSVError):
         return None
     kind = _kind_of(error)
     if verifying and kind is FailureKind.CRASH:
         kind = FailureKind.VERIFIER
-    return RolloutFailure(kind=kind, message=f"{type(error).__name__}: {error}"[:MESSAGE_LIMIT])
+    return RolloutFailure(kind=kind, message=_message(f"{type(error).__name__}: {error}"))
+
+
+def _message(text: str) -> str:
+    """The message of a failure: without secrets, and not too long."""
+    return redact(text)[:MESSAGE_LIMIT]
 
 
 def _usage_of(error: BaseException) -> Usage | None:

@@ -65,7 +65,7 @@ def read_outcome(sample: EvalSample, settings: EvaluationSettings, *, output_byt
     return Outcome(
         answer=redact(answer),
         usage=usage,
-        transcript=redact("\n\n".join(_transcript_parts(sample.messages))[:_MAX_TRANSCRIPT_CHARS]) or None,
+        transcript=redact("\n\n".join(_transcript_parts(sample.messages)))[:_MAX_TRANSCRIPT_CHARS] or None,
         opened=_skill_opened(sample),
         scores=dict(_read_scores(sample)),
         ending=Ending.CUT if _stop_reason(sample) in _CUT_REASONS else Ending.ANSWERED,

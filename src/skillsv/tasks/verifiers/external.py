@@ -14,6 +14,7 @@ from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
 from skillsv.sandbox.captured_prints import capture_prints
 from skillsv.sandbox.process import Limits, ProgramResult, private_environment, private_folder, run_program
+from skillsv.sandbox.redaction import redact
 from skillsv.sandbox.sources import command_line
 from skillsv.sandbox.user_function import (
     FunctionTimeout,
@@ -153,10 +154,12 @@ def _printed_score(done: ProgramResult, name: str) -> float:
     if done.timed_out:
         raise VerifierFailure(f"{name} did not end within {_LIMITS.seconds:g} s.")
     if done.code != 0:
-        raise VerifierFailure(f"{name} ended with exit code {done.code}{f': {errors[-1][:300]}' if errors else '.'}")
+        raise VerifierFailure(
+            f"{name} ended with exit code {done.code}{f': {redact(errors[-1])[:300]}' if errors else '.'}"
+        )
     lines = done.stdout.decode("utf-8", errors="replace").strip().splitlines()
     try:
         return float(lines[-1])
     except (IndexError, ValueError):
-        last = repr(lines[-1][:60]) if lines else "nothing"
+        last = repr(redact(lines[-1])[:60]) if lines else "nothing"
         raise VerifierFailure(f"{name} printed {last} as its last line instead of a score.") from None

@@ -19,6 +19,7 @@ from skillsv.model.task import Task
 from skillsv.sandbox.bubblewrap import SandboxOptions, find_sandbox_problem, give_to_nobody, run_sandboxed
 from skillsv.sandbox.links import remove_outside_links
 from skillsv.sandbox.process import Limits, ProgramResult, private_environment, private_folder, run_program
+from skillsv.sandbox.redaction import redact
 from skillsv.sandbox.workspace import convert_disk_errors
 from skillsv.tasks.verifiers.scorer import Scorer, VerifierOptions
 
@@ -167,7 +168,7 @@ def _reward(logs: Path, done: ProgramResult, hint: str) -> Any:
         return float(_read(logs / "reward.txt").decode("utf-8").strip())
     except FileNotFoundError:
         errors = done.stderr.decode("utf-8", errors="replace").strip().splitlines()
-        message = f": {errors[-1][:300]}" if errors else ""
+        message = f": {redact(errors[-1])[:300]}" if errors else ""
         raise VerifierFailure(f"tests/test.sh wrote no reward (exit code {done.code}){message}.{hint}") from None
     except (OSError, ValueError, RecursionError, msgspec.DecodeError) as error:
         raise VerifierFailure(f"The reward that tests/test.sh wrote cannot be read: {error}.") from error

@@ -11,6 +11,7 @@ from typing import Any
 from skillsv.errors import VerifierFailure
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
+from skillsv.sandbox.redaction import redact
 
 Scorer = Callable[[Task, Outcome, Path], Awaitable[Any]]
 """Scores one outcome; the path is the workspace. `check_score` checks what it returns."""
@@ -60,5 +61,5 @@ def as_text(value: Any) -> str:
 
 
 def _shorten(value: Any) -> str:
-    text = repr(value)
+    text = redact(repr(value))
     return text if len(text) <= 60 else f"{text[:60]}..."
