@@ -22,6 +22,7 @@ from skillsv.model.task import Task
 from skillsv.pipeline.clients import make_client
 from skillsv.sandbox.bubblewrap import find_sandbox_problem
 from skillsv.sandbox.redaction import redact
+from skillsv.sandbox.seccomp import find_filter_gap
 from skillsv.sandbox.workspace import fresh_workspace
 from skillsv.settings import Settings, settings_from
 
@@ -91,7 +92,9 @@ def _check_sandbox(settings: Settings) -> Finding:
         return Finding(what="sandbox", works=None, seen="switched off with --no-sandbox")
     started = time.monotonic()
     trouble = find_sandbox_problem()
+    gap = find_filter_gap()
     seen = trouble or f"bubblewrap starts a program in {1000 * (time.monotonic() - started):.0f} ms"
+    seen += f"; {gap}" if gap and not trouble else ""
     return Finding(what="sandbox", works=trouble is None, seen=seen)
 
 

@@ -21,7 +21,9 @@ import anyio.to_thread
 
 from skillsv.errors import RolloutError
 from skillsv.model.rollout import FailureKind
+from skillsv.sandbox import keyring_program
 from skillsv.sandbox.process import Limits, ProgramResult, limit_command, run_program
+from skillsv.sandbox.seccomp import filter_file
 from skillsv.sandbox.termination import ROLLOUT_VARIABLE
 from skillsv.sandbox.workspace import convert_disk_errors
 
@@ -49,6 +51,9 @@ _ETC_FILES = ("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "loca
 
 _NETWORK_FILES = ("ca-certificates.conf", "hosts", "nsswitch.conf", "pki", "resolv.conf", "ssl")
 """Files in `/etc` that programs need to use the network: names of machines, certificates."""
+
+_KEY_FILES = ("/proc/keys", "/proc/key-users")
+"""Files that list keyrings. They exist where the kernel has keyrings."""
 
 _NOBODY = 65534
 """User and group id of `nobody`, as which the sandbox runs if this process runs as root."""
@@ -109,10 +114,12 @@ async def run_sandboxed(
     """
     await anyio.to_thread.run_sync(give_to_nobody, workspace)
     outer = replace(limits, memory_bytes=None, file_bytes=None, processes=None)
-    command = sandbox_command(argv, workspace, limits, options)
     env = {**_environment(), **({"PYTHONPATH": PACKAGES} if options.packages else {}), **options.variables}
     try:
-        done = await run_program(command, cwd=workspace, env=env, stdin=stdin, limits=outer)
+        with filter_file() as number:
+            command = sandbox_command(argv, workspace, limits, options, number)
+            files = () if number is None else (number,)
+            done = await run_program(command, cwd=workspace, env=env, stdin=stdin, limits=outer, files=files)
     except OSError as error:
         raise RolloutError(f"bubblewrap cannot be started: {error.strerror}.", kind=FailureKind.SANDBOX) from error
     if done.code != 0 and done.stderr.startswith((b"bwrap: ", b"setpriv: ")):
@@ -124,16 +131,22 @@ async def run_sandboxed(
 
 
 def sandbox_command(
-    argv: Sequence[str], workspace: Path, limits: Limits, options: SandboxOptions = _DEFAULTS
+    argv: Sequence[str],
+    workspace: Path,
+    limits: Limits,
+    options: SandboxOptions = _DEFAULTS,
+    filter_number: int | None = None,
 ) -> list[str]:
-    """The command line that runs `argv` in the sandbox."""
+    """The command line that runs `argv` in the sandbox. `filter_number` is an open file with the system call filter."""
     scratch_bytes = str(limits.file_bytes or SANDBOX_LIMITS.file_bytes)
     return [
+        *(sys.executable, "-I", "-S", keyring_program.__file__),
         *_as_nobody(),
         *("bwrap", "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"),
         *("--cap-drop", "ALL", "--hostname", "sandbox", "--unsetenv", ROLLOUT_VARIABLE),
+        *(() if filter_number is None else ("--seccomp", str(filter_number))),
         *_system_mounts(),
-        *("--proc", "/proc", "--dev", "/dev", "--size", scratch_bytes, "--tmpfs", "/dev/shm"),  # noqa: S108 - inside
+        *("--proc", "/proc", *_hidden_files(), "--dev", "/dev", "--size", scratch_bytes, "--tmpfs", "/dev/shm"),  # noqa: S108 - inside
         *("--size", scratch_bytes, "--tmpfs", "/tmp"),  # noqa: S108 - a folder inside the sandbox
         *options.mounts(workspace),
         *("--chdir", options.workspace_mount, "--remount-ro", "/dev", "--remount-ro", "/"),
@@ -170,6 +183,12 @@ def give_to_nobody(folder: Path) -> None:
         for parent, folders, files in os.walk(folder):
             for name in (*folders, *files):
                 os.chown(Path(parent) / name, _NOBODY, _NOBODY, follow_symlinks=False)
+
+
+@functools.cache
+def _hidden_files() -> tuple[str, ...]:
+    """Arguments that hide the files in /proc that list keys of the user."""
+    return tuple(word for file in _KEY_FILES if Path(file).exists() for word in ("--ro-bind", "/dev/null", file))
 
 
 @functools.cache
@@ -216,11 +235,17 @@ def _probe(workspace: Path, options: SandboxOptions = _DEFAULTS) -> str | None:
         if shutil.which(program) is None and (program == "bwrap" or os.geteuid() == 0):
             return f"the program `{program}` of the package {package} is not installed."
     give_to_nobody(workspace)
-    command = sandbox_command(["true"], workspace, SANDBOX_LIMITS, options)
     try:
-        done = subprocess.run(  # noqa: S603 - our own command
-            command, env=_environment(), capture_output=True, timeout=_PROBE_SECONDS, check=False
-        )
+        with filter_file() as number:
+            command = sandbox_command(["true"], workspace, SANDBOX_LIMITS, options, number)
+            done = subprocess.run(  # noqa: S603 - our own command
+                command,
+                env=_environment(),
+                capture_output=True,
+                timeout=_PROBE_SECONDS,
+                check=False,
+                pass_fds=() if number is None else (number,),
+            )
     except subprocess.TimeoutExpired:
         return f"bubblewrap did not start a program within {_PROBE_SECONDS} s."
     if done.returncode == 0:

@@ -73,8 +73,9 @@ async def run_program(
     env: Mapping[str, str],
     limits: Limits,
     stdin: bytes = b"",
+    files: Sequence[int] = (),
 ) -> ProgramResult:
-    """Run `argv` (without a shell) in `cwd` with exactly the environment `env`.
+    """Run `argv` (without a shell) in `cwd` with exactly the environment `env`; `files` stay open in it.
 
     The program leads its own session. Its descendants are ended with it: when it exits, when its time is up, and when
     the caller is cancelled. So no process of it runs when this function returns. Raises OSError if the program cannot
@@ -93,6 +94,7 @@ async def run_program(
         cwd=cwd,
         env={**env, ROLLOUT_VARIABLE: rollout_id},
         start_new_session=True,
+        pass_fds=files,
     )
     head, tail = _Head(limits.output_bytes), _Tail(min(_ERROR_TAIL, limits.output_bytes))
     try:
