@@ -19,7 +19,7 @@ from pathlib import Path
 import anyio
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 
-from skillsv.sandbox.termination import ROLLOUT_VARIABLE, end_program, new_rollout_id
+from skillsv.sandbox.termination import ROLLOUT_VARIABLE, end_program, mark_command, new_rollout_id
 from skillsv.sandbox.workspace import convert_disk_errors
 
 _CHUNK = 65536
@@ -87,7 +87,7 @@ async def run_program(
     rollout_id = new_rollout_id()
     started = time.monotonic()
     process = await anyio.open_process(
-        limit_command([*_killed_with_parent(), *argv], limits),
+        limit_command([*mark_command(rollout_id), *_killed_with_parent(), *argv], limits),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
