@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import anyio
 import anyio.to_thread
 import msgspec
 from msgspec import Meta
@@ -80,16 +82,38 @@ class OpenSkill(msgspec.Struct):
 
 
 async def _list(folder: WorkingFolder, arguments: ListFiles) -> str:
-    return await anyio.to_thread.run_sync(_list_files, folder, arguments)
-
-
-def _list_files(folder: WorkingFolder, arguments: ListFiles) -> str:
     top = folder.resolve(arguments.folder)
     if not top.is_dir():
         raise ToolError(f"{arguments.folder} is not a folder.")
-    lines = [f"{folder.relative_name(path)} ({_size(path)})" for path in folder.files(top)]
+    lines, stopped = await _collect(
+        folder, (f"{folder.relative_name(path)} ({_size(path)})" for path in folder.files(top))
+    )
     more = [f"... and {len(lines) - _MAX_FILES} more"] if len(lines) > _MAX_FILES else []
-    return "\n".join([*lines[:_MAX_FILES], *more]) or "no files"
+    return "\n".join([*lines[:_MAX_FILES], *more, *stopped]) or "no files"
+
+
+async def _collect(folder: WorkingFolder, lines: Iterator[str | None]) -> tuple[list[str], list[str]]:
+    """The lines that an iterator yields within the time limit of programs, and a line that says if it was stopped.
+
+    It runs in a thread, which nobody can end from outside: it stops itself after the next line (None: nothing to add)
+    when the time is up or the rollout is cancelled.
+    """
+    found: list[str] = []
+    over = threading.Event()
+
+    def work() -> None:
+        for line in lines:
+            if over.is_set():
+                return
+            if line is not None:
+                found.append(line)
+
+    try:
+        with anyio.move_on_after(folder.limits.seconds) as clock:
+            await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+    finally:
+        over.set()
+    return list(found), [f"[stopped after {folder.limits.seconds:g} s]"] if clock.cancelled_caught else []
 
 
 def _size(path: Path) -> str:
@@ -106,23 +130,26 @@ async def _read(folder: WorkingFolder, arguments: ReadFile) -> str:
 
 
 async def _search(folder: WorkingFolder, arguments: SearchFiles) -> str:
-    return await anyio.to_thread.run_sync(_search_files, folder, arguments)
+    matches, stopped = await _collect(folder, _find_matches(folder, arguments))
+    return "\n".join([*matches[:_MAX_MATCHES], *stopped]) or "nothing found"
 
 
-def _search_files(folder: WorkingFolder, arguments: SearchFiles) -> str:
+def _find_matches(folder: WorkingFolder, arguments: SearchFiles) -> Iterator[str | None]:
+    """The matching lines, file by file, and None after each file."""
     text = arguments.text.casefold()
-    matches: list[str] = []
+    count = 0
     for path in folder.files(folder.resolve(arguments.folder)):
         opened = folder.opened
-        before = len(matches)
+        before = count
         for number, line in enumerate(_readable_text(folder, path).splitlines(), 1):
             if text in line.casefold():
-                matches.append(f"{folder.relative_name(path)}:{number}: {line[:_MAX_LINE_CHARS]}")
-        if len(matches) == before:
+                count += 1
+                yield f"{folder.relative_name(path)}:{number}: {line[:_MAX_LINE_CHARS]}"
+        if count == before:
             folder.opened = opened  # without a match the model saw nothing of this file
-        if len(matches) >= _MAX_MATCHES:
-            break
-    return "\n".join(matches[:_MAX_MATCHES]) or "nothing found"
+        if count >= _MAX_MATCHES:
+            return
+        yield None
 
 
 def _readable_text(folder: WorkingFolder, path: Path) -> str:
