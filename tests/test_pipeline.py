@@ -257,6 +257,24 @@ def test_the_forecast_of_a_small_skill_counts_all_its_coalitions(place):
     assert result.error is None
 
 
+NOISE = """\
+    import random
+    if random.Random(f"{task.id} {replicate} {skill.text if skill else None}").random() < 0.3:
+        return "alpha beta"
+    return """
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+@pytest.mark.parametrize("operators", ["delete", "delete,pad"])
+@pytest.mark.parametrize(("window", "orders"), [(1, 1), (1, 3), (4, 5), (10, 1), (10, 3)])
+def test_the_checks_never_lead_beyond_the_high_forecast(place, noisy, operators, window, orders):
+    if noisy:
+        (place / "agent.py").write_text(AGENT.replace("    return ", NOISE))
+    prepared, _, result = run(place, window=window, orders=orders, operators=operators, tolerance="off")
+    assert result.error is None
+    assert 0 < result.spending.spent <= prepared.forecast.high.rollouts
+
+
 @pytest.mark.parametrize("method", ["chain", "auto"])
 def test_tasks_without_answers_are_in_a_note_and_never_zero(place, method):
     agent = (place / "agent.py").read_text()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import anyio
 import pytest
-from worlds import TRIGGER, ToyAgent, ToyVerifier, World, no_workspace, plan
+from worlds import TRIGGER, FakeTime, ToyAgent, ToyVerifier, World, no_workspace, plan
 
 from skillsv.errors import AgentFailure, BudgetReached, Unavailable
 from skillsv.model.events import RolloutRetried
@@ -15,7 +15,7 @@ from skillsv.rollout.engine import LocalEngine
 from skillsv.rollout.pending import SUSPECT_LOSSES
 from skillsv.rollout.run_control import RunnerOptions
 from skillsv.rollout.scheduler import FORGIVEN_LOSSES
-from skillsv.rollout.stop_rules import MaxAttempts
+from skillsv.rollout.stop_rules import MaxAttempts, MaxSeconds
 
 
 @dataclass
@@ -173,3 +173,42 @@ def test_a_limit_used_up_mostly_by_failures_names_them(tmp_path):
     with pytest.raises(BudgetReached, match=r"attempts failed.*no route to host") as ended:
         World(tmp_path, agent=ToyAgent(fault=fault), options=options).run(chains())
     assert "raise the limit" not in str(ended.value)
+
+
+@pytest.mark.parametrize("answered", [0, 30])
+def test_a_limit_of_time_ends_a_wait_that_a_service_asks_for(tmp_path, answered):
+    """A service that asks for a wait of a day must not hold a run of an hour."""
+    calls = iter(range(10_000))
+
+    def fault(task, call):
+        if next(calls) >= answered:
+            raise AgentFailure("slow down", kind="rate-limit", retry_after=86_400.0)
+
+    world = World(tmp_path, agent=ToyAgent(fault=fault), options=RunnerOptions(jobs=4, budget=MaxSeconds(3600.0)))
+    with pytest.raises(BudgetReached, match="3,600 s"):
+        world.run(chains())
+    assert world.time.now == 3600.0
+
+
+def test_a_limit_of_time_ends_a_wait_while_another_rollout_runs(tmp_path):
+    """Nothing is queued then: only the end of the wait can notice the limit."""
+    ended = anyio.Event()
+
+    class Busy(ToyAgent):
+        async def run(self, skill, task, replicate, workspace):
+            if task.id == "t0":
+                raise AgentFailure("slow down", kind="connection", retry_after=86_400.0)
+            with anyio.fail_after(20):
+                await ended.wait()
+            return await super().run(skill, task, replicate, workspace)
+
+    class Watched(FakeTime):
+        async def sleep(self, seconds):
+            await super().sleep(seconds)
+            ended.set()
+
+    options = RunnerOptions(jobs=8, budget=MaxSeconds(60.0))
+    world = World(tmp_path, agent=Busy(), options=options, time=Watched())
+    with pytest.raises(BudgetReached, match="60 s"):
+        world.run(chains())
+    assert world.time.now == 60.0

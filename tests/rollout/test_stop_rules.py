@@ -1,6 +1,7 @@
 """Stop rules combine with `|` and `&`, and say why they stop."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -97,3 +98,11 @@ def test_a_budget_stops_at_the_first_limit_that_is_reached(progress, reason):
 def test_rules_that_cannot_be_met_are_refused(rule):
     with pytest.raises(SettingsError):
         rule()
+
+
+@given(RULES, PROGRESS)
+def test_a_rule_stops_once_the_seconds_that_it_names_have_passed(rule, progress):
+    left = rule.seconds_left(progress)
+    assert (left == 0.0) == (rule.reached(progress) is not None)
+    if math.isfinite(left):
+        assert rule.reached(replace(progress, seconds=progress.seconds + left * 1.0001)) is not None

@@ -176,7 +176,7 @@ def plan(
 
     >>> import skillsv as sv
     >>> print(sv.plan("# Tone\n\n- Be brief.\n- Be kind.\n", max_rollouts=300))
-    Forecast: 300 to 300 rollouts, about 300 (fewer where earlier ones are reused).
+    Forecast: 300 to 300 rollouts, about 300 (with all checks, without retries; fewer where earlier ones are reused).
     Tokens unknown; cost unknown; time unknown.
 
     The arguments are those of `value`. Without tasks the forecast assumes 60; with tasks and an agent, `value(plan)`
@@ -294,7 +294,7 @@ def forecast_lines(forecast: Forecast) -> list[str]:
     cost = "unknown" if expected.usd is None else f"about {money(expected.usd)}"
     time = "unknown" if expected.seconds is None else f"about {duration(expected.seconds)}"
     return [
-        f"Forecast: {rollouts} (fewer where earlier ones are reused).",
+        f"Forecast: {rollouts} (with all checks, without retries; fewer where earlier ones are reused).",
         f"Tokens {tokens}; cost {cost}; time {time}.",
     ]
 

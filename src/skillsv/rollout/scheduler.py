@@ -24,6 +24,7 @@ from skillsv.rollout.pacing import OVERLOAD_KINDS, ConcurrencyLimit, RateLimit, 
 from skillsv.rollout.pending import PendingRollout, SaveQueue
 from skillsv.rollout.run_control import RunnerOptions, Timing
 from skillsv.rollout.spending import CRASHES, SpendingTracker
+from skillsv.rollout.stop_rules import Progress
 
 FORGIVEN_LOSSES = 5
 """How often the worker of a rollout may die before a loss counts as an attempt: the rollout may be the cause."""
@@ -121,10 +122,7 @@ class Scheduler:
         if self._agent_looks_broken():
             return
         while self._queue and not self._saving.closed and not self._pauses and self._active < self._slots():
-            reason = self._options.budget.reached(self.spending.progress(self._active - self._saving.unsaved))
-            if reason is not None:
-                what = f"the budget of {reason} is used up."
-                self.halt(BudgetReached(what, hint="The partial result is kept; raise the limit to go on from here."))
+            if self._limit_reached():
                 return
             wait = self._rate.take()
             if wait > 0.0:
@@ -132,6 +130,18 @@ class Scheduler:
                 self._spawn(self._pause, wait)
                 return
             self._start(heapq.heappop(self._queue))
+
+    def _limit_reached(self) -> bool:
+        """Whether the budget is used up: then the run halts."""
+        reason = self._options.budget.reached(self._progress())
+        if reason is None:
+            return False
+        what = f"the budget of {reason} is used up."
+        self.halt(BudgetReached(what, hint="The partial result is kept; raise the limit to go on from here."))
+        return True
+
+    def _progress(self) -> Progress:
+        return self.spending.progress(self._active - self._saving.unsaved)
 
     def _agent_looks_broken(self) -> bool:
         """Whether the same crash on several tasks holds new rollouts back.
@@ -230,13 +240,16 @@ class Scheduler:
             self._abandon(pending)
 
     async def _sleep(self, seconds: float) -> None:
-        """Wait; `halt` ends the wait."""
+        """Wait; `halt` ends the wait, and so does a limit of time: a service may ask for a wait of any length."""
+        left = self._options.budget.seconds_left(self._progress())
         with anyio.CancelScope() as scope:
             self._sleeping.add(scope)
             try:
-                await self._timing.sleep(seconds)
+                await self._timing.sleep(min(seconds, left))
             finally:
                 self._sleeping.discard(scope)
+        if left < seconds:
+            self._limit_reached()
 
     def _finish(self, pending: PendingRollout, rollout: Rollout) -> None:
         """Count a rollout that needs no further attempt, and queue it for saving."""

@@ -60,9 +60,12 @@ class StopRule(Protocol):
     def reached(self, progress: Progress) -> str | None:
         """The reason if no rollout may start, else None."""
 
+    def seconds_left(self, progress: Progress) -> float:
+        """The seconds after which time alone makes the rule stop: infinite for a rule that does not count time."""
+
 
 class Combinable:
-    """Gives stop rules `|`, `&` and `reached`."""
+    """Gives stop rules `|`, `&`, `reached`, and `seconds_left` of a rule that does not count time."""
 
     __slots__ = ()
 
@@ -75,6 +78,10 @@ class Combinable:
     def reached(self: StopRule, progress: Progress) -> str | None:
         """The reason if no rollout may start, else None."""
         return self.reason(progress) if self.room(progress) <= 0 else None
+
+    def seconds_left(self: StopRule, progress: Progress) -> float:
+        """0 for a rule that stops now, else infinite: the passing of time does not change it."""
+        return 0.0 if self.room(progress) <= 0 else math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +99,10 @@ class Either(Combinable):
         """The reason of the rule that leaves less room."""
         return min(self.left, self.right, key=lambda rule: rule.room(progress)).reason(progress)
 
+    def seconds_left(self, progress: Progress) -> float:
+        """Until the first of the two rules stops."""
+        return min(self.left.seconds_left(progress), self.right.seconds_left(progress))
+
 
 @dataclass(frozen=True, slots=True)
 class Both(Combinable):
@@ -107,6 +118,10 @@ class Both(Combinable):
     def reason(self, progress: Progress) -> str:
         """Both reasons."""
         return f"{self.left.reason(progress)} and {self.right.reason(progress)}"
+
+    def seconds_left(self, progress: Progress) -> float:
+        """Until both rules stop."""
+        return max(self.left.seconds_left(progress), self.right.seconds_left(progress))
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +185,7 @@ class MaxDollars(Combinable):
 
 @dataclass(frozen=True, slots=True)
 class MaxSeconds(Combinable):
-    """At most so much time in this session; pending rollouts may finish."""
+    """At most so much time in this session; rollouts that run may finish, waits for a retry end."""
 
     most: float
 
@@ -181,6 +196,10 @@ class MaxSeconds(Combinable):
     def reason(self, progress: Progress) -> str:  # noqa: ARG002
         """The limit."""
         return f"{self.most:,.0f} s"
+
+    def seconds_left(self, progress: Progress) -> float:
+        """The time that is left."""
+        return max(self.most - progress.seconds, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
