@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 MAX_CHARACTERS = 65_536
 """Longer frontmatter is kept but not parsed: nobody writes that much by hand."""
 
+MAX_DEPTH = 100
+"""Lists and mappings inside each other. YAML parsers recurse, so that some thousands end the process."""
+
+MAX_VALUES = 10_000
+"""Values with every alias and every merge written out: a few aliases of aliases can stand for billions."""
+
 _STRING_TAG = "tag:yaml.org,2002:str"
 """The type that YAML gives to a scalar that is neither number, date, boolean nor null."""
 
@@ -96,7 +102,8 @@ def frontmatter_end(lines: Sequence[str]) -> int:
 def read_frontmatter(lines: Sequence[str]) -> Frontmatter:
     """The frontmatter at the start of a file, given as lines without their ends.
 
-    YAML is composed, never constructed: no tag runs code, and an alias is not expanded, so nested aliases stay small.
+    YAML is composed, never constructed: no tag runs code, and an alias is not expanded. What other readers of the same
+    skill could not parse in bounded time and depth is a problem here, too.
     """
     end = frontmatter_end(lines)
     if not end:
@@ -107,10 +114,63 @@ def read_frontmatter(lines: Sequence[str]) -> Frontmatter:
     return _parse(text, end)
 
 
+def yaml_problem(text: str) -> str | None:
+    """Why this YAML must not reach a parser that recurses or writes aliases out; None where it may.
+
+    Reads events, which takes one step a value, and stops at the first problem. Raises yaml.YAMLError.
+    """
+    import yaml
+
+    sizes = _YamlSizes()
+    for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+        if isinstance(event, yaml.CollectionEndEvent):
+            sizes.close()
+        elif isinstance(event, yaml.NodeEvent):
+            if isinstance(event, yaml.AliasEvent) and sizes.is_open(event.anchor):
+                return f"a value refers to itself (*{event.anchor})"
+            sizes.add(event)
+        if len(sizes.open_values) > MAX_DEPTH:
+            return f"more than {MAX_DEPTH} lists or mappings inside each other, so it is not parsed"
+        if sizes.total > MAX_VALUES:
+            return f"more than {MAX_VALUES} values with aliases written out, so it is not parsed"
+    return None
+
+
+class _YamlSizes:
+    """Counts values as if every alias were written out. `open_values` holds anchor and start of unfinished ones."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self.open_values: list[tuple[str | None, int]] = []
+        self._anchors: dict[str, int] = {}
+
+    def is_open(self, anchor: str | None) -> bool:
+        return any(anchor == name for name, _ in self.open_values)
+
+    def add(self, event: yaml.NodeEvent) -> None:
+        import yaml
+
+        if isinstance(event, yaml.AliasEvent):
+            self.total += self._anchors.get(event.anchor or "", 1)
+            return
+        if isinstance(event, yaml.CollectionStartEvent):
+            self.open_values.append((event.anchor, self.total))
+        elif event.anchor is not None:
+            self._anchors[event.anchor] = 1
+        self.total += 1
+
+    def close(self) -> None:
+        anchor, start = self.open_values.pop()
+        if anchor is not None:
+            self._anchors[anchor] = self.total - start
+
+
 def _parse(text: str, end: int) -> Frontmatter:
     import yaml
 
     try:
+        if problem := yaml_problem(text):
+            return Frontmatter(lines=end, problem=problem)
         node = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark

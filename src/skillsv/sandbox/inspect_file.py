@@ -73,7 +73,7 @@ def _parse_arguments(query: str) -> dict[str, Any]:
     try:
         pairs = urllib.parse.parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
         return {name: value if name == "model" else yaml.safe_load(value) for name, value in pairs}
-    except (ValueError, yaml.YAMLError) as error:
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise SettingsError(
             f"`?{query}` cannot be read: {' '.join(str(error).split())}.", hint="Write ?model=NAME&argument=value."
         ) from error

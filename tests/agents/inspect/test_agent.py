@@ -227,3 +227,15 @@ def test_the_former_module_path_exports_the_same_names():
 
     assert inspect_task.skill_from_sample is inspect.skill_from_sample
     assert inspect_task.skill_tools is inspect.skill_tools
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("start", ["---\n", "--- \n"])
+def test_frontmatter_that_inspect_would_write_out_is_refused_before_inspect_reads_it(rendering, start):
+    """Inspect parses on the event loop of all samples: a merge bomb would stop every rollout."""
+    levels = [f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}" for n in range(1, 9)]
+    text = start + "\n".join(["name: faq", "description: d", "a0: &a0 {x: 1}", *levels]) + "\n---\n\nThe sky is blue."
+    bomb, fine = ask(agent_of("by_tool"), (rendering(text), SKY), (rendering(f"{HEAD}The sky is blue."), SKY))
+    assert isinstance(bomb, AgentFailure)
+    assert "values with aliases written out" in str(bomb)
+    assert fine.answer == "blue"

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any, cast
 
 import msgspec
+import yaml
 from inspect_ai.dataset import Sample
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import Tool, skill
 
+from skillsv.errors import SkillError
 from skillsv.model.coalition import Rendering
+from skillsv.model.frontmatter import MAX_CHARACTERS, yaml_problem
 from skillsv.model.task import Task
 
 TOOL = "skill"
@@ -66,13 +69,27 @@ def skill_tools(state: TaskState) -> list[Tool]:
 
         react(tools=[bash(), *skill_tools(state)])
 
-    The tool copies the skill into the sample's sandbox at its first call.
+    The tool copies the skill into the sample's sandbox at its first call. Raises SkillError for a skill whose
+    frontmatter Inspect could not parse in bounded time: it does so on the event loop of all samples.
     """
     folder = state.metadata.get("skill_folder")
     if not folder:
         return []
+    _require_bounded_frontmatter(Path(folder) / "SKILL.md")
     state.store.set(OFFERED, value=True)
     return [skill([folder])]
+
+
+def _require_bounded_frontmatter(file: Path) -> None:
+    """Check the text that Inspect parses: all between the first two `---`, wherever they are."""
+    _, *parts = file.read_text("utf-8", "replace").split("---", 2) if file.is_file() else ("",)
+    try:
+        problem = yaml_problem(parts[0]) if parts else None
+    except yaml.YAMLError:
+        return  # Inspect reports it
+    if problem or (parts and len(parts[0]) > MAX_CHARACTERS):
+        reason = problem or f"longer than {MAX_CHARACTERS} characters"
+        raise SkillError(f"Inspect's skill tool cannot be offered: the frontmatter of SKILL.md has {reason}.")
 
 
 @solver
