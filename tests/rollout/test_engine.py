@@ -1,7 +1,9 @@
 """The local engine: a rollout ends with a score or a failure of a kind, never with an accidental 0."""
 
+import contextlib
 import errno
 import math
+from pathlib import Path
 
 import anyio
 import pytest
@@ -191,3 +193,26 @@ def test_a_job_can_be_pickled():
 
     sent = job()
     assert pickle.loads(pickle.dumps(sent)) == sent
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(errno.ENOTEMPTY, "not empty"), RecursionError("too deep"), SettingsError("x")]
+)
+def test_a_paid_score_survives_an_error_while_the_workspace_is_removed(error):
+    @contextlib.asynccontextmanager
+    async def stubborn(task):
+        yield Path()
+        raise error
+
+    rollout = execute(Agent(), FixedVerifier(0.5), workspace=stubborn)
+    assert (rollout.score, rollout.failure, rollout.usage.usd) == (0.5, None, 0.5)
+
+
+def test_a_paid_score_survives_a_timeout_while_the_workspace_is_removed():
+    @contextlib.asynccontextmanager
+    async def slow(task):
+        yield Path()
+        await anyio.sleep_forever()
+
+    rollout = execute(Agent(), FixedVerifier(0.5), workspace=slow, timeout=0.2)
+    assert (rollout.score, rollout.failure) == (0.5, None)

@@ -17,6 +17,7 @@ from skillsv.model.protocols import Agent, Editor
 from skillsv.model.rollout import Ending, FailureKind
 from skillsv.model.task import Task
 from skillsv.model.value import UnitReport, Valuation
+from skillsv.sandbox.folders import walk_files
 from skillsv.sandbox.process import Limits, private_environment, run_program
 from skillsv.sandbox.redaction import redact
 from skillsv.sandbox.sources import command_line
@@ -202,7 +203,7 @@ def _read_files(folder: Path) -> dict[str, bytes]:
         return {}
     contents: dict[str, bytes] = {}
     remaining = _MAX_SKILL_BYTES
-    for path in sorted(folder.rglob("*")):
+    for path in sorted(walk_files(folder)):
         if path.is_symlink() or not path.is_file() or not path.resolve().is_relative_to(folder):
             continue
         remaining -= path.stat().st_size

@@ -11,6 +11,7 @@ from skillsv.sandbox.bubblewrap import (
     run_sandboxed,
     sandbox_python,
 )
+from skillsv.sandbox.folders import remove_folder
 from skillsv.sandbox.process import Limits, ProgramResult, private_environment, run_program
 from skillsv.sandbox.workspace import convert_disk_errors, write_tree
 
@@ -22,6 +23,7 @@ __all__ = [
     "convert_disk_errors",
     "find_sandbox_problem",
     "private_environment",
+    "remove_folder",
     "run_program",
     "run_sandboxed",
     "sandbox_python",

@@ -128,15 +128,16 @@ class LocalEngine:
         try:
             with anyio.move_on_after(job.timeout) as limit:
                 await self._attempt(job, attempt)
-            if limit.cancelled_caught:
+            if limit.cancelled_caught and not attempt.scored:
                 failure = _timeout_failure(job)
         except (Exception, SystemExit) as error:
-            failure = failure_of(error, verifying=attempt.verifying)
-            if failure is None:
-                if isinstance(error, SkillSVError):
-                    redact_error(error)
-                raise
-            attempt.add_usage(_usage_of(error))
+            if not attempt.scored:  # a score is paid for: an error after it, say of the workspace, loses nothing
+                failure = failure_of(error, verifying=attempt.verifying)
+                if failure is None:
+                    if isinstance(error, SkillSVError):
+                        redact_error(error)
+                    raise
+                attempt.add_usage(_usage_of(error))
         # A clock that jumps back must not make time negative.
         return attempt.finish(failure, duration=max(0.0, self._clock() - started))
 
@@ -171,6 +172,10 @@ class _Attempt:
 
     rollout: Rollout
     verifying: bool = False
+
+    @property
+    def scored(self) -> bool:
+        return self.rollout.score is not None
 
     def add_answer(self, outcome: Outcome) -> None:
         self.rollout = replace(

@@ -22,6 +22,7 @@ import anyio.to_thread
 from skillsv.errors import RolloutError
 from skillsv.model.rollout import FailureKind
 from skillsv.sandbox import keyring_program
+from skillsv.sandbox.folders import walk
 from skillsv.sandbox.process import Limits, ProgramResult, limit_command, run_program
 from skillsv.sandbox.seccomp import filter_file
 from skillsv.sandbox.termination import ROLLOUT_VARIABLE
@@ -180,9 +181,8 @@ def give_to_nobody(folder: Path) -> None:
         return
     with convert_disk_errors(folder):
         os.chown(folder, _NOBODY, _NOBODY)
-        for parent, folders, files in os.walk(folder):
-            for name in (*folders, *files):
-                os.chown(Path(parent) / name, _NOBODY, _NOBODY, follow_symlinks=False)
+        for path in walk(folder):
+            os.chown(path, _NOBODY, _NOBODY, follow_symlinks=False)
 
 
 @functools.cache

@@ -9,14 +9,13 @@ the program itself: a model client that a coding agent has started would continu
 
 from __future__ import annotations
 
-import contextlib
 import os
-import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+from skillsv.sandbox.folders import remove_folder
 from skillsv.sandbox.termination import KILL_PAUSE, KILL_ROUNDS, kill_programs_of
 
 
@@ -39,8 +38,7 @@ def main(process: int, folder: Path) -> None:
         if not kill_programs_of(process):
             break
         time.sleep(KILL_PAUSE)
-    with contextlib.suppress(OSError):
-        shutil.rmtree(folder)
+    remove_folder(folder)
 
 
 if __name__ == "__main__":

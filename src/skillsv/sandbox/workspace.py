@@ -20,6 +20,7 @@ from skillsv.errors import RolloutError
 from skillsv.model.coalition import RenderedFile, Rendering
 from skillsv.model.rollout import FailureKind
 from skillsv.model.task import Task
+from skillsv.sandbox.folders import remove_folder
 from skillsv.sandbox.links import remove_outside_links
 
 DEFAULT_SKILL_DIR = ".skillsv/skills"
@@ -121,7 +122,7 @@ class fresh_workspace:  # noqa: N801 - reads as a verb: `with fresh_workspace(ta
     def _remove(self) -> None:
         if self._folder is not None:
             _IN_USE.discard(self._folder)
-            shutil.rmtree(self._folder, onerror=_make_removable)
+            remove_folder(self._folder)
 
 
 async def remove_agent_links(workspace: Path) -> None:
@@ -248,11 +249,3 @@ def _is_unused(folder: Path) -> bool:
 def _resolve(folder: Path) -> Path:
     """The folder without symlinks: a program's `getcwd` then agrees with the paths in its environment."""
     return folder.resolve()
-
-
-def _make_removable(_function: object, path: str, _error: object) -> None:
-    """Give permissions to a file or folder that a program left without them, and try once more to remove it."""
-    with contextlib.suppress(OSError):
-        Path(path).parent.chmod(0o700)
-        Path(path).chmod(0o700)
-        shutil.rmtree(path) if Path(path).is_dir() else Path(path).unlink()

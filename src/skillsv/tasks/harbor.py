@@ -7,6 +7,7 @@ from typing import Any
 
 from skillsv.errors import TaskError
 from skillsv.model.task import Task
+from skillsv.sandbox.folders import walk_files
 from skillsv.tasks.files import TaskDigester, refuse_own_folders
 from skillsv.tasks.verifiers.harbor import harbor_settings
 
@@ -68,7 +69,7 @@ def _regular_files(folder: Path) -> list[Path]:
     """All files below a folder, sorted. Symlinks are left out: they may lead out of the folder."""
     if not folder.is_dir() or folder.is_symlink():
         return []
-    return sorted(path for path in folder.rglob("*") if path.is_file() and not _behind_symlink(path, folder))
+    return sorted(path for path in walk_files(folder) if path.is_file() and not _behind_symlink(path, folder))
 
 
 def _behind_symlink(path: Path, folder: Path) -> bool:

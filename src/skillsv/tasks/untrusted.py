@@ -11,6 +11,7 @@ from pathlib import Path
 
 from skillsv.errors import TaskError
 from skillsv.model.task import Task
+from skillsv.sandbox.folders import walk_files
 from skillsv.sandbox.sources import python_sources
 from skillsv.tasks.verifiers.specs import split_spec, verifier_sources
 from skillsv.tasks.verifiers.table import runs_code
@@ -70,7 +71,7 @@ def _sources(spec: str, folder: Path) -> Sequence[Path]:
     """The files that a verifier runs, the tests of a Harbor task included."""
     scheme, argument = split_spec(spec)
     if scheme == "harbor":
-        return sorted(file for file in (Path(argument) / "tests").rglob("*") if file.is_file())
+        return sorted(file for file in walk_files(Path(argument) / "tests") if file.is_file())
     return verifier_sources(spec, folder)
 
 

@@ -24,6 +24,7 @@ from skillsv.extend.sandbox import (
     convert_disk_errors,
     find_sandbox_problem,
     private_environment,
+    remove_folder,
     run_program,
     run_sandboxed,
     sandbox_python,
@@ -148,7 +149,7 @@ def _prepare(code: str, task: Task, workspace: Path) -> None:
 
 def _remove(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
+        remove_folder(path)
     else:
         path.unlink(missing_ok=True)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from skillsv.model.coalition import Rendering
 from skillsv.model.rollout import Usage
 from skillsv.sandbox.bubblewrap import WORKSPACE_MOUNT
+from skillsv.sandbox.folders import walk_files
 from skillsv.sandbox.process import Limits
 
 _MAX_FILE_BYTES = 8 * 1024 * 1024
@@ -86,9 +87,7 @@ class WorkingFolder:
 
     def files(self, below: Path) -> Iterator[Path]:
         """The files below a folder, sorted; links are left out."""
-        for folder, folders, names in os.walk(below):
-            folders.sort()
-            yield from (path for name in sorted(names) if not (path := Path(folder) / name).is_symlink())
+        return (path for path in walk_files(below) if not path.is_symlink())
 
     def relative_name(self, path: Path) -> str:
         """The path as the model knows it: relative to the working folder."""

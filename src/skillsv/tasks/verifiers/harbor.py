@@ -17,6 +17,7 @@ from skillsv.errors import SettingsError, TaskError, VerifierFailure
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
 from skillsv.sandbox.bubblewrap import SandboxOptions, find_sandbox_problem, give_to_nobody, run_sandboxed
+from skillsv.sandbox.folders import walk_files
 from skillsv.sandbox.links import remove_outside_links
 from skillsv.sandbox.process import Limits, ProgramResult, private_environment, private_folder, run_program
 from skillsv.sandbox.redaction import redact
@@ -151,7 +152,7 @@ def _seconds(task: Task) -> float:
 
 def _replace_paths(tests: Path, folders: Mapping[bytes, Path]) -> None:
     """Replace the container's paths in the copied text files."""
-    for file in tests.rglob("*"):
+    for file in walk_files(tests):
         if file.is_file() and not file.is_symlink():
             data = file.read_bytes()
             if b"\0" not in data:
