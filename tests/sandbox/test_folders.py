@@ -10,7 +10,7 @@ from skillsv.model.task import Task
 from skillsv.sandbox.folders import remove_folder, walk, walk_files
 from skillsv.sandbox.workspace import fresh_workspace
 
-DEEP = 5 * sys.getrecursionlimit()
+DEEP = 2 * sys.getrecursionlimit()
 
 
 def make_deep(root: Path, depth: int, name: str = "d") -> None:
@@ -26,10 +26,11 @@ def make_deep(root: Path, depth: int, name: str = "d") -> None:
 
 
 @pytest.mark.parametrize("name", ["d", "n" * 200])
-def test_a_workspace_with_folders_deeper_than_the_stack_is_removed(tmp_path, name):
+def test_a_workspace_with_folders_deeper_than_the_stack_is_removed(tmp_path, request, name):
+    request.addfinalizer(lambda: remove_folder(tmp_path))  # too deep for the cleaning of pytest
     with fresh_workspace(Task(id="t", input="?"), parent=tmp_path) as workspace:
         make_deep(workspace, DEEP, name)
-        assert sum(1 for _ in walk(workspace)) < DEEP, "paths end where the system does not accept them"
+        assert 0 < sum(1 for _ in walk(workspace)) <= DEEP + 1
     assert list(tmp_path.iterdir()) == []
 
 

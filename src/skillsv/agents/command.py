@@ -13,6 +13,7 @@ from skillsv.errors import AgentFailure
 from skillsv.model.coalition import Rendering
 from skillsv.model.rollout import FailureKind, Outcome
 from skillsv.model.task import Task
+from skillsv.sandbox.folder_quota import WORKSPACE_QUOTA
 from skillsv.sandbox.process import Limits, ProgramResult, private_environment, run_program
 from skillsv.sandbox.redaction import redact
 from skillsv.sandbox.sources import command_line, command_sources, digest_files
@@ -47,6 +48,7 @@ class CommandAgent:
             memory_bytes=options.memory_bytes,
             file_bytes=options.file_bytes,
             processes=options.processes,
+            folder=WORKSPACE_QUOTA,
         )
 
     @property
@@ -75,6 +77,8 @@ class CommandAgent:
         name = Path(self._argv[0]).name
         if done.timed_out:
             raise AgentFailure(f"{name} did not end within {self._options.timeout:g} s.", kind=FailureKind.TIMEOUT)
+        if done.over_quota:
+            raise AgentFailure(f"{name}: {done.over_quota}", kind=FailureKind.DISK)
         if done.code != 0:
             raise AgentFailure(f"{name} {_describe_exit(done.code)}{_last_line(stderr)}", kind=_crash_kind(workspace))
         if done.truncated:

@@ -28,6 +28,15 @@ MAX_TOTAL_IN_MEMORY = 256 * 1024 * 1024
 MAX_MAIN_FILE = 64 * 1024 * 1024
 """Bytes; no agent could read a larger main file."""
 
+MAX_RESOURCE = 1024**3
+"""Bytes of one file beside the main file, by its apparent size: a sparse file of a terabyte takes no room on disk."""
+
+MAX_SKILL = 4 * 1024**3
+"""Bytes of all files of a skill: each rollout gets a copy."""
+
+MAX_FILES = 20_000
+"""Files of a skill: each rollout gets a copy."""
+
 _ANSWER_FOLDER = "evals"
 """The folder of tasks and answers, which must never reach an agent."""
 
@@ -95,12 +104,14 @@ def _read_folder(root: Path, options: CompileOptions) -> tuple[Skill, tuple[Find
     main, findings = _main_name(root)
     files = [_read_main(root / main, main, follow=False)]
     memory_left = MAX_TOTAL_IN_MEMORY
+    bytes_left = MAX_SKILL
     for entry in walk(root, main):
         if isinstance(entry, Finding):
             findings.append(entry)
             continue
         role = FileRole.CARRIED if entry.nested else _role(entry.path, options)
         try:
+            bytes_left -= _check_size(root, entry.path, bytes_left, len(files))
             files.append(_read_resource(root, entry.path, role, min(memory_left, MAX_RESOURCE_IN_MEMORY)))
         except OSError as error:
             findings.append(_unreadable(entry.path, error))
@@ -193,13 +204,28 @@ def _read_main(path: Path, name: str, *, follow: bool) -> SkillFile:
     return _in_memory(name, FileRole.MAIN, data, info, path)
 
 
+def _check_size(root: Path, path: str, bytes_left: int, files: int) -> int:
+    """The apparent size of a file. Raises SkillError where the file or the skill is too large to be copied."""
+    size = (root / path).lstat().st_size
+    problem = None
+    if size > MAX_RESOURCE:
+        problem = f"The file {path} has {size:,} bytes; a file of a skill may have {MAX_RESOURCE:,}."
+    elif size > bytes_left:
+        problem = f"The files of the skill have more than {MAX_SKILL:,} bytes."
+    elif files >= MAX_FILES:
+        problem = f"The skill has more than {MAX_FILES:,} files."
+    if problem is not None:
+        raise SkillError(problem, where=str(root), hint="Each rollout gets a copy: keep data out of the skill folder.")
+    return size
+
+
 def _read_resource(root: Path, path: str, role: FileRole, limit: int) -> SkillFile:
     """One file; beyond `limit` bytes it stays on disk. A link created since the folder was listed is refused."""
     origin = root / path
     with os.fdopen(os.open(origin, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
         info = os.fstat(file.fileno())
         if info.st_size <= limit:
-            return _in_memory(path, role, file.read(), info, origin)
+            return _in_memory(path, role, file.read(limit), info, origin)
         digest = hashlib.sha256()
         while part := file.read(_CHUNK):
             digest.update(part)

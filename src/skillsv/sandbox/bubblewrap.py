@@ -22,6 +22,7 @@ import anyio.to_thread
 from skillsv.errors import RolloutError
 from skillsv.model.rollout import FailureKind
 from skillsv.sandbox import keyring_program
+from skillsv.sandbox.folder_quota import SANDBOX_QUOTA
 from skillsv.sandbox.folders import walk
 from skillsv.sandbox.process import Limits, ProgramResult, limit_command, run_program
 from skillsv.sandbox.seccomp import filter_file
@@ -37,6 +38,7 @@ SANDBOX_LIMITS = Limits(
     memory_bytes=2 * 1024**3,
     file_bytes=256 * 1024**2,
     processes=64,
+    folder=SANDBOX_QUOTA,
     grace=0.2,
 )
 """Limits for programs that a model wrote. Memory is per process. `file_bytes` also limits each scratch folder."""

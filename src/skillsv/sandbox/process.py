@@ -17,8 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 
+from skillsv.sandbox.folder_quota import FolderQuota
 from skillsv.sandbox.termination import ROLLOUT_VARIABLE, end_program, mark_command, new_rollout_id
 from skillsv.sandbox.workspace import convert_disk_errors
 
@@ -40,7 +42,8 @@ class Limits:
     """What a program may use. None: no limit besides those of the machine.
 
     `output_bytes` is how much of its output is kept; the rest is read and dropped, so that endless output fills no
-    memory. `grace` is the number of seconds between the request to stop (SIGTERM) and the kill (SIGKILL).
+    memory. `folder` is what the working folder may hold. `grace` is the number of seconds between the request to stop
+    (SIGTERM) and the kill (SIGKILL).
     """
 
     seconds: float | None = 600.0
@@ -48,6 +51,7 @@ class Limits:
     memory_bytes: int | None = None
     file_bytes: int | None = None
     processes: int | None = None
+    folder: FolderQuota | None = None
     grace: float = 2.0
 
 
@@ -55,7 +59,8 @@ class Limits:
 class ProgramResult:
     """How a program ended. `code` is negative for a signal. `stdout` is the beginning of long output, `stderr` the end.
 
-    `duration` (seconds) comes from a monotonic clock: a change of the system time does not affect it.
+    `duration` (seconds) comes from a monotonic clock: a change of the system time does not affect it. `over_quota` says
+    how the working folder exceeded its quota, after which the program was ended.
     """
 
     code: int
@@ -64,6 +69,7 @@ class ProgramResult:
     duration: float
     timed_out: bool = False
     truncated: bool = False
+    over_quota: str | None = None
 
 
 async def run_program(
@@ -98,7 +104,8 @@ async def run_program(
     )
     head, tail = _Head(limits.output_bytes), _Tail(min(_ERROR_TAIL, limits.output_bytes))
     try:
-        timed_out = await _communicate(process, rollout_id, stdin=stdin, head=head, tail=tail, limits=limits)
+        watch = _Watch(cwd, limits)
+        await _communicate(process, rollout_id, stdin=stdin, head=head, tail=tail, watch=watch)
     finally:
         with anyio.CancelScope(shield=True):
             await process.aclose()
@@ -107,8 +114,9 @@ async def run_program(
         stdout=bytes(head.data),
         stderr=bytes(tail.data),
         duration=time.monotonic() - started,
-        timed_out=timed_out,
+        timed_out=watch.timed_out,
         truncated=head.dropped,
+        over_quota=watch.over_quota,
     )
 
 
@@ -153,12 +161,9 @@ def private_folder() -> Iterator[Path]:
 
 
 async def _communicate(
-    process: Process, rollout_id: str, *, stdin: bytes, head: _Head, tail: _Tail, limits: Limits
-) -> bool:
-    """Write stdin and read the output until the program ends or its time is up, then end its descendants.
-
-    Returns whether its time was up.
-    """
+    process: Process, rollout_id: str, *, stdin: bytes, head: _Head, tail: _Tail, watch: _Watch
+) -> None:
+    """Write stdin and read the output until the program ends or reaches a limit, then end its descendants."""
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
@@ -167,14 +172,38 @@ async def _communicate(
         pipes.start_soon(_read, process.stdout, head)
         pipes.start_soon(_read, process.stderr, tail)
         try:
-            with anyio.move_on_after(limits.seconds) as clock:
-                await process.wait()
+            await watch.wait_for(process)
         finally:
             with anyio.CancelScope(shield=True):
-                await end_program(process, rollout_id, limits.grace)
+                await end_program(process, rollout_id, watch.limits.grace)
         # A process that may not be signalled could still hold a pipe open: do not wait for it without a limit.
         pipes.cancel_scope.deadline = anyio.current_time() + _DRAIN_SECONDS
-    return clock.cancelled_caught
+
+
+class _Watch:
+    """Waits for the end of a program, or until it reaches its limit of time or the quota of its folder."""
+
+    def __init__(self, folder: Path, limits: Limits) -> None:
+        self.limits = limits
+        self.timed_out = False
+        self.over_quota: str | None = None
+        self._folder = folder
+
+    async def wait_for(self, process: Process) -> None:
+        with anyio.move_on_after(self.limits.seconds) as clock:
+            async with anyio.create_task_group() as group:
+                if self.limits.folder is not None:
+                    group.start_soon(self._check_quota, self.limits.folder, group.cancel_scope)
+                await process.wait()
+                group.cancel_scope.cancel()
+        self.timed_out = clock.cancelled_caught
+        if self.over_quota is None and self.limits.folder is not None:
+            # A program that ended between two checks is checked, too.
+            self.over_quota = await anyio.to_thread.run_sync(self.limits.folder.problem, self._folder)
+
+    async def _check_quota(self, quota: FolderQuota, scope: anyio.CancelScope) -> None:
+        self.over_quota = await quota.wait_until_exceeded(self._folder)
+        scope.cancel()
 
 
 @functools.cache

@@ -15,6 +15,9 @@ from skillsv.sandbox.sources import digest_files
 from skillsv.sandbox.workspace import OWN_FOLDERS, is_own_folder
 from skillsv.tasks.verifiers.specs import verifier_sources
 
+MAX_BYTES = 1024**3
+"""Bytes of all files of a task, by their apparent sizes: each rollout gets a copy."""
+
 
 def task_files(value: Any, folder: Path, where: str) -> dict[str, Path]:
     """The field `files` of a task: a list of paths, or an object from the path in the workspace to the path of a file.
@@ -30,7 +33,15 @@ def task_files(value: Any, folder: Path, where: str) -> dict[str, Path]:
         raise TaskError(
             "`files` must be a list of paths, or an object from path to path.", where=where, hint='["data.csv"]'
         )
-    return {_workspace_path(name, where): _find_file(source, folder, where) for name, source in value.items()}
+    files = {_workspace_path(name, where): _find_file(source, folder, where) for name, source in value.items()}
+    size = sum(file.stat().st_size for file in files.values())
+    if size > MAX_BYTES:
+        raise TaskError(
+            f"The files of the task have {size:,} bytes; {MAX_BYTES:,} are allowed.",
+            where=where,
+            hint="Each rollout gets a copy.",
+        )
+    return files
 
 
 class TaskDigester:

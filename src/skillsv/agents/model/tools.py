@@ -191,6 +191,8 @@ def _describe_result(done: ProgramResult, folder: WorkingFolder) -> str:
     parts = [done.stdout.decode("utf-8", errors="replace"), done.stderr.decode("utf-8", errors="replace")]
     if done.timed_out:
         parts.append(f"[stopped after {folder.limits.seconds:g} s]")
+    elif done.over_quota:
+        parts.append(f"[stopped: {done.over_quota}]")
     elif done.code != 0:
         parts.append(f"[exit code {done.code}]")
     return "\n".join(part.rstrip("\n") for part in parts if part.strip()) or "[no output]"
