@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -16,7 +17,7 @@ from skillsv.errors import LedgerError
 from skillsv.model.rollout import FailureKind, Rollout, RolloutFailure, RolloutKey, Usage
 from skillsv.rollout import ledger_file
 from skillsv.rollout.ledger import Ledger
-from skillsv.rollout.ledger_file import is_locked
+from skillsv.rollout.ledger_file import explain_ledger_errors, is_locked
 
 
 def key(number=0, **change):
@@ -328,3 +329,81 @@ def test_a_copy_without_its_log_opens_in_a_read_only_folder(path, tmp_path, monk
     with Ledger.open(copy, read_only=True) as ledger:
         assert ledger.summary().scored == 1
     assert opened == ["mode=ro", "closed", "mode=ro&immutable=1"]
+
+
+FULL = sqlite3.OperationalError("database or disk is full")
+
+
+def with_code(text, code):
+    error = sqlite3.OperationalError(text)
+    error.sqlite_errorcode = code
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "free"),
+    [
+        (FULL, 10**9),
+        (with_code("database or disk is full", sqlite3.SQLITE_FULL), 10**9),
+        (with_code("disk I/O error", sqlite3.SQLITE_IOERR_WRITE), 0),
+        (with_code("unable to open database file", sqlite3.SQLITE_CANTOPEN), 4096),
+        (OSError(errno.ENOSPC, "No space left on device"), 10**9),
+        (OSError(errno.EDQUOT, "Disk quota exceeded"), 10**9),
+    ],
+)
+def test_every_error_of_a_full_disk_is_the_sentence_of_the_ledger(path, monkeypatch, error, free):
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+    with (
+        pytest.raises(LedgerError, match=r"the disk is full\. Free some space .* it resumes"),
+        explain_ledger_errors(path),
+    ):
+        raise error
+
+
+def test_other_errors_keep_their_own_sentence_on_a_disk_with_room(path):
+    with pytest.raises(LedgerError, match="refused to read or write"), explain_ledger_errors(path):
+        raise with_code("disk I/O error", sqlite3.SQLITE_IOERR)
+    with pytest.raises(LedgerError, match="damaged"), explain_ledger_errors(path):
+        raise sqlite3.DatabaseError("file is not a database")
+
+
+@pytest.mark.parametrize("statement", ["BEGIN IMMEDIATE", "INSERT", "COMMIT"])
+def test_a_disk_that_fills_up_in_a_transaction_is_one_sentence_and_the_ledger_goes_on(path, statement):
+    class Filling:
+        def __init__(self, connection):
+            self.connection, self.full = connection, True
+
+        def __getattr__(self, name):
+            return getattr(self.connection, name)
+
+        def execute(self, sql, *arguments):
+            if self.full and sql.strip().startswith(statement):
+                self.full = False
+                raise with_code("database or disk is full", sqlite3.SQLITE_FULL)
+            return self.connection.execute(sql, *arguments)
+
+    with Ledger.open(path) as ledger:
+        ledger._writer = Filling(ledger._writer)
+        with pytest.raises(LedgerError, match="the disk is full"):
+            ledger.record(scored())
+        assert ledger.summary().scored == 0
+        ledger.record(scored())
+        assert ledger.summary().scored == 1
+
+
+@pytest.mark.parametrize("size", [0, None])
+def test_a_ledger_without_tables_reads_as_empty_and_can_be_written(path, size):
+    """A disk that was full when the ledger was made leaves such a file; the same command must resume."""
+    path.parent.mkdir()
+    if size is None:
+        connection = sqlite3.connect(path)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.close()
+    else:
+        path.touch()
+    with Ledger.open(path, read_only=True) as ledger:
+        assert ledger.summary().scored == 0
+        assert ledger.lookup([key()]) == {}
+    with Ledger.open(path) as ledger:
+        ledger.record(scored())
+        assert ledger.summary().scored == 1

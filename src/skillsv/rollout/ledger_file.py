@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -94,8 +96,13 @@ BUSY_SECONDS = 60.0
 SYNCHRONOUS = "FULL"
 """Every commit reaches the disk before it returns. Only tests relax this."""
 
+_FULL = ("the disk is full.", "Free some space and run the same command again: it resumes.")
+
+_FULL_BYTES = 64 * 1024
+"""Where fewer bytes are free, an error of the disk is that of a full one: SQLite needs whole pages."""
+
 _ERRORS = {
-    sqlite3.SQLITE_FULL: ("the disk is full.", "Free some space and run the same command again: it resumes."),
+    sqlite3.SQLITE_FULL: _FULL,
     sqlite3.SQLITE_IOERR: (
         "the disk refused to read or write.",
         "Check its space and health, then run the same command again: it resumes.",
@@ -117,10 +124,27 @@ def explain_ledger_errors(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", None)
         what, hint = _DAMAGED if code is None else _ERRORS.get(code & 0xFF, _DAMAGED)
+        if _is_full(path, code, error):
+            what, hint = _FULL
         raise LedgerError(what, where=str(path), hint=f"{hint} ({error})") from error
     except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            what, hint = _FULL
+            raise LedgerError(what, where=str(path), hint=f"{hint} ({error.strerror})") from error
         what = f"the ledger cannot be opened: {error.strerror or error}."
         raise LedgerError(what, where=str(path), hint="Choose a --run-dir that can be written.") from error
+
+
+def _is_full(path: Path, code: int | None, error: sqlite3.Error) -> bool:
+    """Whether a full disk is the cause. Some errors have no code, and a log that cannot be created has another one."""
+    if code is None:
+        return "disk is full" in str(error)
+    if code & 0xFF not in {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}:
+        return False
+    try:
+        return shutil.disk_usage(path.parent).free < _FULL_BYTES
+    except OSError:
+        return False
 
 
 def take_lock(path: Path) -> int:
@@ -195,6 +219,11 @@ def open_reader(path: Path) -> sqlite3.Connection:
                 connection.close()
                 connection = _connect_reading(path, "mode=ro&immutable=1")
             check(connection, path)
+            if version_of(connection) == 0:
+                # A run ended before it made the tables, for example because the disk was full: nothing is in it.
+                connection.close()
+                connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+                migrate(connection, MIGRATIONS)
         except BaseException:
             connection.close()
             raise
