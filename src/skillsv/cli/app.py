@@ -122,9 +122,7 @@ def _explain_usage(error: BaseException) -> int:
 
 
 def _explain_failure(error: BaseException) -> int:
-    from skillsv.report.escape import escape_text
-
-    _print_error(escape_text(f"skillsv: {error}"))
+    _print_error(f"skillsv: {error}")
     for example in error.examples if isinstance(error, NoDifference) else ():
         _print_example(example)
     return getattr(error, "exit_code", SkillSVError.exit_code)
@@ -182,6 +180,8 @@ def _silence_stdout() -> None:
 
 
 def _print_error(message: str) -> None:
+    """Print a message on stderr. It may quote an agent or a file: keys are removed, control characters escaped."""
+    from skillsv.cli.printing import say
     from skillsv.sandbox.redaction import redact
 
-    print(redact(message), file=sys.stderr)
+    say(redact(message))

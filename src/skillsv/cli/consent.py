@@ -6,7 +6,9 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from skillsv.cli.printing import say
 from skillsv.errors import SettingsError
+from skillsv.report.escape import escape_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,11 +26,11 @@ def agree(lines: Iterable[str], *, yes: bool, question: Question | None = None) 
     """Print on stderr what is about to be done. Without `yes`, ask; raise SettingsError unless the answer is yes."""
     question = question or Question()
     for line in lines:
-        print(line, file=sys.stderr)
+        say(line)
     if yes:
         return
     if not sys.stdin.isatty():
         raise SettingsError(question.unanswered, hint=question.unanswered_hint)
-    print(f"{question.text} [y/N] ", end="", file=sys.stderr, flush=True)
+    print(escape_text(f"{question.text} [y/N] "), end="", file=sys.stderr, flush=True)
     if input().strip().lower() not in {"y", "yes"}:
         raise SettingsError(question.declined, hint=question.declined_hint)

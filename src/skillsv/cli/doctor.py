@@ -14,7 +14,7 @@ from cyclopts import Parameter
 
 from skillsv.agents import make_agent
 from skillsv.cli.flags import AgentFlags, Json, given
-from skillsv.cli.printing import json_text
+from skillsv.cli.printing import deliver, json_text
 from skillsv.errors import RolloutError, SkillSVError
 from skillsv.model.format import money
 from skillsv.model.rollout import Outcome
@@ -84,7 +84,7 @@ def _print_findings(findings: list[Finding]) -> None:
     marks = {True: "ok", False: "NO", None: "--"}
     width = max(len(finding.what) for finding in findings)
     for finding in findings:
-        print(f"{marks[finding.works]}  {finding.what:<{width}}  {finding.seen}")
+        deliver(f"{marks[finding.works]}  {finding.what:<{width}}  {finding.seen}\n", None)
 
 
 def _check_sandbox(settings: Settings) -> Finding:

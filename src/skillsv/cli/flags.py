@@ -5,7 +5,6 @@ A flag that is not given leaves the setting as it is.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Annotated, Any, ClassVar, TypeVar, get_type_hints
 
 from cyclopts import Group, Parameter
 
+from skillsv.cli.printing import say
 from skillsv.settings import (
     SETTINGS,
     SettingGroup,
@@ -106,7 +106,7 @@ class AgentFlags(SettingFlags):
 
     def __post_init__(self) -> None:
         if self.given().get("no_sandbox"):
-            print(NO_SANDBOX_WARNING, file=sys.stderr)
+            say(NO_SANDBOX_WARNING)
 
 
 @flags_of("budget")
@@ -135,9 +135,9 @@ def given(*groups: SettingFlags | None) -> dict[str, Any]:
 
 def read_settings(skill: Path, flags: Mapping[str, Any]) -> Settings:
     """The settings of a command that values a skill. Notes on stderr say which method they select and what is odd."""
-    settings = load_settings(skill, flags, note=lambda sentence: print(sentence, file=sys.stderr))
+    settings = load_settings(skill, flags, note=say)
     for note in small_settings(settings):
-        print(f"Note: {note}", file=sys.stderr)
+        say(f"Note: {note}")
     return settings
 
 
@@ -145,5 +145,5 @@ def given_share(points: float | None, flag: str, *, ends: bool = False) -> float
     """The amount of score that a flag gave in points, as a share; a note on stderr where it is very small."""
     share = None if points is None else share_of_points(points, flag, ends=ends)
     for note in small_amounts({flag: share}):
-        print(f"Note: {note}", file=sys.stderr)
+        say(f"Note: {note}")
     return share

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from skillsv.cli.flags import CompileFlags, Json
-from skillsv.cli.printing import Line, deliver, json_text, print_lines, refuse_inside
+from skillsv.cli.printing import Line, deliver, json_text, print_lines, refuse_inside, say
 from skillsv.errors import SettingsError, SkillError
 from skillsv.model.skill import Finding, Severity
 from skillsv.version import __version__
@@ -73,7 +72,7 @@ def _lint_all(skills: Sequence[Path], flags: CompileFlags) -> tuple[list[LintedS
         try:
             skill = compile_skill(path, **flags.given())
         except SkillError as error:
-            print(f"skillsv: {error}", file=sys.stderr)
+            say(f"skillsv: {error}")
             missing += 1
             continue
         root = skill.compiled.skill.root

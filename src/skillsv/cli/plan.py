@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from skillsv.cli.flags import AgentFlags, BudgetFlags, CompileFlags, EstimatorFlags, Json, given
+from skillsv.cli.printing import deliver, json_text, say
 from skillsv.errors import SettingsError
 
 
@@ -38,7 +38,6 @@ def plan(
     """
     from skillsv.api.inputs import Inputs
     from skillsv.api.plan import default_folder, forecast_lines, make_plan, measure
-    from skillsv.cli.printing import deliver, json_text
 
     flags = given(estimator, budget, how, compiler)
     if probe and (tasks is None or agent is None):
@@ -46,7 +45,7 @@ def plan(
     inputs = Inputs(tasks=tasks, agent=agent if probe else None)
     planned = make_plan(skill, inputs, flags, run_dir=run_dir, default_dir=default_folder)
     for note in planned.notes:
-        print(note, file=sys.stderr)
+        say(note)
     if probe:
         planned = measure(planned)
     if json:

@@ -16,6 +16,11 @@ Line = tuple[tuple[str, str], ...]
 """The pieces of one line, each with its style on a terminal."""
 
 
+def say(message: str) -> None:
+    """Print a message on stderr. It may quote agents, tasks and names of files: control characters are escaped."""
+    print(escape_text(message), file=sys.stderr)
+
+
 def print_lines(lines: Iterable[Line]) -> None:
     """Print the lines on stdout, in colour on a terminal."""
     if not sys.stdout.isatty():
@@ -45,9 +50,10 @@ def refuse_inside(output: Path | None, skill: Path) -> None:
 
 
 def deliver(text: str, path: Path | None) -> None:
-    """Write the text to the file, or to stdout where none was given."""
+    """Write the text to the file, or to stdout, with control characters escaped, where none was given."""
     if path is None:
         encoding = sys.stdout.encoding or "utf-8"
+        text = escape_text(text)
         sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
         return
     from skillsv.sandbox.run_files import belongs_to_run

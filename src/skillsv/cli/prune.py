@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from skillsv.cli.flags import Json, given_share
+from skillsv.cli.printing import say
 from skillsv.errors import OutputError, SettingsError
 from skillsv.model.edit import PruneStep
 from skillsv.model.format import count, percent, points
@@ -88,7 +88,7 @@ def _write(run: Run, pruned: ShorterSkill, output: Path | None, *, in_place: boo
         check_patch(output, force=force)
         pruned.write(output, force=force)
         place = write_patch(output, pruned.patch, force=force)
-        print(f"Wrote {output} and {place}.", file=sys.stderr)
+        say(f"Wrote {output} and {place}.")
 
 
 def _change_in_place(skill: Path, pruned: ShorterSkill) -> None:
@@ -106,7 +106,7 @@ def _change_in_place(skill: Path, pruned: ShorterSkill) -> None:
                 temporary.replace(top / path)
     except OSError as error:
         raise OutputError(f"{error.strerror}.", where=str(error.filename or skill)) from error
-    print(f"Changed {skill}.", file=sys.stderr)
+    say(f"Changed {skill}.")
 
 
 def _show_difference(pruned: ShorterSkill) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from skillsv.cli.flags import Json, given_share
+from skillsv.cli.printing import say
 from skillsv.cli.spending_flags import SpendingFlags
 from skillsv.errors import SettingsError
 from skillsv.model.edit import ProofOutcome
@@ -72,7 +72,7 @@ def _ask_consent(run: Path, flags: SpendingFlags, editor: str | None, *, confirm
     notes = ["The editor is asked once, at most three times; what it costs is not known here."] if editor else []
     if not confirm:
         for note in notes:
-            print(note, file=sys.stderr)
+            say(note)
         return load_run(run)
     prepared = prepare_confirmation(ConfirmJob(run=run, overrides=flags.overrides()))
     flags.consent(prepared.forecast, notes)
@@ -105,7 +105,7 @@ def _write_revision(loaded: Run, run: Path, editor: str | None, output: Path, *,
         write_tree(revision.after, new)
     text = "".join(patch_lines(revision.before.contents, revision.after.contents))
     patch = write_patch(output, text, force=force)
-    print(f"Wrote {output} and {patch}.", file=sys.stderr)
+    say(f"Wrote {output} and {patch}.")
     return revision
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from skillsv.cli.flags import CompileFlags, Json, given
-from skillsv.cli.printing import deliver, json_text, print_lines, styled_patch
+from skillsv.cli.printing import deliver, json_text, print_lines, say, styled_patch
 from skillsv.errors import OutputError, RolloutError, SettingsError
 from skillsv.model.coalition import Operator, Rendering
 from skillsv.settings import DEFAULTS
@@ -112,11 +112,11 @@ def _print_text(rendering: Rendering) -> None:
 
 def _print_notes(rendering: Rendering, output: Path | None) -> None:
     if rendering.empty:
-        print("This is the bare agent: no skill at all.", file=sys.stderr)
+        say("This is the bare agent: no skill at all.")
     for flag in rendering.flags:
-        print(f"Note: {_flag_sentence(flag)}", file=sys.stderr)
+        say(f"Note: {_flag_sentence(flag)}")
     if output is not None:
-        print(f"Wrote {len(rendering.files)} file(s) to {output}.", file=sys.stderr)
+        say(f"Wrote {len(rendering.files)} file(s) to {output}.")
 
 
 def _flag_sentence(flag: str) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from skillsv.cli.printing import deliver, json_text, refuse_inside
+from skillsv.cli.printing import deliver, json_text, refuse_inside, say
 from skillsv.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -46,9 +45,9 @@ def report(
         return 0
     page = output or RunFolder(run).report
     deliver(loaded.page(transcripts=transcripts), page)
-    print(f"Report: {page}")
+    deliver(f"Report: {page}\n", None)
     if show and not _open(page):
-        print("skillsv: no browser could be started; open the file yourself.", file=sys.stderr)
+        say("skillsv: no browser could be started; open the file yourself.")
     return 0
 
 

@@ -12,7 +12,7 @@ from skillsv.api.plan import Plan
 from skillsv.api.run import Run, run_plan
 from skillsv.cli.consent import agree
 from skillsv.cli.flags import RunFlags
-from skillsv.cli.printing import json_text
+from skillsv.cli.printing import json_text, say
 from skillsv.model.value import Valuation
 from skillsv.pipeline.progress import progress
 from skillsv.report.escape import escape_text
@@ -28,11 +28,11 @@ def run_valuation(plan: Plan, flags: RunFlags, *, json: bool, out: TextIO) -> in
     """Run a plan from consent to report. The exit code says whether it was completed."""
     plan.require_runnable()
     for note in plan.notes:
-        print(note, file=sys.stderr)
+        say(note)
     agree(plan.lines(), yes=flags.yes or plan.has_limit)
     run = anyio.run(_run, plan, flags)
     if run.error is not None:
-        print(escape_text(f"skillsv: {run.error}"), file=sys.stderr)
+        say(f"skillsv: {run.error}")
     show(run.valuation, RunFolder(run.folder).report, json=json, out=out)
     return run.error.exit_code if run.error else 0
 
@@ -51,4 +51,4 @@ def show(valuation: Valuation, page: Path, *, json: bool, out: TextIO) -> None:
 
     console = Console(file=out, highlight=False, width=None if out.isatty() else PIPE_WIDTH)
     console.print(terminal_table(valuation, width=console.width, colour=console.is_terminal))
-    console.print(f"Report: {page}", soft_wrap=True)
+    console.print(escape_text(f"Report: {page}"), soft_wrap=True, markup=False)

@@ -120,13 +120,13 @@ class PlainProgress:
         match event:
             case RunStarted():
                 chains = f"{event.chains} chains, " if event.chains else ""
-                self._say(f"run {event.run}: {chains}about {plural(event.expected_rollouts, 'rollout')}")
+                self._say(f"run {one_line(event.run)}: {chains}about {plural(event.expected_rollouts, 'rollout')}")
             case Note():
                 self._say(one_line(event.message))
             case RolloutRetried() if self._counts.kinds[event.kind] == 1:
                 self._say(f"{event.kind} on task {one_line(event.task)}, trying again: {one_line(event.message)}")
             case RunFinished():
-                self._say(f"{event.reason}: {self._counts.line(done=True)}")
+                self._say(f"{one_line(event.reason)}: {self._counts.line(done=True)}")
             case _ if self._clock() - self._last_line >= LINE_INTERVAL:
                 self._say(self._counts.line())
             case _:
