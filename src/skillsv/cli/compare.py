@@ -45,7 +45,11 @@ def compare(
 
 
 def _notes(first: Run, second: Run) -> list[str]:
-    notes = []
+    notes = [
+        f"The {place} run is provisional: it is not finished."
+        for place, run in (("first", first), ("second", second))
+        if run.valuation.provisional
+    ]
     if first.stored.manifest["panel_a"] != second.stored.manifest["panel_a"]:
         notes.append("The runs were valued on different tasks.")
     if first.stored.manifest["agent"]["fingerprint"] != second.stored.manifest["agent"]["fingerprint"]:

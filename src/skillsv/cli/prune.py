@@ -53,6 +53,8 @@ def prune(
         raise SettingsError("--in-place and -o ask for two places at once.", hint="Give one of them.")
     given_share(max_drop, "--max-drop", ends=True)
     loaded = load_run(run)
+    if loaded.valuation.provisional:
+        say("Note: the values are provisional: the run is not finished.")
     short = prune_run(loaded, to_tokens=to_tokens, share=share, max_drop=max_drop, only=only)
     if in_place or output is not None:
         _ask_about_large_removal(loaded, short, yes=yes)

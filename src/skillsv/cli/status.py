@@ -39,6 +39,7 @@ def status(run: Annotated[Path, Parameter(help="The folder of a run.")], /, *, j
         f"Rollouts: {count(found.rollouts)} paid, {count(found.reused)} reused, {count(found.missing)} missing.",
         f"Spent: tokens {tokens}, cost {cost}, agent time {duration(found.seconds)}.",
         *([f"Answers cut by the token limit: {count(found.cut)}."] if found.cut else []),
+        *(["Provisional: the run is not finished."] if found.provisional else []),
         *(f"Missing as {kind}: {count}." for kind, count in found.failures.items()),
     ]
     deliver("\n".join(lines) + "\n", None)

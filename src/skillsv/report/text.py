@@ -200,6 +200,9 @@ def junit_xml(valuation: Valuation) -> str:
     suite = ET.Element("testsuite", name=f"skillsv.{name}", tests=str(len(units)), errors="0")
     suite.set("failures", str(numbers[Action.HARMFUL]))
     suite.set("skipped", str(numbers[Action.UNRESOLVED]))
+    if valuation.provisional:
+        properties = ET.SubElement(suite, "properties")
+        ET.SubElement(properties, "property", name="provisional", value="true")
     for unit in units:
         suite.append(_test_case(unit))
     ET.SubElement(suite, "system-out").text = "\n".join(_closing_lines(valuation))

@@ -79,7 +79,8 @@ def _settings_with_hide_target(manifest: Manifest) -> dict[str, Any]:
 class Status:
     """The state of a run. `reused` counts scores of finished chains that the run did not pay for.
 
-    `cut` counts answers that the token limit cut, scored or missing.
+    `cut` counts answers that the token limit cut, scored or missing. `provisional`: the last session ended early, was
+    killed or still runs, or chains are missing.
     """
 
     run: str
@@ -94,6 +95,7 @@ class Status:
     seconds: float
     valued: bool
     cut: int
+    provisional: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,11 +266,12 @@ class RunFolder:
         anchors = records.panel_anchors
         used = sum(map(answers_in, chains.values())) + len(records.observations)
         used += 0 if anchors is None else 3 * len(anchors.tasks)
+        planned = settings.get("orders") if settings.get("method", "chain") == "chain" else None
         return Status(
             run=run,
             running=is_locked(self.ledger),
             chains=len(chains),
-            planned=settings.get("orders") if settings.get("method", "chain") == "chain" else None,
+            planned=planned,
             rollouts=total.scored,
             reused=max(0, used - total.scored - total.missing),
             missing=total.missing,
@@ -277,6 +280,7 @@ class RunFolder:
             seconds=total.seconds,
             valued=self.valuation.exists(),
             cut=total.cut,
+            provisional=self.provisional or (planned is not None and len(chains) < planned),
         )
 
     def _move_to_earlier(self, *, also: tuple[str, ...] = ()) -> None:
