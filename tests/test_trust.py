@@ -3,7 +3,15 @@
 import pytest
 
 from skillsv.errors import SettingsError
-from skillsv.trust import config_folder, file_digest, is_trusted, skill_folder_of, trust_files, was_trusted
+from skillsv.trust import (
+    config_folder,
+    file_digest,
+    is_trusted,
+    local_salt,
+    skill_folder_of,
+    trust_files,
+    was_trusted,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -43,3 +51,30 @@ def test_skill_folder_is_found_by_path_and_by_resolved_link(tmp_path):
     assert skill_folder_of(tmp_path / "link.json") == skill
     assert skill_folder_of(skill / "leaving.json") == skill
     assert skill_folder_of(tmp_path / "outside.json") is None
+
+
+def test_the_salt_is_made_once_and_only_its_user_may_read_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    salt = local_salt()
+    assert local_salt() == salt
+    assert len(salt) == 64
+    assert (tmp_path / "skillsv" / "salt").stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in (tmp_path / "skillsv").iterdir()] == ["salt"]
+
+
+def test_users_have_different_salts_unless_a_variable_names_one(tmp_path, monkeypatch):
+    salts = set()
+    for name in ("one", "two"):
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / name))
+        salts.add(local_salt())
+    assert len(salts) == 2
+    monkeypatch.setenv("SKILLSV_SALT", "shared")
+    assert local_salt() == b"shared"
+
+
+def test_a_damaged_salt_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    local_salt()
+    (tmp_path / "skillsv" / "salt").write_text("")
+    with pytest.raises(SettingsError, match="incomplete"):
+        local_salt()

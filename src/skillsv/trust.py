@@ -1,4 +1,4 @@
-"""The user's configuration folder, and the list of files that the user trusts.
+"""The user's configuration folder, the list of files that the user trusts, and the salt of this user.
 
 A file that comes with a skill cannot run code, spend money or give consent until the user trusts it. The list stores
 the digest of each file: after a change, the file is untrusted again.
@@ -6,8 +6,10 @@ the digest of each file: after a change, the file is untrusted again.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import secrets
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,6 +21,15 @@ from skillsv.errors import OutputError, SettingsError
 TRUSTED_FILE = "trusted.json"
 """The list of trusted files, in the configuration folder."""
 
+SALT_FILE = "salt"
+"""The salt of the user, in the configuration folder."""
+
+SALT_VARIABLE = "SKILLSV_SALT"
+"""The environment variable that replaces the salt of the user."""
+
+SALT_CHARS = 64
+"""Length of a salt, in hexadecimal digits: 32 random bytes."""
+
 SKILL_FILE = "SKILL.md"
 """A folder that contains this file is a skill."""
 
@@ -27,6 +38,43 @@ def config_folder() -> Path:
     """`$XDG_CONFIG_HOME/skillsv`, else `~/.config/skillsv`. A relative XDG_CONFIG_HOME is ignored, as XDG requires."""
     base = os.environ.get("XDG_CONFIG_HOME", "")
     return (Path(base) if base.startswith("/") else Path.home() / ".config") / "skillsv"
+
+
+def local_salt() -> bytes:
+    """The secret of this user that is mixed into hashes of values; made at the first use (mode 0600).
+
+    `SKILLSV_SALT` replaces it: machines with the same salt give the same fingerprints. Raises SettingsError where it
+    can be neither read nor stored.
+    """
+    given = os.environ.get(SALT_VARIABLE)
+    if given:
+        return given.encode("utf-8", errors="surrogateescape")
+    path = config_folder() / SALT_FILE
+    try:
+        if not path.exists():
+            _write_salt(path)
+        salt = path.read_bytes()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise SettingsError(
+            f"the salt for values of forwarded variables cannot be stored: {reason}.",
+            where=str(path),
+            hint=f"Make the folder writable, or set {SALT_VARIABLE} to a random text.",
+        ) from error
+    if len(salt) < SALT_CHARS:
+        raise SettingsError("this salt is incomplete.", where=str(path), hint="Remove the file; a new one is made.")
+    return salt
+
+
+def _write_salt(path: Path) -> None:
+    """Store a new salt, unless another process does so first."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{SALT_FILE}-")  # mkstemp: mode 0600
+    with os.fdopen(handle, "wb") as stream:
+        stream.write(secrets.token_hex(SALT_CHARS // 2).encode())
+    with contextlib.suppress(FileExistsError):
+        os.link(name, path)
+    Path(name).unlink()
 
 
 def file_digest(path: Path) -> str:

@@ -8,15 +8,17 @@ from pathlib import Path
 
 import msgspec
 
+from skillsv.agents.fingerprints import AgentInputs
 from skillsv.agents.options import AgentOptions
 from skillsv.errors import AgentFailure
 from skillsv.model.coalition import Rendering
 from skillsv.model.rollout import FailureKind, Outcome
 from skillsv.model.task import Task
+from skillsv.sandbox.covered_files import FileWatch, command_files
 from skillsv.sandbox.folder_quota import WORKSPACE_QUOTA
 from skillsv.sandbox.process import Limits, ProgramResult, private_environment, run_program
 from skillsv.sandbox.redaction import redact
-from skillsv.sandbox.sources import command_line, command_sources, digest_files
+from skillsv.sandbox.sources import command_line
 from skillsv.sandbox.user_views import full_task_fields, public_task_fields
 from skillsv.sandbox.workspace import place_skill
 
@@ -40,8 +42,9 @@ class CommandAgent:
     def __init__(self, command: str, options: AgentOptions) -> None:
         self._options = options
         self._argv = command_line(command, options.folder)
+        self._inputs = AgentInputs(options, lambda: FileWatch(command_files(self._argv, options.folder)))
         settings = [command, options.skill_dir or "", str(not options.show_target), *sorted(options.forward_env)]
-        self._fingerprint = f"command/1:{digest_files(settings, command_sources(self._argv))}"
+        self._fingerprint = self._inputs.extend(f"command/1:{self._inputs.digest_code(settings, command)}")
         self._limits = Limits(
             seconds=options.timeout,
             output_bytes=options.output_bytes,
@@ -53,8 +56,12 @@ class CommandAgent:
 
     @property
     def fingerprint(self) -> str:
-        """Covers the command, the bytes of the program and of the files it names, and where the skill is placed."""
+        """Covers the command, the files and folders that it names, forwarded values, and where the skill is placed."""
         return self._fingerprint
+
+    def find_change(self) -> Path | None:
+        """A covered file that has changed since the fingerprint was made."""
+        return self._inputs.find_change()
 
     async def run(self, skill: Rendering | None, task: Task, replicate: int, workspace: Path) -> Outcome:
         """Run the program once in `workspace`."""

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
+from skillsv.agents.fingerprints import AgentInputs
 from skillsv.agents.options import AgentOptions
 from skillsv.agents.python import call_as_agent
 from skillsv.errors import AgentFailure
@@ -30,11 +31,17 @@ class EvaluateAgent:
         self._examples = examples
         self._score_name = score_name
         self._options = options
+        self._inputs = AgentInputs(options)
+        self._fingerprint = self._inputs.extend(f"evaluate/1:{function.digest}")
 
     @property
     def fingerprint(self) -> str:
-        """Covers the function as far as its digest does: see `GivenFunction`."""
-        return f"evaluate/1:{self._user.digest}"
+        """Covers the function as far as its digest does (see `GivenFunction`), and forwarded values."""
+        return self._fingerprint
+
+    def find_change(self) -> Path | None:
+        """A covered file that has changed since the fingerprint was made."""
+        return self._inputs.find_change()
 
     async def run(self, skill: Rendering | None, task: Task, replicate: int, workspace: Path) -> Outcome:
         """Evaluate the text once."""

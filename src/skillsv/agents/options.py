@@ -47,6 +47,8 @@ class AgentOptions:
     - `skill_dir`: the folder in the workspace where a coding agent looks for skills (`.claude/skills`).
     - `forward_env`: the environment variables that a program may see; all others are hidden from it.
     - `folder`: file names in a specification are relative to it.
+    - `agent_version`: a text that stands for the agent's files in its fingerprint (None: their bytes do).
+    - `depends_on`: further files, folders and globs that the fingerprint covers.
     - `show_target`: give the agent all fields of a task, also its target, its verifier and undeclared keys.
     - `memory_bytes`, `file_bytes`, `processes`: limits of programs (None: SkillSV sets no limit).
     - `chat`: settings of model agents.
@@ -58,6 +60,8 @@ class AgentOptions:
     skill_dir: str | None = None
     forward_env: tuple[str, ...] = ()
     folder: Path = field(default_factory=Path.cwd)
+    agent_version: str | None = None
+    depends_on: tuple[str, ...] = ()
     show_target: bool = False
     memory_bytes: int | None = None
     file_bytes: int | None = 8 * 1024**3

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from skillsv.agents.fingerprints import AgentInputs
 from skillsv.agents.options import AgentOptions
 from skillsv.errors import AgentFailure, RolloutError, SettingsError
 from skillsv.model.coalition import Rendering
@@ -46,12 +47,24 @@ class PythonAgent:
         self._user = function
         self._arguments = len(ARGUMENTS)
         scheme = "python/1" if isinstance(function, UserFunction) else "function/1"
-        self._fingerprint = f"{scheme}:{function.digest}:{options.skill_dir or ''}:{not options.show_target}"
+        self._inputs = AgentInputs(options, lambda: function.watch)
+        digest = (
+            function.digest
+            if options.agent_version is None
+            else self._inputs.digest_code([function.name], function.file.name)
+        )
+        self._fingerprint = self._inputs.extend(
+            f"{scheme}:{digest}:{options.skill_dir or ''}:{not options.show_target}"
+        )
 
     @property
     def fingerprint(self) -> str:
-        """Covers the function as far as its digest does: see `UserFunction` and `GivenFunction`."""
+        """Covers forwarded values, and the function as its digest does: see `UserFunction` and `GivenFunction`."""
         return self._fingerprint
+
+    def find_change(self) -> Path | None:
+        """A covered file that has changed since the fingerprint was made."""
+        return self._inputs.find_change()
 
     def load(self) -> None:
         """Import the file of the function, and check that the function can be called as an agent."""

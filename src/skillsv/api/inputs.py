@@ -16,6 +16,7 @@ from skillsv.model.protocols import Agent, Verifier
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
 from skillsv.pipeline.job import OWN_FILES, PYTHON, Grading, TaskSource
+from skillsv.sandbox.covered_files import find_change
 from skillsv.sandbox.user_function import GivenFunction, load_code
 from skillsv.tasks import as_text, make_verifier, object_id, tasks_folder, tasks_from_objects
 from skillsv.tasks.jsonl import KEYS
@@ -154,6 +155,9 @@ class _GivenVerifier:
 
     def load(self) -> None:
         load_code(*self.scorers.values(), self.others)
+
+    def find_change(self) -> Path | None:
+        return find_change(self.others)
 
 
 def _given_parts(inputs: Inputs) -> _Parts:

@@ -36,6 +36,7 @@ from skillsv.rollout import (
     stop_on_signals,
 )
 from skillsv.rollout.ray.cluster_options import LOCAL, ClusterOptions
+from skillsv.sandbox.covered_files import find_change
 from skillsv.sandbox.user_function import load_code
 from skillsv.settings import Settings
 
@@ -94,8 +95,19 @@ async def open_runner(
             stack.callback(signals.cancel_scope.cancel)
         tasks = {task.id: task for task in session.tasks}
         fingerprint, options = session.agent.fingerprint, session.options
+        unchanged = partial(require_unchanged, session.agent, session.verifier)
         try:
-            yield Runner(engine, ledger, session.render, tasks, fingerprint, options, listener, stop=stop)
+            yield Runner(
+                engine,
+                ledger,
+                session.render,
+                tasks,
+                fingerprint,
+                options,
+                listener,
+                stop=stop,
+                require_unchanged=unchanged,
+            )
         except SkillSVError as raised:
             error = raised  # raised again below, where no task group wraps it
     if error is not None:
@@ -142,6 +154,18 @@ async def open_recorded_run(
         listener(RunFinished(reason=error.what))
         raise
     listener(RunFinished(reason="done"))
+
+
+def require_unchanged(agent: Agent, verifier: Verifier) -> None:
+    """Raise SettingsError where a file of the agent or the verifier is not the one that the keys cover any more."""
+    changed = find_change(agent, verifier)
+    if changed is not None:
+        raise SettingsError(
+            "this file of the agent or verifier changed during the run; answers after the change were not saved.",
+            where=str(changed),
+            hint="The same command continues: what the new file changes is run again. To call it the same agent, give "
+            "it a version: --agent-version 1.",
+        )
 
 
 def runner_options(settings: Settings, run: str) -> RunnerOptions:

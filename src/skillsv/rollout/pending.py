@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 
 import anyio
 import anyio.to_thread
 
-from skillsv.errors import LedgerError
+from skillsv.errors import SkillSVError
 from skillsv.model.rollout import Request, Rollout, RolloutKey, Usage
 from skillsv.rollout.ledger import Ledger
 
@@ -52,6 +51,8 @@ class SaveQueue:
     """Writes finished rollouts to the ledger: all that wait are one transaction.
 
     `on_saved` is called with each batch that is in the ledger, `on_failed` with a batch that cannot be saved.
+    `require_unchanged` is called before each batch, in the saving thread; what it raises keeps the batch from being
+    saved: another agent may have given these answers.
     """
 
     def __init__(
@@ -60,12 +61,14 @@ class SaveQueue:
         run: str,
         *,
         on_saved: Callable[[list[PendingRollout]], None],
-        on_failed: Callable[[list[PendingRollout], LedgerError], None],
+        on_failed: Callable[[list[PendingRollout], SkillSVError], None],
+        require_unchanged: Callable[[], None] = lambda: None,
     ) -> None:
         self._ledger = ledger
         self._run = run
         self._on_saved = on_saved
         self._on_failed = on_failed
+        self._require_unchanged = require_unchanged
         self._waiting: list[PendingRollout] = []
         self._changed = anyio.Event()
         self._closed = False
@@ -105,13 +108,17 @@ class SaveQueue:
                 batch, self._waiting = self._waiting, []
                 try:
                     await self._save(batch)
-                except LedgerError as error:
+                except SkillSVError as error:
                     self._on_failed(batch, error)
                     return
 
     async def _save(self, batch: list[PendingRollout]) -> None:
         rollouts = [pending.rollout for pending in batch if pending.rollout is not None]
-        save = partial(self._ledger.record, *rollouts, run=self._run)
+
+        def save() -> None:
+            self._require_unchanged()
+            self._ledger.record(*rollouts, run=self._run)
+
         await anyio.to_thread.run_sync(save, limiter=self._thread)
         self.unsaved -= len(batch)
         self._on_saved(batch)

@@ -42,7 +42,11 @@ class _Stopped(Exception):  # noqa: N818, RUF100
 
 
 class Runner:
-    """Answers the requests of policies. Spending, budget and failures count over all calls of `run_policies`."""
+    """Answers the requests of policies. Spending, budget and failures count over all calls of `run_policies`.
+
+    `require_unchanged` raises SkillSVError where the agent is not the one of the fingerprint any more: it is called
+    before each save, and nothing more is saved then.
+    """
 
     def __init__(  # noqa: PLR0917 - the parts a run is made of, in the order they act
         self,
@@ -56,6 +60,7 @@ class Runner:
         *,
         stop: Stop | None = None,
         timing: Timing | None = None,
+        require_unchanged: Callable[[], None] = lambda: None,
     ) -> None:
         self._ledger = ledger
         self._tasks = tasks
@@ -71,6 +76,7 @@ class Runner:
             options=options,
             listener=listener,
             timing=timing or Timing(),
+            require_unchanged=require_unchanged,
         )
         self._sequence = 0
 

@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
-from skillsv.errors import BudgetReached, Interrupted, LedgerError, SkillSVError
+from skillsv.errors import BudgetReached, Interrupted, SkillSVError
 from skillsv.model.events import Note, RolloutFinished, RolloutRetried
 from skillsv.model.protocols import Listener
 from skillsv.model.rollout import Request, Rollout, RolloutFailure, RolloutKey
@@ -45,6 +45,7 @@ class Scheduler:
         options: RunnerOptions,
         listener: Listener,
         timing: Timing,
+        require_unchanged: Callable[[], None] = lambda: None,
     ) -> None:
         self.pending: dict[RolloutKey, PendingRollout] = {}
         self.given_up: dict[RolloutKey, RolloutFailure] = {}
@@ -57,7 +58,13 @@ class Scheduler:
         self._timing = timing
         self._concurrency = ConcurrencyLimit(options.jobs)
         self._rate = RateLimit(options.per_minute, timing.clock)
-        self._saving = SaveQueue(ledger, options.run, on_saved=self._saved, on_failed=self._cannot_save)
+        self._saving = SaveQueue(
+            ledger,
+            options.run,
+            on_saved=self._saved,
+            on_failed=self._cannot_save,
+            require_unchanged=require_unchanged,
+        )
         if isinstance(engine, GrowingEngine):
             engine.call_on_growth(self._start_next)
         self._queue: list[PendingRollout] = []
@@ -283,8 +290,8 @@ class Scheduler:
             pending.done.set()
         self._start_next()
 
-    def _cannot_save(self, batch: list[PendingRollout], error: LedgerError) -> None:
-        """Stop at once: without a ledger every further rollout would be lost."""
+    def _cannot_save(self, batch: list[PendingRollout], error: SkillSVError) -> None:
+        """Stop at once: every further rollout would be lost, too."""
         self.halt(error)
         for pending in batch:
             self._abandon(pending)

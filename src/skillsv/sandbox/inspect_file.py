@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from skillsv.errors import SettingsError
+from skillsv.sandbox.covered_files import FileWatch
 from skillsv.sandbox.user_function import UserFunction, describe, line_of, load_function
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedInspectTask:
-    """An Inspect task. `model` comes from the specification, `digest` covers the file and its imports."""
+    """An Inspect task. `model` comes from the specification, `digest` and `watch` cover the file and its imports."""
 
     task: InspectTask
     name: str
@@ -29,6 +30,7 @@ class LoadedInspectTask:
     model: str | None
     arguments: Mapping[str, Any]
     digest: str
+    watch: FileWatch
 
 
 def require_inspect() -> None:
@@ -65,6 +67,7 @@ def load_inspect_task(spec: str, folder: Path) -> LoadedInspectTask:
         model=None if model is None else str(model),
         arguments=arguments,
         digest=user.digest,
+        watch=user.watch,
     )
 
 

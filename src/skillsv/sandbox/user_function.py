@@ -21,7 +21,8 @@ from typing import Any, Protocol, runtime_checkable
 import anyio
 
 from skillsv.errors import SettingsError
-from skillsv.sandbox.sources import digest_files, python_sources
+from skillsv.sandbox.covered_files import CoveredFiles, FileWatch, python_files
+from skillsv.sandbox.sources import digest_words
 
 _RUN_TIME_DEFINITIONS = {"*", "globals", "vars", "exec", "setattr", "__getattr__"}
 """A file that uses one of these names may define functions that cannot be found by reading it."""
@@ -34,13 +35,15 @@ class FunctionTimeout(Exception):
 class UserFunction:
     """A function of the user. Its file is executed at the first use of `function`.
 
-    `digest` covers its name, its file and the files of the same folder that it imports.
+    `digest` covers its name, its file and the files of the same folder that it imports. `watch` also holds the files
+    that only relative imports reach.
     """
 
     def __init__(self, *, file: Path, name: str) -> None:
         self.file = file
         self.name = name
-        self.digest = digest_files([name], python_sources(file))
+        self.watch = FileWatch(python_files(file))
+        self.digest = digest_words([name], self.watch.basic)
         self._function: Callable[..., Any] | None = None
 
     @property
@@ -69,7 +72,8 @@ class GivenFunction:
         self.function = function
         self.name = _name_of(function)
         self.file = _file_of(function)
-        self.digest = digest_files(["given", self.name, version, source_of(function)], [])
+        self.watch = FileWatch(CoveredFiles())
+        self.digest = digest_words(["given", self.name, version, source_of(function)], [])
 
 
 def source_of(function: Callable[..., Any]) -> str:

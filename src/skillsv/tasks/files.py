@@ -10,10 +10,12 @@ from typing import Any
 import msgspec
 
 from skillsv.errors import TaskError
+from skillsv.model.fingerprint import extend
 from skillsv.model.task import Task
-from skillsv.sandbox.sources import digest_files
+from skillsv.sandbox.covered_files import FileWatch
+from skillsv.sandbox.sources import digest_files, digest_words
 from skillsv.sandbox.workspace import OWN_FOLDERS, is_own_folder
-from skillsv.tasks.verifiers.specs import verifier_sources
+from skillsv.tasks.verifiers.specs import verifier_files
 
 MAX_BYTES = 1024**3
 """Bytes of all files of a task, by their apparent sizes: each rollout gets a copy."""
@@ -54,7 +56,7 @@ class TaskDigester:
     def __init__(self, folder: Path, judge: str | None = None) -> None:
         self._folder = folder
         self._judge = judge
-        self._verifier_digests: dict[str, str] = {}
+        self._read: dict[str, FileWatch] = {}
 
     def __call__(self, task: Task, extra: Sequence[Path] = ()) -> Task:
         """The task with its digest, which covers all fields, the bytes of its files, and the files of its verifier.
@@ -67,12 +69,16 @@ class TaskDigester:
         fields = (task.id, task.input, task.target, task.stratum, sorted(task.files), spec, task.all_metadata)
         words = [msgspec.json.encode(fields, order="sorted").decode(), self._verifier_digest(task.verifier)]
         files = [task.files[name] for name in sorted(task.files)]
-        return dataclasses.replace(task, digest=digest_files(words, [*files, *extra]))
+        digest = extend(digest_files(words, [*files, *extra]), self._verifier_files(task.verifier).further)
+        return dataclasses.replace(task, digest=digest)
 
     def _verifier_digest(self, spec: str) -> str:
-        if spec not in self._verifier_digests:
-            self._verifier_digests[spec] = digest_files([], verifier_sources(spec, self._folder))
-        return self._verifier_digests[spec]
+        return digest_words([], self._verifier_files(spec).basic)
+
+    def _verifier_files(self, spec: str) -> FileWatch:
+        if spec not in self._read:
+            self._read[spec] = FileWatch(verifier_files(spec, self._folder))
+        return self._read[spec]
 
 
 def _all_text(values: list[Any]) -> bool:

@@ -13,7 +13,7 @@ from skillsv.errors import TaskError
 from skillsv.model.task import Task
 from skillsv.sandbox.folders import walk_files
 from skillsv.sandbox.sources import python_sources
-from skillsv.tasks.verifiers.specs import split_spec, verifier_sources
+from skillsv.tasks.verifiers.specs import split_spec, verifier_files
 from skillsv.tasks.verifiers.table import runs_code
 from skillsv.trust import file_digest, is_trusted, skill_folder_of, was_trusted
 
@@ -72,7 +72,8 @@ def _sources(spec: str, folder: Path) -> Sequence[Path]:
     scheme, argument = split_spec(spec)
     if scheme == "harbor":
         return sorted(file for file in walk_files(Path(argument) / "tests") if file.is_file())
-    return verifier_sources(spec, folder)
+    covered = verifier_files(spec, folder)
+    return [*covered.basic, *(file for _, file in covered.further)]
 
 
 def _untrusted(files: Iterable[Path]) -> list[Path]:

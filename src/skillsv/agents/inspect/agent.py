@@ -14,6 +14,7 @@ from inspect_ai import task_with
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.model import Model, get_model
 
+from skillsv.agents.fingerprints import AgentInputs
 from skillsv.agents.inspect.batches import PendingSample, shared_queue
 from skillsv.agents.inspect.evaluate import EvaluationSettings, sample_seconds
 from skillsv.agents.inspect.outcome import read_outcome
@@ -45,12 +46,19 @@ class InspectAgent:
         task = task_with(self._loaded.task, model=model)
         logs = None if options.inspect_logs is None else options.folder / options.inspect_logs
         self._settings = EvaluationSettings(task=task, seconds=sample_seconds(options.timeout), logs=logs)
-        self._fingerprint = _make_fingerprint(self._loaded, model, options)
+        self._inputs = AgentInputs(options, lambda: self._loaded.watch)
+        declared = self._inputs.digest_code([self._loaded.name], self._loaded.file.name)
+        digest = self._loaded.digest if options.agent_version is None else declared
+        self._fingerprint = self._inputs.extend(_make_fingerprint(self._loaded, model, options, digest))
 
     @property
     def fingerprint(self) -> str:
         """Covers the file, the files beside it that it imports, the arguments, the model and Inspect's version."""
         return self._fingerprint
+
+    def find_change(self) -> Path | None:
+        """A covered file that has changed since the fingerprint was made."""
+        return self._inputs.find_change()
 
     async def run(self, skill: Rendering | None, task: Task, replicate: int, workspace: Path) -> Outcome:
         """Answer one task in the next evaluation, together with all other pending samples."""
@@ -89,7 +97,7 @@ def _find_model(loaded: LoadedInspectTask) -> Model:
         raise SettingsError(f"the model `{name}` cannot be used: {redact(describe_inspect_error(error))}.") from None
 
 
-def _make_fingerprint(loaded: LoadedInspectTask, model: Model, options: AgentOptions) -> str:
+def _make_fingerprint(loaded: LoadedInspectTask, model: Model, options: AgentOptions, digest_of_files: str) -> str:
     """A digest of all that may change an answer. Model arguments that are not plain values are code in the file."""
     plain: dict[str, Any] = {
         name: value for name, value in model.model_args.items() if isinstance(value, (str, int, float, bool))
@@ -98,7 +106,7 @@ def _make_fingerprint(loaded: LoadedInspectTask, model: Model, options: AgentOpt
     parts = [
         VERSION,
         version("inspect-ai"),
-        loaded.digest,
+        digest_of_files,
         loaded.arguments,
         [str(model), model.api.base_url, model.config.model_dump(mode="json", exclude_none=True), plain],
         loaded.task.config.model_dump(mode="json", exclude_none=True),

@@ -61,6 +61,10 @@ class ModelAgent:
         limits = {name: value for name, value in asdict(self._limits).items() if name != "grace"}
         return self._client.fingerprint(VERSION, limits, self._options.skill_dir)
 
+    def find_change(self) -> Path | None:
+        """A covered file that has changed since the fingerprint was made."""
+        return self._client.find_change()
+
     async def run(self, skill: Rendering | None, task: Task, replicate: int, workspace: Path) -> Outcome:
         """Chat with the model until it answers or the time limit of one rollout is over. A failure has its usage."""
         skill = None if skill is None or skill.empty else skill

@@ -22,6 +22,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage
 
+from skillsv.agents.fingerprints import AgentInputs
 from skillsv.agents.model.failures import find_missing_answer, to_failure
 from skillsv.agents.options import AgentOptions, ChatOptions
 from skillsv.errors import AgentFailure, SettingsError
@@ -44,13 +45,18 @@ class ModelClient:
         self._unused_models: list[Model] = [first]
         self._server = self._chat.base_url or first.base_url
         self._price = _find_price(name, options)
+        self._inputs = AgentInputs(options, forwarded=False)
+
+    def find_change(self) -> Path | None:
+        """A covered file that has changed since the fingerprint was made."""
+        return self._inputs.find_change()
 
     def fingerprint(self, *parts: object) -> str:
         """Covers the model, the server and the decoding settings; `parts` is all else that may change an answer."""
         settings = {name: value for name, value in asdict(self._chat).items() if name != "prices"}
         settings["base_url"] = self._server  # a variable such as OPENAI_BASE_URL also selects the server
         encoded = msgspec.json.encode([self._name, settings, *parts], order="sorted")
-        return f"model/1:{self._name}:{hashlib.sha256(encoded).hexdigest()}"
+        return self._inputs.extend(f"model/1:{self._name}:{hashlib.sha256(encoded).hexdigest()}")
 
     async def ask(
         self, messages: Sequence[ModelMessage], replicate: int, tools: Sequence[ToolDefinition] = ()

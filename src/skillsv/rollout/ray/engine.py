@@ -22,6 +22,7 @@ from skillsv.rollout.ray.transfer import PackedJob, Packer
 from skillsv.rollout.ray.worker import WorkerSetup
 from skillsv.rollout.ray.worker_pool import PooledWorker, WorkerPool
 from skillsv.sandbox.user_function import describe
+from skillsv.trust import SALT_VARIABLE, local_salt
 
 STOP_SECONDS = 8.0
 """Seconds that a cancelled rollout may take to stop on its node; after that its worker is stopped."""
@@ -91,7 +92,7 @@ class RayEngine:
         names = self._options.forward_env
         return WorkerSetup(
             factory=self._factory_ref,
-            secrets={name: os.environ[name] for name in names if name in os.environ},
+            secrets={name: os.environ[name] for name in names if name in os.environ} | _salt_for(names),
             fingerprint=self._fingerprint,
         )
 
@@ -164,6 +165,11 @@ class RayEngine:
                 await reply
             if limit.cancelled_caught:
                 self._give_up(worker, actor)
+
+
+def _salt_for(names: tuple[str, ...]) -> dict[str, str]:
+    """The salt of the driver's user, with which nodes make the same fingerprint from forwarded values."""
+    return {SALT_VARIABLE: os.fsdecode(local_salt())} if names else {}
 
 
 def _lost(worker: PooledWorker, why: str) -> RolloutFailure:

@@ -10,10 +10,11 @@ from skillsv.errors import RolloutError, SettingsError, TaskError, VerifierFailu
 from skillsv.model.protocols import Agent, Verifier
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
+from skillsv.sandbox.covered_files import FileWatch, find_change
 from skillsv.sandbox.user_function import describe, load_code
 from skillsv.tasks.verifiers.judge import judge as judge_verifier
 from skillsv.tasks.verifiers.scorer import Scorer, VerifierOptions, check_score
-from skillsv.tasks.verifiers.specs import default_spec, split_spec
+from skillsv.tasks.verifiers.specs import default_spec, split_spec, verifier_files
 from skillsv.tasks.verifiers.table import EXTERNAL_VERIFIERS, KNOWN_SPECS, TARGET_VERIFIERS
 
 JudgeMaker = Callable[[str], Agent]
@@ -38,7 +39,7 @@ def make_verifier(
     """
     options = VerifierOptions(folder=folder, sandbox=sandbox, network=network)
     verifier = _VerifierByTask(
-        options=options, default=default or "", make_judge=judge, by_task={}, by_spec={}, judges={}
+        options=options, default=default or "", make_judge=judge, by_task={}, by_spec={}, judges={}, watches={}
     )
     for task in tasks:
         verifier.scorer(task)
@@ -50,7 +51,7 @@ class _VerifierByTask:
     """Scores each task with the scorer of its specification. Scorers are made once.
 
     `by_task` holds them by id and digest of the task, `by_spec` those that several tasks share, `judges` the agents of
-    the verifier `judge` by the text after `judge:`.
+    the verifier `judge` by the text after `judge:`, `watches` the files of those that run code of the user.
     """
 
     options: VerifierOptions
@@ -59,6 +60,7 @@ class _VerifierByTask:
     by_task: dict[tuple[str, str], Scorer]
     by_spec: dict[str, Scorer]
     judges: dict[str, Agent]
+    watches: dict[str, FileWatch]
 
     async def score(self, task: Task, outcome: Outcome, workspace: Path) -> float:
         """The score of this outcome, a number in [0, 1]."""
@@ -80,6 +82,10 @@ class _VerifierByTask:
             except SettingsError as error:
                 raise TaskError(f"The verifier `{spec}`: {_message(error)}", hint=error.hint) from error
         load_code(*self.judges.values())
+
+    def find_change(self) -> Path | None:
+        """A file of a verifier or judge that has changed since they were made."""
+        return find_change(*self.watches.values(), *self.judges.values())
 
     def spec(self, task: Task) -> str:
         """The specification that applies to a task."""
@@ -109,6 +115,7 @@ class _VerifierByTask:
         scheme, argument = split_spec(spec)
         if scheme in EXTERNAL_VERIFIERS:
             if spec not in self.by_spec:
+                self.watches[spec] = FileWatch(verifier_files(spec, self.options.folder))
                 self.by_spec[spec] = EXTERNAL_VERIFIERS[scheme](argument, self.options)
             return self.by_spec[spec]
         if scheme == "judge":

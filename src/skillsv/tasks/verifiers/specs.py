@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from skillsv.errors import SettingsError
-from skillsv.sandbox.sources import command_line, command_sources, python_sources
+from skillsv.sandbox.covered_files import CoveredFiles, command_files, python_files
+from skillsv.sandbox.sources import command_line
 
 
 def split_spec(spec: str) -> tuple[str, str]:
@@ -43,18 +43,19 @@ def command_folder(text: str, folder: Path) -> Path:
     return next((base_folder(word, folder) for word in words if (folder / word).exists()), Path.cwd())
 
 
-def verifier_sources(spec: str, folder: Path) -> Sequence[Path]:
+def verifier_files(spec: str, folder: Path) -> CoveredFiles:
     """The files that decide the scores of a verifier; none if they do not exist, which `make_verifier` reports."""
     scheme, argument = split_spec(spec)
     if scheme == "judge":
-        return verifier_sources(argument, folder)
+        return verifier_files(argument, folder)
     if scheme == "python":
         name = argument.rpartition(":")[0]
         file = base_folder(name, folder) / name
-        return python_sources(file) if name and file.is_file() else []
+        return python_files(file) if name and file.is_file() else CoveredFiles()
     if scheme == "command":
+        base = command_folder(argument, folder)
         try:
-            return command_sources(command_line(argument, command_folder(argument, folder)))
+            return command_files(command_line(argument, base), base)
         except SettingsError:
-            return []
-    return []
+            return CoveredFiles()
+    return CoveredFiles()

@@ -1,0 +1,182 @@
+"""Stored rollouts are not reused where an input of the agent or verifier has changed.
+
+Each test values a skill twice in one run folder. Between the two runs one input changes that decides the answers.
+"""
+
+import json
+import sqlite3
+import sys
+
+import pytest
+
+from skillsv.cli import run
+
+SKILL = "---\nname: tiny\ndescription: Words.\n---\n# Words\n\n- Say `alpha` first.\n\n- Mumble.\n"
+
+PROGRAM = """\
+import json, os, pathlib, sys
+here = pathlib.Path(__file__).parent
+skill = os.environ.get("SKILLSV_SKILL")
+text = (pathlib.Path(skill) / "SKILL.md").read_text() if skill else ""
+{more}
+print("alpha" if "alpha" in text else "")
+"""
+
+FUNCTION = """\
+{more}
+
+def answer(skill, task):
+    return "alpha" if skill is not None and "alpha" in skill.text else ""
+"""
+
+CHECK = """\
+{more}
+
+def score(task, answer):
+    return 1.0 if "alpha" in answer else 0.0
+"""
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A skill, tasks and the current folder."""
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, {"tiny/SKILL.md": SKILL, "agent.py": FUNCTION.format(more=""), "prog.py": PROGRAM.format(more="")})
+    write_tasks(tmp_path, "contains")
+    return tmp_path
+
+
+def write(folder, files):
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+def write_tasks(folder, verifier):
+    lines = [{"id": f"t{n}", "input": "?", "target": "alpha", "verifier": verifier} for n in range(3)]
+    (folder / "tasks.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
+
+def value(*flags, agent="python:agent.py:answer"):
+    """The exit code of a small valuation."""
+    return run(
+        ["value", "tiny", "--tasks", "tasks.jsonl", "--agent", agent, "--operators", "delete", "--method", "chain",
+         "-k", "1", "-b", "2", "-j", "1", "--panel-b", "0", "--run-dir", "run", "--yes", "--quiet", *flags]
+    )  # fmt: skip
+
+
+def stored(folder):
+    """How many rollouts the ledger holds."""
+    connection = sqlite3.connect(folder / "run" / "ledger.sqlite")
+    (rows,) = connection.execute("select count(*) from rollout").fetchone()
+    connection.close()
+    return rows
+
+
+def paid_twice(folder, change, *flags, **named):
+    """Rollouts of a first run, of a repeated run, and of a run after the change."""
+    assert value(*flags, **named) == 0
+    first = stored(folder)
+    assert value(*flags, **named) == 0
+    assert stored(folder) == first, "an unchanged agent is reused"
+    change()
+    assert value(*flags, **named) == 0
+    return first, stored(folder) - first
+
+
+def test_another_forwarded_value_is_another_agent(project, monkeypatch):
+    monkeypatch.setenv("VOICE", "low")
+    agent = f"command:{sys.executable} prog.py"
+    first, again = paid_twice(
+        project, lambda: monkeypatch.setenv("VOICE", "high"), "--forward-env", "VOICE", agent=agent
+    )
+    assert again == first
+
+
+def test_no_file_of_the_run_holds_a_forwarded_value(project, monkeypatch):
+    monkeypatch.setenv("VOICE", "very-secret-value")
+    assert value("--forward-env", "VOICE", agent=f"command:{sys.executable} prog.py") == 0
+    held = [path for path in (project / "run").rglob("*") if path.is_file() and b"very-secret" in path.read_bytes()]
+    assert held == []
+
+
+AGENT_CHANGES = {
+    "relative import": (
+        "python:agent.py:answer",
+        {"agent.py": FUNCTION.format(more="import pack.main"), "pack/main.py": "from .words import x"},
+        "pack/words.py",
+        "x = {}",
+    ),
+    "folder argument": (f"command:{sys.executable} prog.py data", {}, "data/words.txt", "{}"),
+    "assigned file": (f"command:{sys.executable} prog.py config=conf.json", {}, "conf.json", "{}"),
+    "text after bash -c": ("command:bash -c 'exec {python} {here}/helper.py'", {}, "helper.py", PROGRAM),
+    "helper of a script": (
+        "command:sh agent.sh",
+        {"agent.sh": f'exec {sys.executable} "$(dirname "$0")/helper.py"\n'},
+        "helper.py",
+        PROGRAM,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AGENT_CHANGES)
+def test_a_changed_file_of_the_agent_is_another_agent(name, project):
+    agent, files, changed, text = AGENT_CHANGES[name]
+    write(project, {**files, changed: text.replace("{more}", "").replace("{}", "1")})
+    change = {changed: text.replace("{more}", "x = 2").replace("{}", "2")}
+    first, again = paid_twice(
+        project,
+        lambda: write(project, change),
+        agent=agent.replace("{here}", str(project)).replace("{python}", sys.executable),
+    )
+    assert again == first
+
+
+VERIFIER_CHANGES = {
+    "relative import": (
+        "python:check.py:score",
+        {"check.py": CHECK.format(more="import pack.main"), "pack/main.py": "from .words import x"},
+        "pack/words.py",
+    ),
+    "folder argument": (f"command:{sys.executable} score.py data", {"score.py": "print(1.0)"}, "data/words.py"),
+    "text after sh -c": ("command:sh -c '{python} {here}/score.py'", {}, "score.py"),
+}
+
+
+@pytest.mark.parametrize("name", VERIFIER_CHANGES)
+def test_a_changed_file_of_the_verifier_is_another_task(name, project):
+    verifier, files, changed = VERIFIER_CHANGES[name]
+    write(project, {**files, changed: "x = 1\nprint(1.0)"})
+    write_tasks(project, verifier.replace("{here}", str(project)).replace("{python}", sys.executable))
+    first, again = paid_twice(project, lambda: write(project, {changed: "x = 2\nprint(1.0)"}), "--keep-going")
+    assert again == first
+
+
+EDITS_ITSELF = """\
+import pathlib
+calls = []
+
+def answer(skill, task):
+    calls.append(task.id)
+    if len(calls) == 4:
+        with open(__file__, "a") as stream:
+            stream.write("# another line")
+    return "alpha" if skill is not None and "alpha" in skill.text else ""
+"""
+
+
+def test_an_agent_that_changes_during_the_run_stops_it(project, capsys):
+    write(project, {"agent.py": EDITS_ITSELF})
+    assert value() == 2
+    assert "changed during the run" in capsys.readouterr().err
+    assert stored(project) == 3, "answers after the change are not saved"
+
+
+def test_a_verifier_that_changes_during_the_run_stops_it(project, capsys):
+    write(project, {"check.py": EDITS_ITSELF.replace("def answer(skill, task)", "def score(task, answer)").replace(
+        'return "alpha" if skill is not None and "alpha" in skill.text else ""', "return float('alpha' in answer)"
+    )})  # fmt: skip
+    write_tasks(project, "python:check.py:score")
+    assert value() == 2
+    assert "check.py" in capsys.readouterr().err
+    assert stored(project) == 3
