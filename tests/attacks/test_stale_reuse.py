@@ -10,6 +10,10 @@ import sys
 import pytest
 
 from skillsv.cli import run
+from skillsv.model.fingerprint import first_part
+from skillsv.pipeline.job import ValuationJob, load_job_tasks
+from skillsv.settings.tree import convert_settings
+from skillsv.tasks import load_tasks
 
 SKILL = "---\nname: tiny\ndescription: Words.\n---\n# Words\n\n- Say `alpha` first.\n\n- Mumble.\n"
 
@@ -59,7 +63,12 @@ def write_tasks(folder, verifier):
 
 def value(*flags, agent="python:agent.py:answer"):
     """The exit code of a small valuation."""
-    return run(
+    return run(command(*flags, agent=agent))
+
+
+def command(*flags, agent="python:agent.py:answer"):
+    """The words of a small valuation."""
+    return (
         ["value", "tiny", "--tasks", "tasks.jsonl", "--agent", agent, "--operators", "delete", "--method", "chain",
          "-k", "1", "-b", "2", "-j", "1", "--panel-b", "0", "--run-dir", "run", "--yes", "--quiet", *flags]
     )  # fmt: skip
@@ -180,3 +189,73 @@ def test_a_verifier_that_changes_during_the_run_stops_it(project, capsys):
     assert value() == 2
     assert "check.py" in capsys.readouterr().err
     assert stored(project) == 3
+
+
+def test_a_declared_file_is_part_of_the_agent(project):
+    write(project, {"words/a.txt": "1"})
+    first, again = paid_twice(
+        project,
+        lambda: write(project, {"words/a.txt": "2"}),
+        "--depends-on",
+        "words/*.txt",
+        "--depends-on",
+        "tiny/SKILL.md",
+    )
+    assert again == first
+
+
+def test_an_edited_file_with_the_same_declared_version_is_the_same_agent(project):
+    edited = {"agent.py": FUNCTION.format(more="# a comment")}
+    _, again = paid_twice(project, lambda: write(project, edited), "--agent-version", "3")
+    assert again == 0
+    before = stored(project)
+    assert value("--agent-version", "4") == 0
+    assert stored(project) == 2 * before
+
+
+def test_the_declared_version_stands_for_files_and_not_for_settings(project, monkeypatch):
+    """Forwarded values still count, and so does the command itself."""
+    agent = f"command:{sys.executable} prog.py"
+    monkeypatch.setenv("VOICE", "low")
+    flags = ("--agent-version", "3", "--forward-env", "VOICE")
+    first, again = paid_twice(project, lambda: monkeypatch.setenv("VOICE", "high"), *flags, agent=agent)
+    assert again == first
+
+
+@pytest.mark.parametrize("name", ["server", "temperature"])
+def test_another_server_or_temperature_of_the_judge_is_another_task(name, project, monkeypatch):
+    """The digests of the tasks differ; nothing is asked."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    write_tasks(project, "judge")
+    changes = {"server": {"base_url": "http://127.0.0.1:2/v1"}, "temperature": {"temperature": 1.0}}[name]
+    settings = {"judge": "model:openai:small", "base_url": "http://127.0.0.1:1/v1"}
+    digests = [judged_digests(project, settings), judged_digests(project, {**settings, **changes})]
+    assert not digests[0] & digests[1]
+    assert {first_part(text) for text in digests[0]} == {first_part(text) for text in digests[1]}
+
+
+def test_a_judge_without_further_inputs_keeps_the_digests_of_earlier_versions(project):
+    write_tasks(project, "judge")
+    judged = judged_digests(project, {"judge": "python:agent.py:answer"})
+    assert judged == {task.digest for task in load_tasks(project / "tasks.jsonl", judge="python:agent.py:answer")}
+
+
+def test_a_forwarded_value_that_the_judge_sees_is_in_the_digest(project, monkeypatch):
+    write_tasks(project, "judge")
+    found = set()
+    for voice in ("low", "high"):
+        monkeypatch.setenv("VOICE", voice)
+        found |= judged_digests(project, {"judge": f"command:{sys.executable} prog.py", "forward_env": ["VOICE"]})
+    assert len(found) == 6
+
+
+def judged_digests(folder, settings):
+    """The digests of the tasks of a run with these settings."""
+    job = ValuationJob(
+        skill=folder / "tiny",
+        tasks=folder / "tasks.jsonl",
+        agent="python:agent.py:answer",
+        settings=convert_settings(settings),
+        folder=folder,
+    )
+    return {task.digest for task in load_job_tasks(job)}

@@ -28,6 +28,8 @@ def make_client(make: Callable[[str, AgentOptions], T], spec: str, settings: Set
         forward_env=settings.forward_env,
         show_target=settings.show_target,
         folder=folder,
+        agent_version=settings.agent_version,
+        depends_on=settings.depends_on,
         chat=_chat_options(settings),
         inspect_logs=Path(settings.inspect_logs) if settings.inspect_logs else None,
     )

@@ -27,7 +27,7 @@ from skillsv.rollout.adaptive import forecast_adaptive
 from skillsv.rollout.adaptive.repeat_sampler import REPEATED_SHARE
 from skillsv.rollout.forecast import GAMMA_EXPECTED, GAMMA_HIGH, GAMMA_LOW, cost_of
 from skillsv.settings import Settings, compile_options, identity_settings, settings_dict
-from skillsv.tasks import draw_window, load_tasks, make_verifier, split_panels, tasks_folder
+from skillsv.tasks import cover_judges, draw_window, load_tasks, make_verifier, split_panels, tasks_folder
 from skillsv.version import __version__
 
 TASK_SOURCES = "skillsv.task_sources"
@@ -181,7 +181,7 @@ def prepare(job: ValuationJob) -> PreparedRun:
     """Compile the skill, read the tasks, draw the chains, forecast the cost. Runs nothing and writes nothing."""
     settings = job.settings
     compiled = job.compile()
-    tasks = job.task_source.load_tasks(job.tasks_path, grading_of(job))
+    tasks = load_job_tasks(job)
     panel_a, panel_b = split_panels(tasks, a=settings.panel_a, b=settings.panel_b, seed=settings.seed)
     return PreparedRun(
         job=job,
@@ -194,6 +194,12 @@ def prepare(job: ValuationJob) -> PreparedRun:
         plans=plan_chains(compiled, panel_a, settings) if settings.method == "chain" else (),
         forecast=forecast_job(compiled, settings, len(panel_a.tasks)),
     )
+
+
+def load_job_tasks(job: ValuationJob) -> Sequence[Task]:
+    """The tasks of the job. Their digests also cover the judges that grade them."""
+    grading = grading_of(job)
+    return cover_judges(job.task_source.load_tasks(job.tasks_path, grading), grading.make_judge)
 
 
 def first_window(panel: PanelA, settings: Settings) -> tuple[str, ...]:
@@ -279,12 +285,13 @@ def grading_of(job: ValuationJob) -> Grading:
 
 def _judge_maker(job: ValuationJob) -> Callable[[str], Agent]:
     """The function that makes the agent that grades prose: the one a task names, or the one of the settings."""
+    settings = replace(job.settings, agent_version=None, depends_on=())  # these two are about the agent
 
     def make_judge(named: str) -> Agent:
         spec = named or job.settings.judge
         if not spec:
             raise SettingsError("some tasks can only be graded by a judge.", hint="Name an agent with --judge.")
-        return make_client(make_agent, spec, job.settings, job.folder)
+        return make_client(make_agent, spec, settings, job.folder)
 
     return make_judge
 

@@ -10,6 +10,7 @@ from typing import Any
 from skillsv.compiler import compile_skill
 from skillsv.errors import RecordsError, SettingsError, TaskError
 from skillsv.model.coalition import ChainRecord, Observation
+from skillsv.model.fingerprint import agrees, first_part
 from skillsv.model.format import count
 from skillsv.model.protocols import Agent, Verifier
 from skillsv.model.skill import CompiledSkill
@@ -18,7 +19,14 @@ from skillsv.model.value import Spending, Valuation
 from skillsv.pipeline.build_valuation import RolloutResult, build_valuation
 from skillsv.pipeline.clients import make_client
 from skillsv.pipeline.cost import measured_cost, require_measurable_budget
-from skillsv.pipeline.job import TaskSource, ValuationJob, find_task_source, grading_of, make_renderer
+from skillsv.pipeline.job import (
+    TaskSource,
+    ValuationJob,
+    find_task_source,
+    grading_of,
+    load_job_tasks,
+    make_renderer,
+)
 from skillsv.rendering import Renderer
 from skillsv.rollout import RunFolder
 from skillsv.rollout.adaptive import least_budget
@@ -190,12 +198,12 @@ def reopen(path: Path, overrides: RunOverrides) -> ReopenedRun:
         task_source=overrides.task_source or find_task_source(about.get("kit", ""), about.get("variant", "")),
         compiled=run.compiled,
     )
-    tasks = job.task_source.load_tasks(job.tasks_path, grading_of(job))
+    tasks = load_job_tasks(job)
     verifier = job.task_source.make_verifier(job.tasks_path, tasks, grading_of(job))
     agent = make_client(job.task_source.make_agent, job.agent, job.settings, job.folder)
     folder = RunFolder(path)
     require_measurable_budget(job, measured_cost(folder, agent.fingerprint))
-    changed = agent.fingerprint != run.manifest["agent"]["fingerprint"]
+    changed = not agrees(agent.fingerprint, run.manifest["agent"]["fingerprint"])
     return ReopenedRun(
         run=run,
         folder=folder,
@@ -208,8 +216,11 @@ def reopen(path: Path, overrides: RunOverrides) -> ReopenedRun:
 
 
 def _apply_overrides(settings: Settings, overrides: RunOverrides) -> Settings:
+    """The settings of this command. What the user declared about the recorded agent does not hold for another one."""
     return replace(
         settings,
+        agent_version=None if overrides.agent else settings.agent_version,
+        depends_on=() if overrides.agent else settings.depends_on,
         jobs=overrides.jobs or settings.jobs,
         engine=overrides.engine or settings.engine,
         judge=overrides.judge or settings.judge,
@@ -265,7 +276,7 @@ def _unchanged_tasks(reopened: ReopenedRun, digests: Mapping[str, str], panel: s
                 where=where,
                 hint="Name the place of the tasks with --tasks.",
             )
-        if task.digest != digest:
+        if not agrees(task.digest, digest):
             raise TaskError(
                 f"task {name} of panel {panel} has changed since the run (or its files or verifier have).",
                 where=where,
@@ -276,8 +287,8 @@ def _unchanged_tasks(reopened: ReopenedRun, digests: Mapping[str, str], panel: s
 
 
 def _refuse_tasks_of_panel_a(tasks: Iterable[Task], panel_a: Mapping[str, str], where: str) -> None:
-    digests = set(panel_a.values())
-    shared = [task.id for task in tasks if task.id in panel_a or task.digest in digests]
+    digests = set(map(first_part, panel_a.values()))
+    shared = [task.id for task in tasks if task.id in panel_a or first_part(task.digest) in digests]
     if shared:
         raise TaskError(
             f"{len(shared)} tasks are in panel A, too, first {shared[0]}: values were estimated on them, so they prove "

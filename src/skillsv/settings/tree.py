@@ -126,6 +126,18 @@ class Settings:
         read=read_comma_list,
         check=check_forwarded,
     )
+    agent_version: str | None = agent(
+        None,
+        "guarded",
+        "A version of your own that stands for the agent's files: the same text is the same agent.",
+        decides_result=False,
+    )
+    depends_on: tuple[str, ...] = agent(
+        (),
+        "guarded",
+        "A file, folder or glob that the agent or verifier reads (may be repeated).",
+        decides_result=False,
+    )
     show_target: bool = agent(
         False,
         "flags only",

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import msgspec
 
-from skillsv.errors import TaskError
-from skillsv.model.fingerprint import extend
+from skillsv.errors import SettingsError, TaskError
+from skillsv.model.fingerprint import ending, extend, first_part
+from skillsv.model.protocols import Agent
 from skillsv.model.task import Task
 from skillsv.sandbox.covered_files import FileWatch
 from skillsv.sandbox.sources import digest_files, digest_words
 from skillsv.sandbox.workspace import OWN_FOLDERS, is_own_folder
-from skillsv.tasks.verifiers.specs import verifier_files
+from skillsv.tasks.verifiers.specs import grading_inputs, split_spec, verifier_files
 
 MAX_BYTES = 1024**3
 """Bytes of all files of a task, by their apparent sizes: each rollout gets a copy."""
@@ -69,7 +70,8 @@ class TaskDigester:
         fields = (task.id, task.input, task.target, task.stratum, sorted(task.files), spec, task.all_metadata)
         words = [msgspec.json.encode(fields, order="sorted").decode(), self._verifier_digest(task.verifier)]
         files = [task.files[name] for name in sorted(task.files)]
-        digest = extend(digest_files(words, [*files, *extra]), self._verifier_files(task.verifier).further)
+        inputs = [*self._verifier_files(task.verifier).further, *grading_inputs(task.verifier)]
+        digest = extend(digest_files(words, [*files, *extra]), inputs)
         return dataclasses.replace(task, digest=digest)
 
     def _verifier_digest(self, spec: str) -> str:
@@ -79,6 +81,35 @@ class TaskDigester:
         if spec not in self._read:
             self._read[spec] = FileWatch(verifier_files(spec, self._folder))
         return self._read[spec]
+
+
+def cover_judges(tasks: Sequence[Task], make_judge: Callable[[str], Agent] | None) -> tuple[Task, ...]:
+    """The tasks; digests of those that a judge grades also cover the judge: its server, settings and forwarded values.
+
+    The first part of a digest covers the judge's specification and files already, so of a program or function only the
+    ending of its fingerprint is added. A judge that cannot be made is left out: `make_verifier` reports it.
+    """
+    inputs: dict[str, list[str]] = {}
+    covered = []
+    for task in tasks:
+        scheme, argument = split_spec(task.verifier)
+        if scheme == "judge" and make_judge is not None:
+            if argument not in inputs:
+                inputs[argument] = _judge_inputs(argument, make_judge)
+            before = [text for text in (ending(task.digest),) if text and inputs[argument]]
+            digest = extend(first_part(task.digest) if before else task.digest, [*before, *inputs[argument]])
+            task = dataclasses.replace(task, digest=digest)  # noqa: PLW2901
+        covered.append(task)
+    return tuple(covered)
+
+
+def _judge_inputs(argument: str, make_judge: Callable[[str], Agent]) -> list[str]:
+    try:
+        fingerprint = make_judge(argument).fingerprint
+    except SettingsError:
+        return []
+    text = ending(fingerprint) if fingerprint.startswith(("command/", "python/", "planted")) else fingerprint
+    return [f"judge {text}"] if text else []
 
 
 def _all_text(values: list[Any]) -> bool:

@@ -8,7 +8,7 @@ from skillsv.model.frontmatter import read_frontmatter
 from skillsv.model.task import Task
 
 VERSION = 1
-"""Part of the fingerprint: raise it when any text below changes."""
+"""Part of the fingerprint: raise it when any text below changes, or what a tool of `tools.py` does."""
 
 _GREETING = "You are a helpful assistant."
 """The first sentence of every system prompt."""

@@ -3,12 +3,35 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from skillsv.errors import SettingsError
 from skillsv.sandbox.covered_files import CoveredFiles, command_files, python_files
 from skillsv.sandbox.sources import command_line
+
+GRADING_VERSIONS: Mapping[str, int] = {
+    "exact": 1,
+    "contains": 1,
+    "regex": 1,
+    "numeric": 1,
+    "choice": 1,
+    "json": 1,
+    "judge": 1,
+    "harbor": 1,
+}
+"""The version of our own grading code, by verifier. Raise it when the same answer may get another score.
+
+Version 1 adds nothing to the digest of a task: it is what earlier versions of SkillSV stored.
+"""
+
+
+def grading_inputs(spec: str) -> list[str]:
+    """What the digest of a task covers of our own grading code: its version, from 2 on."""
+    scheme = split_spec(spec)[0]
+    version = GRADING_VERSIONS.get(scheme, 1)
+    return [f"grading {scheme} {version}"] if version > 1 else []
 
 
 def split_spec(spec: str) -> tuple[str, str]:
