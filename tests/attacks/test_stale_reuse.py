@@ -259,3 +259,60 @@ def judged_digests(folder, settings):
         folder=folder,
     )
     return {task.digest for task in load_job_tasks(job)}
+
+
+def notes(capsys):
+    return " ".join(capsys.readouterr().err.split())
+
+
+def test_a_run_says_what_it_reuses_since_when_and_what_is_not_checked(project, capsys):
+    assert value() == 0
+    first = stored(project)
+    edit_ledger(project, "update rollout set saved = 86400 * 365")
+    assert run([word for word in command() if word != "--quiet"]) == 0
+    said = notes(capsys)
+    assert f"Reused {first} stored rollouts, the oldest of 1971-01-01; not checked: installed packages" in said
+
+
+def test_the_first_run_reuses_nothing_and_says_nothing(project, capsys):
+    assert run([word for word in command() if word != "--quiet"]) == 0
+    assert "Reused" not in notes(capsys)
+
+
+def edit_ledger(folder, statement):
+    connection = sqlite3.connect(folder / "run" / "ledger.sqlite")
+    connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+def test_rollouts_with_other_inputs_are_taken_over_only_on_request(project, monkeypatch, capsys):
+    monkeypatch.setenv("VOICE", "low")
+    words = [word for word in command("--forward-env", "VOICE") if word != "--quiet"]
+    assert run(words) == 0
+    first = stored(project)
+    monkeypatch.setenv("VOICE", "high")
+    capsys.readouterr()
+    assert run([*words, "--max-rollouts", "1"]) == 4
+    assert f"{first} rollouts of this agent are stored with other inputs" in notes(capsys)
+    assert run([*words, "--reuse-unchecked"]) == 0
+    said = notes(capsys)
+    assert f"Took over {first - 1} stored rollouts without checking forwarded values" in said
+    assert f"({first - 1} of them taken over unchecked)" in said
+    assert stored(project) == 2 * first, "the rollouts under the old keys are kept, none was run"
+
+
+def test_status_says_why_stored_rollouts_are_not_reused(project, monkeypatch, capsys):
+    monkeypatch.setenv("VOICE", "low")
+    assert value("--forward-env", "VOICE") == 0
+    first = stored(project)
+    write(project, {"agent.py": FUNCTION.format(more="# edited")})
+    assert value("--forward-env", "VOICE") == 0
+    monkeypatch.setenv("VOICE", "high")
+    assert value("--forward-env", "VOICE") == 0
+    capsys.readouterr()
+    assert run(["status", "run"]) == 0
+    printed = capsys.readouterr().out
+    assert f"Stored for this agent and these tasks: {first}, the oldest of 2" in printed
+    assert f"Not reused: {first}, because their inputs differ" in printed
+    assert f"Not reused: {first}, because the agent, its settings or its files differ." in printed

@@ -169,7 +169,7 @@ def test_an_older_schema_is_migrated_with_its_rollouts(path, monkeypatch):
     monkeypatch.setattr(ledger_file, "MIGRATIONS", newer)
     with Ledger.open(path) as ledger:
         assert ledger.lookup([key()])[key()].score == 0.5
-        assert ledger_file.version_of(ledger._reader) == 2
+        assert ledger_file.version_of(ledger._reader) == len(newer)
         assert ledger._reader.execute("SELECT mood FROM rollout").fetchone() == ("calm",)
 
 
@@ -407,3 +407,47 @@ def test_a_ledger_without_tables_reads_as_empty_and_can_be_written(path, size):
     with Ledger.open(path) as ledger:
         ledger.record(scored())
         assert ledger.summary().scored == 1
+
+
+def test_rollouts_of_earlier_sessions_are_counted_once_as_reused(path):
+    with Ledger.open(path) as ledger:
+        ledger.record(scored(0), scored(1), failed(2))
+        ledger.lookup([key(0)])
+        assert ledger.reused.rollouts == 0
+    with Ledger.open(path) as ledger:
+        ledger.record(scored(2), scored(3))
+        ledger.lookup([key(0), key(2), key(3)])
+        ledger.lookup([key(0), key(9)])
+        assert ledger.reused.rollouts == 1
+        assert ledger.reused.since is not None
+
+
+def test_copied_rollouts_have_the_new_key_and_the_old_ones_stay(path):
+    with Ledger.open(path) as ledger:
+        ledger.record(scored(0, answer="yes"), scored(1, score=1.0), failed(2))
+        assert ledger.copy_rollouts({("task", "agent/1"): ("task", "agent/2")}) == 2
+        assert ledger.copy_rollouts({("task", "agent/1"): ("task", "agent/2")}) == 0
+        new = key(0, agent="agent/2")
+        assert ledger.lookup([key(0), new])[new].score == 0.5
+        assert ledger.detail(new).answer == "yes"
+        assert ledger.reused.taken_over == 1
+        assert [(group.agent, group.rollouts) for group in ledger.groups()] == [("agent/1", 2), ("agent/2", 2)]
+
+
+def test_the_group_that_was_saved_last_is_copied_where_several_match(path):
+    with Ledger.open(path) as ledger:
+        for agent, score in (("agent/1", 0.0), ("agent/2", 1.0)):
+            ledger.record(Rollout(key=key(agent=agent), task_id="t", score=score))
+        keys = {(group.task, group.agent): ("task", "agent/3") for group in ledger.groups()}
+        assert ledger.copy_rollouts(keys) == 1
+        assert ledger.lookup([key(agent="agent/3")])[key(agent="agent/3")].score == 1.0
+
+
+def test_a_ledger_of_the_first_schema_can_be_read_without_times(path, monkeypatch):
+    with monkeypatch.context() as earlier:
+        earlier.setattr(ledger_file, "MIGRATIONS", ledger_file.MIGRATIONS[:1])
+        ledger_file.take_lock(path)
+        ledger_file.open_writer(path).close()
+    with Ledger.open(path, read_only=True) as ledger:
+        assert ledger.lookup([key()]) == {}
+        assert ledger.groups() == []

@@ -63,6 +63,11 @@ class CommandAgent:
         """A covered file that has changed since the fingerprint was made."""
         return self._inputs.find_change()
 
+    @property
+    def skipped(self) -> tuple[Path, ...]:
+        """Folder arguments that are too large for the fingerprint."""
+        return self._inputs.skipped
+
     async def run(self, skill: Rendering | None, task: Task, replicate: int, workspace: Path) -> Outcome:
         """Run the program once in `workspace`."""
         env = private_environment(workspace, self._options.forward_env)

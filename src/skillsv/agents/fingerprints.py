@@ -10,6 +10,7 @@ import hmac
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from skillsv.agents.options import AgentOptions
 from skillsv.model.fingerprint import extend
@@ -27,11 +28,20 @@ NOT_CHECKED: Mapping[str, str] = {
 """What no fingerprint covers, by the kind of agent. Planted agents have nothing of the kind."""
 
 
-def not_checked(spec: str, options_skipped: tuple[Path, ...] = ()) -> str:
+@runtime_checkable
+class PartlyCovered(Protocol):
+    """An agent whose fingerprint leaves out folder arguments that are too large."""
+
+    @property
+    def skipped(self) -> tuple[Path, ...]:
+        """The folders."""
+
+
+def not_checked(spec: str, agent: object = None) -> str:
     """What the fingerprint of this agent does not cover, as the end of a sentence; empty where it covers all."""
     known = NOT_CHECKED.get(spec.partition(":")[0], "")
-    large = [f"the large folder {path}" for path in options_skipped]
-    return ", ".join([*([known] if known else []), *large])
+    folders = agent.skipped if isinstance(agent, PartlyCovered) else ()
+    return ", ".join([*([known] if known else []), *(f"the large folder {folder}" for folder in folders)])
 
 
 class AgentInputs:

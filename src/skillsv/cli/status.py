@@ -19,6 +19,7 @@ def status(run: Annotated[Path, Parameter(help="The folder of a run.")], /, *, j
     """
     from skillsv.cli.printing import deliver, json_text
     from skillsv.pipeline.publish import recorded_confirmation
+    from skillsv.pipeline.reuse import explain_stored
     from skillsv.report.sentences import proof_sentence
     from skillsv.rollout import RunFolder, Status
 
@@ -38,6 +39,7 @@ def status(run: Annotated[Path, Parameter(help="The folder of a run.")], /, *, j
         f"Run {found.run}: {'running' if found.running else 'not running'}{chains}.",
         f"Rollouts: {count(found.rollouts)} paid, {count(found.reused)} reused, {count(found.missing)} missing.",
         f"Spent: tokens {tokens}, cost {cost}, agent time {duration(found.seconds)}.",
+        *explain_stored(found.stored),
         *([f"Answers cut by the token limit: {count(found.cut)}."] if found.cut else []),
         *(["Provisional: the run is not finished."] if found.provisional else []),
         *(f"Missing as {kind}: {count}." for kind, count in found.failures.items()),

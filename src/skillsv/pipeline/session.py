@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,6 +22,7 @@ from skillsv.model.task import Task
 from skillsv.pipeline.clients import make_client
 from skillsv.pipeline.cost import CostListener, needs_cost
 from skillsv.pipeline.job import Grading, PreparedRun, ValuationJob, grading_of, make_manifest
+from skillsv.pipeline.reuse import describe_others, describe_reuse, take_over
 from skillsv.pipeline.run import ReopenedRun
 from skillsv.rollout import (
     Engine,
@@ -94,6 +95,7 @@ async def open_runner(
             signals.start_soon(stop_on_signals, stop)
             stack.callback(signals.cancel_scope.cancel)
         tasks = {task.id: task for task in session.tasks}
+        note_stored(session, ledger, {task.digest for task in tasks.values()}, listener)
         fingerprint, options = session.agent.fingerprint, session.options
         unchanged = partial(require_unchanged, session.agent, session.verifier)
         try:
@@ -110,6 +112,9 @@ async def open_runner(
             )
         except SkillSVError as raised:
             error = raised  # raised again below, where no task group wraps it
+        reuse = describe_reuse(ledger, session.job.agent, session.agent)
+        if reuse is not None:
+            listener(Note(message=reuse))
     if error is not None:
         raise error
 
@@ -154,6 +159,15 @@ async def open_recorded_run(
         listener(RunFinished(reason=error.what))
         raise
     listener(RunFinished(reason="done"))
+
+
+def note_stored(session: Session, ledger: Ledger, tasks: Collection[str], listener: Listener) -> None:
+    """Take over stored rollouts with other inputs if the user said so; else say that there are some."""
+    agent = session.agent.fingerprint
+    describe = take_over if session.job.settings.reuse_unchecked else describe_others
+    sentence = describe(ledger, agent, tasks)
+    if sentence is not None:
+        listener(Note(message=sentence))
 
 
 def require_unchanged(agent: Agent, verifier: Verifier) -> None:

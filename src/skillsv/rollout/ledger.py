@@ -6,7 +6,7 @@ import hashlib
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,19 +15,43 @@ from typing import Any, Self
 
 from skillsv.errors import LedgerError
 from skillsv.model.rollout import Ending, FailureKind, Rollout, RolloutFailure, RolloutKey, Usage
-from skillsv.rollout.ledger_file import explain_ledger_errors, open_reader, open_writer, take_lock
+from skillsv.rollout.ledger_file import (
+    explain_ledger_errors,
+    open_reader,
+    open_writer,
+    take_lock,
+    version_of,
+)
+from skillsv.rollout.stored_rollouts import StoredGroup
 
 _COLUMNS = "score, failure, message, input_tokens, output_tokens, usd, duration, attempts, opened, task_id"
 
-_FIND = f"SELECT {_COLUMNS} FROM rollout WHERE key = ? AND score IS NOT NULL"  # noqa: S608
+_FIND = f"SELECT {_COLUMNS}, id, run, saved FROM rollout WHERE key = ? AND score IS NOT NULL"  # noqa: S608
+
+TAKEN_OVER = "taken over unchecked"
+"""The name of the run of rollouts that `--reuse-unchecked` has copied to other keys."""
+
+_GROUPS = """
+SELECT task, agent, count(*), min(saved) FROM rollout WHERE score IS NOT NULL GROUP BY task, agent ORDER BY max(id)
+"""
+
+_TIMED_VERSION = 2
+"""The first schema version with the column `saved`. A ledger of an earlier version that is only read has none."""
+
+_COPY = f"""
+INSERT OR IGNORE INTO rollout (key, tree, task, agent, replicate, run, {_COLUMNS}, saved)
+SELECT ?, tree, ?, ?, replicate, '{TAKEN_OVER}', {_COLUMNS}, saved FROM rollout WHERE id = ?
+RETURNING id
+"""  # noqa: S608
 
 # A scored rollout is never replaced. A missing one is: its attempts and its spending are added up.
 _SAVE = f"""
-INSERT INTO rollout (key, tree, task, agent, replicate, run, {_COLUMNS})
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO rollout (key, tree, task, agent, replicate, run, {_COLUMNS}, saved)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, CAST(strftime('%s', 'now') AS INTEGER))
 ON CONFLICT (key) DO UPDATE SET
     score = excluded.score, failure = excluded.failure, message = excluded.message, opened = excluded.opened,
-    run = excluded.run, attempts = attempts + excluded.attempts, duration = duration + excluded.duration,
+    run = excluded.run, saved = excluded.saved,
+    attempts = attempts + excluded.attempts, duration = duration + excluded.duration,
     input_tokens = CASE WHEN input_tokens IS NULL THEN excluded.input_tokens
                         ELSE input_tokens + coalesce(excluded.input_tokens, 0) END,
     output_tokens = CASE WHEN output_tokens IS NULL THEN excluded.output_tokens
@@ -70,6 +94,15 @@ class Detail:
     transcript: str | None
 
 
+@dataclass(slots=True, kw_only=True)
+class Reused:
+    """Stored rollouts of earlier sessions that this one has looked up. `since` is when the oldest was saved."""
+
+    rollouts: int = 0
+    taken_over: int = 0
+    since: int | None = None
+
+
 class Ledger:
     """Finished rollouts by key, in one file. Many processes may read it; one run at a time may write."""
 
@@ -80,6 +113,9 @@ class Ledger:
         self._reader = reader
         self._writer = writer
         self._lock = lock
+        self._timed = version_of(reader) >= _TIMED_VERSION
+        self.reused = Reused()
+        self._known: set[int] = set()  # rows that this session has saved, or has counted as reused
 
     @classmethod
     def open(cls, path: Path, *, read_only: bool = False) -> Ledger:
@@ -114,13 +150,29 @@ class Ledger:
     def lookup(self, keys: Iterable[RolloutKey]) -> dict[RolloutKey, Rollout]:
         """The scored rollouts among `keys`, without answer and transcript. Missing rollouts are left out."""
         rollouts = {}
+        find = self._with_time(_FIND)
         # One transaction: the file is locked once, not once per key.
         with explain_ledger_errors(self.path), _transaction(self._reader, "BEGIN"):
             for key in keys:
-                row = self._reader.execute(_FIND, (_hash(key),)).fetchone()
+                row = self._reader.execute(find, (_hash(key),)).fetchone()
                 if row is not None:
-                    rollouts[key] = _rollout(key, row)
+                    *columns, row_id, run, saved = row
+                    rollouts[key] = _rollout(key, tuple(columns))
+                    self._count_reused(row_id, run, saved)
         return rollouts
+
+    def _with_time(self, query: str) -> str:
+        """The query, without the time where the file does not have it."""
+        return query if self._timed else query.replace("min(saved)", "NULL").replace("saved", "NULL")
+
+    def _count_reused(self, row_id: int, run: str, saved: int | None) -> None:
+        if row_id in self._known:
+            return
+        self._known.add(row_id)
+        self.reused.rollouts += 1
+        self.reused.taken_over += run == TAKEN_OVER
+        if saved is not None:
+            self.reused.since = min(saved, self.reused.since or saved)
 
     def record(self, *rollouts: Rollout, run: str = "") -> None:
         """Save these rollouts in one transaction; on return they survive a crash and a power cut."""
@@ -130,8 +182,40 @@ class Ledger:
         with explain_ledger_errors(self.path), _transaction(writer, "BEGIN IMMEDIATE"):
             for rollout in rollouts:
                 saved = writer.execute(_SAVE, _row(rollout, run)).fetchone()
+                if saved is not None:
+                    self._known.add(saved[0])
                 if saved is not None and (rollout.answer or rollout.transcript is not None):
                     writer.execute(_DETAIL, (saved[0], _compress(rollout.answer), _compress(rollout.transcript)))
+
+    def groups(self) -> list[StoredGroup]:
+        """The scored rollouts by task digest and agent fingerprint, those saved last at the end."""
+        with explain_ledger_errors(self.path):
+            rows = self._reader.execute(self._with_time(_GROUPS)).fetchall()
+        return [
+            StoredGroup(task=task, agent=agent, rollouts=number, since=since) for task, agent, number, since in rows
+        ]
+
+    def copy_rollouts(self, keys: Mapping[tuple[str, str], tuple[str, str]]) -> int:
+        """Copy scored rollouts to other keys: from task digest and fingerprint to task digest and fingerprint.
+
+        A rollout that is stored under the new key already stays; of several, the one saved last is copied. Returns how
+        many were copied.
+        """
+        writer = self._writer
+        if writer is None:
+            raise LedgerError("this ledger was opened for reading only.", where=str(self.path))
+        copied = 0
+        find = "SELECT id, tree, replicate FROM rollout WHERE task = ? AND agent = ? AND score IS NOT NULL"
+        with explain_ledger_errors(self.path), _transaction(writer, "BEGIN IMMEDIATE"):
+            for old, (task, agent) in reversed(list(keys.items())):
+                for row, tree, replicate in writer.execute(find, old).fetchall():
+                    key = RolloutKey(tree=tree, task=task, agent=agent, replicate=replicate)
+                    new = writer.execute(_COPY, (_hash(key), task, agent, row)).fetchone()
+                    if new is not None:
+                        copy = "INSERT OR IGNORE INTO detail SELECT ?, answer, transcript FROM detail WHERE id = ?"
+                        writer.execute(copy, (new[0], row))
+                        copied += 1
+        return copied
 
     def detail(self, key: RolloutKey) -> Detail | None:
         """Answer and transcript of one rollout, scored or missing."""

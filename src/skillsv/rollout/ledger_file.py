@@ -56,6 +56,8 @@ MIGRATIONS: Migrations = (
         )
         """,
     ),
+    # When a rollout was saved, in seconds since 1970; NULL for those of earlier versions.
+    ("ALTER TABLE rollout ADD COLUMN saved INTEGER",),
 )
 """One entry per schema version, each a sequence of statements; the file's version is `PRAGMA user_version`."""
 

@@ -15,7 +15,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -29,6 +29,7 @@ from skillsv.rollout.durable_files import append_lines, explain_output_errors, s
 from skillsv.rollout.ledger import Ledger
 from skillsv.rollout.ledger_file import is_locked, take_lock
 from skillsv.rollout.records import Record, encode_record, read_records
+from skillsv.rollout.stored_rollouts import ReusableRollouts, sort_rollouts
 from skillsv.sandbox.run_files import LEDGER, MANIFEST, RECORDS, holds_run
 
 SKILL = "skill"
@@ -80,7 +81,8 @@ class Status:
     """The state of a run. `reused` counts scores of finished chains that the run did not pay for.
 
     `cut` counts answers that the token limit cut, scored or missing. `provisional`: the last session ended early, was
-    killed or still runs, or chains are missing.
+    killed or still runs, or chains are missing. `stored` says which rollouts of the ledger serve this run, and why
+    others do not.
     """
 
     run: str
@@ -96,6 +98,7 @@ class Status:
     valued: bool
     cut: int
     provisional: bool
+    stored: ReusableRollouts = field(default_factory=ReusableRollouts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,7 +265,9 @@ class RunFolder:
         records = records or self.read_records()
         run, chains, settings = run_id(manifest), records.chains, manifest.get("settings", {})
         with Ledger.open(self.ledger, read_only=True) as ledger:
-            total, failures = ledger.summary(run), ledger.failures(run)
+            total, failures, groups = ledger.summary(run), ledger.failures(run), ledger.groups()
+        digests = {*manifest.get("panel_a", {}).values(), *manifest.get("panel_b", {}).values()}
+        agent = manifest.get("agent", {}).get("fingerprint", "")
         anchors = records.panel_anchors
         used = sum(map(answers_in, chains.values())) + len(records.observations)
         used += 0 if anchors is None else 3 * len(anchors.tasks)
@@ -281,6 +286,7 @@ class RunFolder:
             valued=self.valuation.exists(),
             cut=total.cut,
             provisional=self.provisional or (planned is not None and len(chains) < planned),
+            stored=sort_rollouts(groups, agent, digests),
         )
 
     def _move_to_earlier(self, *, also: tuple[str, ...] = ()) -> None:

@@ -138,6 +138,12 @@ class Settings:
         "A file, folder or glob that the agent or verifier reads (may be repeated).",
         decides_result=False,
     )
+    reuse_unchecked: bool = agent(
+        False,
+        "flags only",
+        "Take over stored rollouts whose forwarded values, helper files or judge were not checked.",
+        decides_result=False,
+    )
     show_target: bool = agent(
         False,
         "flags only",
