@@ -316,3 +316,25 @@ def test_status_says_why_stored_rollouts_are_not_reused(project, monkeypatch, ca
     assert f"Stored for this agent and these tasks: {first}, the oldest of 2" in printed
     assert f"Not reused: {first}, because their inputs differ" in printed
     assert f"Not reused: {first}, because the agent, its settings or its files differ." in printed
+
+
+READS_A_FILE = """\
+import pathlib
+
+def answer(skill, task):
+    word = pathlib.Path(__file__).with_name("words").joinpath("word.txt").read_text()
+    return word if skill is not None and "alpha" in skill.text else ""
+"""
+
+
+def test_repeated_rollouts_that_differ_refuse_the_stored_ones(project, capsys):
+    """The agent reads a file that no fingerprint covers, and the file changes."""
+    write(project, {"agent.py": READS_A_FILE, "words/word.txt": "alpha"})
+    assert value() == 0
+    first = stored(project)
+    assert value("--recheck", "5") == 0
+    assert stored(project) == first + 5, "an agent that has not changed is repeated once"
+    write(project, {"words/word.txt": "beta"})
+    capsys.readouterr()
+    assert value("--recheck", str(first)) == 3
+    assert "not those of this agent any more" in capsys.readouterr().err

@@ -133,6 +133,10 @@ class Rollout:
     ending: Ending = Ending.ANSWERED
 
 
+RECHECK = "recheck:"
+"""The reason of a request that repeats a stored rollout begins so. Its replicate is the same, its key is another."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """A rollout that a policy asks for: one coalition on one task. `why`, the reason, is stored in the records."""

@@ -222,6 +222,7 @@ def _apply_overrides(settings: Settings, overrides: RunOverrides) -> Settings:
         agent_version=None if overrides.agent else settings.agent_version,
         depends_on=() if overrides.agent else settings.depends_on,
         reuse_unchecked=False,
+        recheck=None,
         jobs=overrides.jobs or settings.jobs,
         engine=overrides.engine or settings.engine,
         judge=overrides.judge or settings.judge,

@@ -6,11 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+import numpy as np
+
 from skillsv.errors import BudgetReached, Interrupted, SkillSVError, Unavailable
 from skillsv.estimate.adaptive import build_estimate, compute_values
 from skillsv.model.coalition import ChainRecord, Observation, Operator, PanelAnchors
 from skillsv.model.events import Note, RunFinished, RunStarted
 from skillsv.model.protocols import Listener
+from skillsv.model.rollout import Request
 from skillsv.model.value import Evidence
 from skillsv.order import Sampler
 from skillsv.pipeline.build_valuation import RolloutResult, averaging_orders, early_end_note, estimate_options
@@ -40,7 +43,11 @@ from skillsv.rollout.adaptive import (
     adaptive_policy,
     least_budget,
 )
+from skillsv.rollout.recheck import recheck_policy
 from skillsv.sandbox.user_function import load_code
+
+RECHECK_STREAM = 2
+"""Random stream that chooses the stored rollouts to repeat; streams 0 and 1 draw orders and windows."""
 
 
 async def run_rollouts(
@@ -95,6 +102,7 @@ class _Rollouts:
         error: SkillSVError | None = None
         try:
             self.check_identity()
+            await self.recheck()
             await self.check_activation()
             if self.prepared.job.settings.method == "chain":
                 await self.run_chains()
@@ -123,6 +131,40 @@ class _Rollouts:
         everything = self.prepared.compiled.everything
         if len({self.runner.tree(everything, operator) for operator in self.prepared.job.settings.operators}) > 1:
             raise SkillSVError("The operators render the full skill to different bytes: this is a bug in skillsv.")
+
+    async def recheck(self) -> None:
+        """Repeat stored rollouts if the user asked for it. Raises GateNotMet where they differ too often."""
+        number = self.prepared.job.settings.recheck
+        if number is None:
+            return
+        stored = self.runner.stored_scores(self.known_requests())
+        chosen = np.random.default_rng([self.prepared.job.settings.seed, RECHECK_STREAM]).permutation(len(stored))
+        requests = list(stored)
+        sample = {requests[index]: stored[requests[index]] for index in chosen[:number]}
+        (result,) = await self.runner.run_policies([recheck_policy(sample, self.runner.name_repeats())])
+        result.require_same()
+        self.note(result.sentence())
+
+    def known_requests(self) -> list[Request]:
+        """Requests that earlier sessions may have answered: the anchors on panel A, and what the records hold."""
+        anchors = [
+            Request(coalition=coalition, operator=Operator.DELETE, task=task.id)
+            for coalition in (frozenset[str](), self.prepared.compiled.everything)
+            for task in self.prepared.panel_a.tasks
+        ]
+        records = self.folder.read_records()
+        observed = [
+            Request(coalition=item.coalition, operator=item.operator, task=item.task, replicate=item.replicate)
+            for item in records.observations
+        ]
+        prefixes = [
+            Request(coalition=frozenset(plan.order[:size]), operator=operator, task=task, replicate=plan.replicate)
+            for plan in (record.plan for record in records.chains.values())
+            for size in range(1, len(plan.order))
+            for operator in plan.operators
+            for task in plan.window.tasks
+        ]
+        return list(dict.fromkeys([*anchors, *observed, *prefixes]))
 
     async def check_activation(self) -> None:
         """Check whether the skill changes any score. If not, end the run before the budget is spent, or add a note."""

@@ -147,8 +147,11 @@ class Ledger:
             os.close(self._lock)
             self._lock = None
 
-    def lookup(self, keys: Iterable[RolloutKey]) -> dict[RolloutKey, Rollout]:
-        """The scored rollouts among `keys`, without answer and transcript. Missing rollouts are left out."""
+    def lookup(self, keys: Iterable[RolloutKey], *, counted: bool = True) -> dict[RolloutKey, Rollout]:
+        """The scored rollouts among `keys`, without answer and transcript. Missing rollouts are left out.
+
+        `counted`: those of earlier sessions count as reused.
+        """
         rollouts = {}
         find = self._with_time(_FIND)
         # One transaction: the file is locked once, not once per key.
@@ -158,7 +161,8 @@ class Ledger:
                 if row is not None:
                     *columns, row_id, run, saved = row
                     rollouts[key] = _rollout(key, tuple(columns))
-                    self._count_reused(row_id, run, saved)
+                    if counted:
+                        self._count_reused(row_id, run, saved)
         return rollouts
 
     def _with_time(self, query: str) -> str:

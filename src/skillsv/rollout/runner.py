@@ -15,6 +15,7 @@ from skillsv.model.coalition import ChainRecord, Coalition, Operator, Rendering
 from skillsv.model.events import ChainFinished
 from skillsv.model.protocols import Listener
 from skillsv.model.rollout import (
+    RECHECK,
     Ending,
     FailureKind,
     Request,
@@ -97,6 +98,21 @@ class Runner:
     def detail(self, request: Request) -> Detail | None:
         """Answer and transcript of a rollout that was run, None where there is none."""
         return self._ledger.detail(self._key(request))
+
+    def stored_scores(self, requests: Iterable[Request]) -> dict[Request, float]:
+        """The scores of those requests whose rollouts are in the ledger. They do not count as reused."""
+        keys = {request: self._key(request) for request in requests}
+        stored = self._ledger.lookup(keys.values(), counted=False)
+        found = {request: stored[key] for request, key in keys.items() if key in stored}
+        return {
+            request: rollout.score
+            for request, rollout in found.items()
+            if rollout.score is not None and rollout.ending is Ending.ANSWERED
+        }
+
+    def name_repeats(self) -> str:
+        """A name for repeats of stored rollouts that no earlier session has used."""
+        return str(self._ledger.summary().attempts)
 
     async def run_policies(
         self, policies: Iterable[Policy[T]], on_result: Callable[[int, T], None] | None = None
@@ -236,6 +252,8 @@ class Runner:
 
     def _key(self, request: Request) -> RolloutKey:
         tree = self._render(request.coalition, request.operator).digest
+        if request.why.startswith(RECHECK):
+            tree = f"{tree} {request.why}"
         return RolloutKey(tree=tree, task=self._task(request).digest, agent=self._agent, replicate=request.replicate)
 
     def _task(self, request: Request) -> Task:

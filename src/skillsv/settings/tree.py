@@ -144,6 +144,12 @@ class Settings:
         "Take over stored rollouts whose forwarded values, helper files or judge were not checked.",
         decides_result=False,
     )
+    recheck: Count | None = agent(
+        None,
+        "flags only",
+        "Repeat this many stored rollouts first; refuse them if they differ more than noise allows.",
+        decides_result=False,
+    )
     show_target: bool = agent(
         False,
         "flags only",
