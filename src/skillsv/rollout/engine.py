@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,11 +22,21 @@ from skillsv.model.coalition import Rendering
 from skillsv.model.protocols import Agent, Verifier
 from skillsv.model.rollout import Ending, FailureKind, Outcome, Rollout, RolloutFailure, RolloutKey, Usage
 from skillsv.model.task import Task
+from skillsv.rollout.pacing import OVERLOAD_KINDS, backoff
 from skillsv.sandbox.redaction import redact, redact_error
 from skillsv.sandbox.workspace import fresh_workspace, remove_agent_links
 
 VERIFIER_ATTEMPTS = 3
 """How often a verifier is called for one answer."""
+
+BUSY_ATTEMPTS = 6
+"""How often a judge is called for one answer while its service is busy or cannot be reached."""
+
+BUSY_KINDS = frozenset({*OVERLOAD_KINDS, FailureKind.CONNECTION})
+"""Failures of a judge after which waiting helps."""
+
+FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
+"""Seconds before a busy judge is called again: they double from the first to the longest."""
 
 MESSAGE_LIMIT = 2000
 """Characters of a failure's message that are kept: enough to see the cause, too few to fill the ledger."""
@@ -43,8 +53,9 @@ OpenWorkspace = Callable[[Task], AbstractAsyncContextManager[Path]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One rollout to execute: everything that an engine needs, on this machine or another. `timeout` in seconds.
+    """One rollout to execute: everything that an engine needs, on this machine or another.
 
+    `timeout`: seconds that the agent may take, and each call of the verifier.
     `alone`: its workers died more than once; it may be the cause, so no other rollout should share its worker.
     `score_cut`: an answer that the token limit cut is scored as it is; otherwise it is a failure.
     """
@@ -60,7 +71,8 @@ class Job:
 class Engine(Protocol):
     """Executes rollouts. An implementation has these duties.
 
-    1. `run` always returns: a score, or a failure with its kind. It retries nothing; the scheduler does.
+    1. `run` always returns: a score, or a failure with its kind. It calls a verifier that fails again, so that the
+       agent's answer is not paid twice; the scheduler retries everything else.
     2. Cancelling `run` stops the agent, wherever it runs, so that it spends no more.
     3. An error that no retry can repair (a setting, a missing key) is raised as a `SkillSVError` and ends the run.
     4. `slots` is how many jobs it can run at the same time now (at least one); None is no limit.
@@ -101,11 +113,13 @@ class LocalEngine:
         *,
         workspace: OpenWorkspace = fresh_workspace,
         clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:
         self._agent = agent
         self._verifier = verifier
         self._workspace = workspace
         self._clock = clock
+        self._sleep = sleep
 
     @property
     def slots(self) -> int | None:
@@ -126,10 +140,7 @@ class LocalEngine:
         attempt = _Attempt(Rollout(key=job.key, task_id=job.task.id, score=None))
         failure: RolloutFailure | None = None
         try:
-            with anyio.move_on_after(job.timeout) as limit:
-                await self._attempt(job, attempt)
-            if limit.cancelled_caught and not attempt.scored:
-                failure = _timeout_failure(job)
+            await self._attempt(job, attempt)
         except (Exception, SystemExit) as error:
             if not attempt.scored:  # a score is paid for: an error after it, say of the workspace, loses nothing
                 failure = failure_of(error, verifying=attempt.verifying)
@@ -144,7 +155,12 @@ class LocalEngine:
     async def _attempt(self, job: Job, attempt: _Attempt) -> None:
         skill = None if job.skill.empty else job.skill
         async with self._workspace(job.task) as workspace:
-            outcome = _redact_outcome(await self._agent.run(skill, job.task, job.key.replicate, workspace))
+            with anyio.move_on_after(job.timeout) as limit:
+                outcome = _redact_outcome(await self._agent.run(skill, job.task, job.key.replicate, workspace))
+            if limit.cancelled_caught:
+                raise AgentFailure(
+                    f"no answer to task {job.task.id} within {job.timeout:g} s.", kind=FailureKind.TIMEOUT
+                )
             attempt.add_answer(outcome)
             if outcome.ending is Ending.CUT and not job.score_cut:
                 raise AgentFailure(CUT, kind=FailureKind.CUT_ANSWER)
@@ -152,18 +168,35 @@ class LocalEngine:
             attempt.rollout = replace(attempt.rollout, score=await self._score(job, outcome, workspace))
 
     async def _score(self, job: Job, outcome: Outcome, workspace: Path) -> float:
-        """The score. A verifier that fails is called again: the answer is paid for, so the agent does not run again."""
-        for attempts_left in reversed(range(VERIFIER_ATTEMPTS)):
+        """The score. A verifier that fails is called again: the answer is paid for, so the agent does not run again.
+
+        In the end every failure has the kind `VERIFIER`: for this kind the scheduler does not run the agent again.
+        """
+        attempt = 0
+        seconds = math.inf if job.timeout is None else VERIFIER_ATTEMPTS * job.timeout
+        deadline = anyio.current_time() + seconds
+        while True:
+            attempt += 1
             try:
-                score = await self._verifier.score(job.task, outcome, workspace)
-            except VerifierFailure:
-                if not attempts_left:
+                return await self._call_verifier(job, outcome, workspace)
+            except (Exception, SystemExit) as error:
+                failure = failure_of(error, verifying=True)
+                if failure is None:
                     raise
-                continue
-            if _is_score(score):
-                return float(score)
-            break
-        raise VerifierFailure(f"the verifier of task {job.task.id} returned {score!r}, no score between 0 and 1.")
+                wait = _wait_after(failure, job.key, attempt)
+                if attempt >= _attempts_after(failure) or anyio.current_time() + wait > deadline:
+                    raise VerifierFailure(failure.message) from error
+            if wait:
+                await self._sleep(wait)
+
+    async def _call_verifier(self, job: Job, outcome: Outcome, workspace: Path) -> float:
+        with anyio.move_on_after(job.timeout) as limit:
+            score = await self._verifier.score(job.task, outcome, workspace)
+        if limit.cancelled_caught:
+            raise VerifierFailure(f"the verifier of task {job.task.id} did not return within {job.timeout:g} s.")
+        if not _is_score(score):
+            raise VerifierFailure(f"the verifier of task {job.task.id} returned {score!r}, no score between 0 and 1.")
+        return float(score)
 
 
 @dataclass(slots=True)
@@ -198,6 +231,25 @@ class _Attempt:
         return replace(self.rollout, score=score, failure=failure, duration=duration)
 
 
+def _attempts_after(failure: RolloutFailure) -> int:
+    """How often a verifier that failed like this is called."""
+    if failure.kind in BUSY_KINDS:
+        return BUSY_ATTEMPTS
+    return VERIFIER_ATTEMPTS if failure.kind is FailureKind.VERIFIER or failure.kind.worth_retrying else 1
+
+
+def _wait_after(failure: RolloutFailure, key: RolloutKey, attempt: int) -> float:
+    """Seconds before a verifier that failed like this is called again."""
+    if failure.kind not in BUSY_KINDS:
+        return 0.0
+    return backoff(key, attempt, failure, base=FIRST_WAIT, cap=LONGEST_WAIT, seed=0)
+
+
+def longest_rollout(timeout: float) -> float:
+    """Seconds that a rollout may take: the agent once, the verifier with its waits, and its last call."""
+    return (2 + VERIFIER_ATTEMPTS) * timeout
+
+
 def _redact_outcome(outcome: Outcome) -> Outcome:
     """The outcome without secrets in its texts: verifiers and judges do not see them either."""
     transcript = None if outcome.transcript is None else redact(outcome.transcript)
@@ -206,12 +258,6 @@ def _redact_outcome(outcome: Outcome) -> Outcome:
 
 def _is_score(score: object) -> bool:
     return isinstance(score, (int, float)) and math.isfinite(score) and 0.0 <= score <= 1.0
-
-
-def _timeout_failure(job: Job) -> RolloutFailure:
-    return RolloutFailure(
-        kind=FailureKind.TIMEOUT, message=f"no answer to task {job.task.id} within {job.timeout:g} s."
-    )
 
 
 def failure_of(error: BaseException, *, verifying: bool = False) -> RolloutFailure | None:

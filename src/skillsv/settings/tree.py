@@ -157,7 +157,12 @@ class Settings:
         off="--hide-target",
         earlier_names={"hide_target": operator.not_},
     )
-    timeout: Positive = agent(600.0, "guarded", "Seconds one rollout may take [{default}].", decides_result=False)
+    timeout: Positive = agent(
+        600.0,
+        "guarded",
+        "Seconds the agent may take for a task, and the verifier for an answer [{default}].",
+        decides_result=False,
+    )
     base_url: str | None = agent(
         None, "flags only", "OpenAI-compatible server of model:openai:NAME, such as http://127.0.0.1:8321/v1."
     )

@@ -15,7 +15,7 @@ from ray.exceptions import RayError, RayTaskError
 
 from skillsv.errors import SkillSVError
 from skillsv.model.rollout import FailureKind, Rollout, RolloutFailure
-from skillsv.rollout.engine import MESSAGE_LIMIT, Job
+from skillsv.rollout.engine import MESSAGE_LIMIT, Job, longest_rollout
 from skillsv.rollout.ray.cluster import RayCluster, connect, disconnect
 from skillsv.rollout.ray.cluster_options import AgentFactory, ClusterOptions
 from skillsv.rollout.ray.transfer import PackedJob, Packer
@@ -134,7 +134,7 @@ class RayEngine:
     ) -> Rollout | RolloutFailure | SkillSVError:
         """The answer of this actor. One that dies or does not answer in time is given up."""
         reply = actor.run.remote(packed)
-        limit = None if packed.timeout is None else packed.timeout + self._options.hang_seconds
+        limit = None if packed.timeout is None else longest_rollout(packed.timeout) + self._options.hang_seconds
         answer: Rollout | SkillSVError
         try:
             with anyio.move_on_after(limit):
