@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 from markdown_it import MarkdownIt
@@ -23,6 +24,9 @@ CORPUS = Path(__file__).resolve().parents[1] / "../shared/corpus"
 
 ITEMS = 300_000
 """List items of the huge document."""
+
+GROWTH = 20_000
+"""Repetitions in the shorter of two texts whose times are compared."""
 
 RESOURCES = 700
 """Resources of the skill with many files."""
@@ -79,9 +83,25 @@ def huge_document() -> list[tuple[str, float, str]]:
     ]
 
 
+def growth_of_patterns() -> list[tuple[str, float, str]]:
+    """Twice the text in texts that once took the square of their length: open titles of links, and underscores."""
+    texts = {"open titles of links": "[a](b (", "underscores in a heading": "_"}
+    found = []
+    for name, part in texts.items():
+        short, long = (f"# A{part * size}b\n\n{part * size}\n" for size in (GROWTH, 2 * GROWTH))
+        with tempfile.TemporaryDirectory() as place:
+            path = Path(place) / "SKILL.md"
+            seconds = []
+            for text in (short, long):
+                path.write_text(text)
+                seconds.append(min(_seconds(partial(compile_skill, path)) for _ in range(3)))
+        found.append((f"twice as many {name}", seconds[1] / seconds[0], "x the time (limit 3)"))
+    return found
+
+
 def figures() -> list[tuple[str, float, str]]:
     """All figures: name, value, what it is measured in or a multiple of."""
-    return [*corpus_against_parser(), *many_resources(), *huge_document()]
+    return [*corpus_against_parser(), *many_resources(), *growth_of_patterns(), *huge_document()]
 
 
 def _seconds(work) -> float:

@@ -28,6 +28,8 @@ HOSTILE = {
     "nested Python": f"```python\nX_Y = {'(' * 5000}{')' * 5000}\n```\n\n`X_Y`",
     "nested shell": f"```bash\nX_Y=1\n{'$(' * 2000}\n```\n\n`X_Y`",
     "nested script": f"```js\nconst X_Y = {'(' * 3000}\n```\n\n`X_Y`",
+    "open titles of links": "[a](b (" * _MANY,
+    "underscores in a heading": f"# A{'_' * _MANY}b\n\nx",
     "carriage returns": f"{chr(13) * _MANY}a",
 }
 

@@ -6,7 +6,7 @@ import hashlib
 import re
 from functools import lru_cache
 
-_MARKUP = re.compile(r"!?\[([^\[\]]*)\](?:\([^()\n]*\)|\[[^\[\]\n]*\])?|[`*~]|(?<!\w)_+|_+(?!\w)")
+_MARKUP = re.compile(r"!?\[([^\[\]]*)\](?:\([^()\n]*\)|\[[^\[\]\n]*\])?|[`*~]|(?<!\w)_+|(?<!_)_++(?!\w)")
 _NOT_IN_SLUG = re.compile(r"[^\w\- ]+")
 _NOT_IN_ID = re.compile(r"[^a-z0-9]+")
 _NOT_IN_PATH = re.compile(r"[^A-Za-z0-9._/-]+")
