@@ -22,6 +22,7 @@ pytest.importorskip("pydantic_ai", reason="the extra `models` is not installed")
 from fake_provider import say
 from pydantic_ai.exceptions import ModelHTTPError, ModelRequestRejectedError
 
+from skillsv.agents.model.client import check_url
 from skillsv.agents.model.failures import to_failure
 
 TASK = Task(id="t", input="What is six times seven?")
@@ -178,6 +179,15 @@ def test_one_agent_serves_several_event_loops(provider):
     [
         ("http://user:hunter2hunter2@127.0.0.1/v1", "holds more than an address"),
         ("http://127.0.0.1/v1?key=hunter2hunter2", "holds more than an address"),
+        ("http://127.0.0.1/v1#hunter2hunter2", "holds more than an address"),
+        ("http://127.0.0.1/v1#", "holds more than an address"),
+        ("http://127.0.0.1/v1?", "holds more than an address"),
+        ("http://127.0.0.1/#%/hunter2hunter2", "holds more than an address"),
+        ("http://127.0.0.1/v1%", "is not the address of a server"),
+        ("http://127.0.0.1/%zz", "is not the address of a server"),
+        ("http://127.0.0%31/v1", "is not the address of a server"),
+        ("http://127.0.0.1:port/v1", "is not the address of a server"),
+        ("http://[127.0.0.1/v1", "is not the address of a server"),
         ("ftp://hunter2hunter2@127.0.0.1", "is not the address of a server"),
         ("127.0.0.1:80", "is not the address of a server"),
     ],
@@ -186,6 +196,11 @@ def test_a_bad_address_is_refused_and_its_secret_is_not_shown(url, message):
     with pytest.raises(SettingsError, match=message) as caught:
         make_agent("model:openai:x", AgentOptions(chat=ChatOptions(base_url=url, tools="none")))
     assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:8321/v1", "https://[::1]/a%20b", "http://localhost"])
+def test_a_usable_address_is_accepted(url):
+    assert check_url(f"{url}/") == url
 
 
 @pytest.mark.parametrize("name", ["nobody:knows", "gpt", "anthropic:claude-sonnet-4-5"])
