@@ -15,7 +15,7 @@ from skillsv_bench.planted.generate import planted_skill, write_game
 GAME = "livemath"
 
 ORDERS = 24
-"""Chains of a run: about 5,000 rollouts, so that the start of the program is a small part of its CPU time."""
+"""Chains of a run: about 2,000 rollouts. The start of the program is part of the CPU time of both ways."""
 
 REPETITIONS = 5
 """Runs of each way. They take turns, so that a change of the machine's load meets both."""

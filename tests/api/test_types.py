@@ -11,11 +11,12 @@ PROGRAM = Path(__file__).with_name("public_program.py")
 ROOT = Path(__file__).parents[2]
 
 LEAK = """
-import skillsv as sv
+import json
 
-def read(text: str, example):
-    return example
+def read(text: str) -> str:
+    return str(json.loads(text))
 """
+"""A typed program with an expression of type Any, which the check must find."""
 
 
 def check_types(path, cache):
@@ -30,7 +31,7 @@ def test_mypy_finds_no_any_in_a_program_of_public_names(tmp_path):
     assert result.returncode == 0, result.stdout + result.stderr
     leak = tmp_path / "leak.py"
     leak.write_text(LEAK)
-    assert check_types(leak, tmp_path / "cache").returncode == 1
+    assert 'has type "Any"' in check_types(leak, tmp_path / "cache").stdout
 
 
 def test_the_typed_program_runs(tmp_path):
