@@ -8,11 +8,11 @@ pytest.importorskip("inspect_ai", reason="needs the extra inspect")
 
 from inspect_ai import Task
 from inspect_ai.log import EvalSample, EvalSampleLimit
-from inspect_ai.model import ModelOutput, ModelUsage
+from inspect_ai.model import ChatMessageAssistant, ModelOutput, ModelUsage
 from inspect_ai.scorer import Score
 
 from skillsv.agents.inspect.evaluate import EvaluationSettings
-from skillsv.agents.inspect.outcome import read_outcome, to_failure
+from skillsv.agents.inspect.outcome import _MAX_TRANSCRIPT_CHARS, read_outcome, to_failure
 from skillsv.errors import AgentFailure, Unavailable
 from skillsv.model.rollout import Ending, FailureKind, Usage
 
@@ -122,3 +122,12 @@ def test_scores_are_numbers_and_other_values_are_left_out(value, scores):
 
 def test_keys_are_redacted_in_answers(key):
     assert outcome(output=ModelOutput.from_content("m", f"it is {key}")).answer == "it is [OPENAI_API_KEY]"
+
+
+def test_the_transcript_is_redacted_before_it_is_shortened(monkeypatch):
+    key = "sk-0123456789-abcdefghij"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    text = "x" * (_MAX_TRANSCRIPT_CHARS - 12) + key
+    transcript = outcome(messages=[ChatMessageAssistant(content=text)]).transcript
+    assert len(transcript) == _MAX_TRANSCRIPT_CHARS
+    assert key[:8] not in transcript
