@@ -338,3 +338,17 @@ def test_repeated_rollouts_that_differ_refuse_the_stored_ones(project, capsys):
     capsys.readouterr()
     assert value("--recheck", str(first)) == 3
     assert "not those of this agent any more" in capsys.readouterr().err
+
+
+def test_refused_rollouts_that_were_taken_over_are_not_reused_later(project, monkeypatch):
+    write(project, {"agent.py": READS_A_FILE, "words/word.txt": "alpha"})
+    monkeypatch.setenv("VOICE", "low")
+    assert value("--forward-env", "VOICE") == 0
+    first = stored(project)
+    monkeypatch.setenv("VOICE", "high")
+    write(project, {"words/word.txt": "beta"})
+    assert value("--forward-env", "VOICE", "--reuse-unchecked", "--recheck", str(first)) == 3
+    connection = sqlite3.connect(project / "run" / "ledger.sqlite")
+    agents = connection.execute("select agent, count(*) from rollout where tree not like '% recheck:%' group by 1")
+    assert [number for _, number in agents] == [first]
+    connection.close()

@@ -434,6 +434,16 @@ def test_copied_rollouts_have_the_new_key_and_the_old_ones_stay(path):
         assert [(group.agent, group.rollouts) for group in ledger.groups()] == [("agent/1", 2), ("agent/2", 2)]
 
 
+def test_dropped_copies_leave_the_rollouts_that_they_copy(path):
+    with Ledger.open(path) as ledger:
+        ledger.record(scored(0, answer="yes"), Rollout(key=key(5, agent="agent/2"), task_id="t", score=1.0))
+        ledger.copy_rollouts({("task", "agent/1"): ("task", "agent/2")})
+        ledger.drop_copies("agent/2")
+        assert [(group.agent, group.rollouts) for group in ledger.groups()] == [("agent/1", 1), ("agent/2", 1)]
+        assert ledger.detail(key(0)).answer == "yes"
+        assert ledger.detail(key(0, agent="agent/2")) is None
+
+
 def test_the_group_that_was_saved_last_is_copied_where_several_match(path):
     with Ledger.open(path) as ledger:
         for agent, score in (("agent/1", 0.0), ("agent/2", 1.0)):

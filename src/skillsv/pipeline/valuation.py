@@ -142,6 +142,8 @@ class _Rollouts:
         requests = list(stored)
         sample = {requests[index]: stored[requests[index]] for index in chosen[:number]}
         (result,) = await self.runner.run_policies([recheck_policy(sample, self.runner.name_repeats())])
+        if result.refused:
+            self.runner.drop_copies()  # a later run must not reuse them without --reuse-unchecked
         result.require_same()
         self.note(result.sentence())
 

@@ -221,6 +221,16 @@ class Ledger:
                         copied += 1
         return copied
 
+    def drop_copies(self, agent: str) -> None:
+        """Remove the copies that `copy_rollouts` made for this agent fingerprint. The rollouts that they copy stay."""
+        writer = self._writer
+        if writer is None:
+            raise LedgerError("this ledger was opened for reading only.", where=str(self.path))
+        copies = "FROM rollout WHERE run = ? AND agent = ?"
+        with explain_ledger_errors(self.path), _transaction(writer, "BEGIN IMMEDIATE"):
+            writer.execute(f"DELETE FROM detail WHERE id IN (SELECT id {copies})", (TAKEN_OVER, agent))  # noqa: S608
+            writer.execute(f"DELETE {copies}", (TAKEN_OVER, agent))
+
     def detail(self, key: RolloutKey) -> Detail | None:
         """Answer and transcript of one rollout, scored or missing."""
         query = "SELECT answer, transcript FROM detail JOIN rollout USING (id) WHERE key = ?"

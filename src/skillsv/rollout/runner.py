@@ -110,6 +110,10 @@ class Runner:
             if rollout.score is not None and rollout.ending is Ending.ANSWERED
         }
 
+    def drop_copies(self) -> None:
+        """Remove the rollouts that were taken over unchecked for this agent."""
+        self._ledger.drop_copies(self._agent)
+
     def name_repeats(self) -> str:
         """A name for repeats of stored rollouts that no earlier session has used."""
         return str(self._ledger.summary().attempts)
