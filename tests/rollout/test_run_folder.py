@@ -22,8 +22,8 @@ from skillsv.rollout.run_control import RunnerOptions
 from skillsv.rollout.run_folder import RunFolder, answers_in, run_id
 
 GOLDEN = Path(__file__).with_name("records.golden.jsonl")
-ONE = {"schema": "skillsv.run/1", "version": "1.0", "settings": {"orders": 5, "seed": 1}, "skill": "aaa"}
-OTHER = ONE | {"skill": "bbb"}
+ONE = {"schema": "skillsv.run/1", "version": "1.0", "settings": {"orders": 5, "seed": 1}, "skill": {"name": "aaa"}}
+OTHER = ONE | {"skill": {"name": "bbb"}}
 
 
 def skill(text=b"# Toy\n", origin=None):

@@ -45,9 +45,9 @@ def measured_gamma(folder: RunFolder, compiled: CompiledSkill, settings: Setting
     None where the folder has no finished chain of this skill with the same tolerance and operators.
     """
     manifest = folder.manifest()
-    if manifest is None or manifest["digest"] != compiled.digest or settings.method != "chain":
+    if manifest is None or manifest.get("digest") != compiled.digest or settings.method != "chain":
         return None
-    earlier = settings_from(manifest["settings"])
+    earlier = settings_from(manifest.get("settings", {}))
     if replace(earlier, tolerance=settings.tolerance, operators=settings.operators, method="chain") != earlier:
         return None
     return evaluated_share(compiled, tuple(folder.chains().values()))

@@ -115,6 +115,18 @@ def load_run(path: Path, changes: Mapping[str, Any] | None = None) -> Run:
     return replace(run, valuation=replace(run.valuation, provisional=folder.provisional or missing_chains))
 
 
+_MANIFEST_PARTS: dict[str, set[str]] = {
+    "skill": {"name", "main", "single_file"},
+    "agent": {"spec", "fingerprint"},
+    "about": {"forecast", "settings"},
+    "digest": {"digest"},
+    "settings": {"settings"},
+    "panel_a": {"panel_a"},
+    "panel_b": {"panel_b"},
+}
+"""What every manifest holds, since the first version."""
+
+
 def read_manifest(folder: RunFolder) -> Mapping[str, Any]:
     """The manifest of the run in this folder. Raises RecordsError where there is none."""
     manifest = folder.manifest()
@@ -122,7 +134,20 @@ def read_manifest(folder: RunFolder) -> Mapping[str, Any]:
         raise RecordsError(
             "there is no run in this folder.", where=str(folder.path), hint="Begin one with 'skillsv value'."
         )
+    missing = [name for name, parts in _MANIFEST_PARTS.items() if not parts <= _parts(manifest, name)]
+    if missing:
+        raise RecordsError(
+            f"the manifest lacks parts of {', '.join(missing)}.",
+            where=str(folder.path),
+            hint="Move it away; the ledger keeps what was paid for.",
+        )
     return manifest
+
+
+def _parts(manifest: Mapping[str, Any], name: str) -> set[str]:
+    """The names of what a part of the manifest holds, and the name of the part itself."""
+    part = manifest.get(name)
+    return {name, *part} if isinstance(part, Mapping) else {name} if name in manifest else set()
 
 
 def _compile_stored_skill(folder: RunFolder, skill: Mapping[str, Any], settings: Settings) -> CompiledSkill:

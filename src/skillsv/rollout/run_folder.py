@@ -53,6 +53,42 @@ _FILES_OF_A_RUN = (REPORT, VALUATION, NOTES, RECORDS, SKILL, MANIFEST)
 Manifest = Mapping[str, Any]
 """Settings, versions, seeds, fingerprints and digests, as JSON."""
 
+
+class _SkillShape(msgspec.Struct):
+    name: str = ""
+    main: str = ""
+    single_file: bool = False
+
+
+class _AgentShape(msgspec.Struct):
+    spec: str = ""
+    fingerprint: str = ""
+
+
+class _AboutShape(msgspec.Struct):
+    skill: str = ""
+    tasks: str = ""
+    folder: str = ""
+    kit: str = ""
+    variant: str = ""
+    forecast: int = 0
+    settings: dict[str, Any] = {}
+
+
+class _ManifestShape(msgspec.Struct):
+    """The types of what a manifest holds. A part that is missing or unknown is no error here."""
+
+    schema: str = ""
+    digest: str = ""
+    version: str = ""
+    skill: _SkillShape | None = None
+    agent: _AgentShape | None = None
+    about: _AboutShape | None = None
+    settings: dict[str, Any] = {}
+    panel_a: dict[str, str] = {}
+    panel_b: dict[str, str] = {}
+
+
 NOT_IDENTITY = frozenset({"schema", "version", "about"})
 """Parts of a manifest that are for people: they may differ between two sessions of one run."""
 
@@ -185,12 +221,14 @@ class RunFolder:
         """The manifest of the current run, None if there is none."""
         path = self.path / MANIFEST
         try:
-            return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+            manifest: dict[str, Any] = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+            msgspec.convert(manifest, _ManifestShape)
         except FileNotFoundError:
             return None
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             hint = "Move it away; the ledger keeps what was paid for."
             raise RecordsError(f"is no manifest ({error}).", where=str(path), hint=hint) from error
+        return manifest
 
     def append(self, *records: Record) -> None:
         """Add finished records; on return they are on disk. A record that is there already is not written again."""
