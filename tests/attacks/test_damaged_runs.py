@@ -82,3 +82,37 @@ def test_a_manifest_without_a_part_is_one_sentence(folder, capsys, part):
 def test_a_deeply_nested_manifest_is_one_sentence(folder, capsys):
     (folder / "manifest.json").write_text('{"a": ' + "[" * 100_000)
     complains(folder, capsys, "status", "report")
+
+
+def test_a_digit_that_changed_in_the_records_is_noticed(folder, capsys):
+    """One score of one task: without a checksum, the line still reads, and the values differ."""
+    records = folder / "records.jsonl"
+    text = records.read_text()
+    places = [place for place in range(len(text) - 3) if text[place : place + 3] in {"1.0", "0.0"}]
+    for place in (places[0], places[len(places) // 2], places[-1]):
+        changed = "0" if text[place] == "1" else "1"
+        records.write_text(text[:place] + changed + text[place + 1 :])
+        complains(folder, capsys, "report", "estimate", "status")
+        assert run(["estimate", str(folder)]) == 2
+        assert "was changed or damaged" in capsys.readouterr().err
+
+
+def test_records_of_an_earlier_version_have_no_checksum_and_still_read(folder, capsys):
+    records = folder / "records.jsonl"
+    capsys.readouterr()
+    assert run(["estimate", str(folder), "--json"]) == 0
+    expected = capsys.readouterr().out
+    records.with_name("records.crc32").unlink()
+    assert run(["estimate", str(folder), "--json"]) == 0
+    assert capsys.readouterr().out == expected
+
+
+def test_lines_that_are_gone_are_noticed_and_lines_without_a_checksum_are_read(folder, capsys):
+    records, sums = folder / "records.jsonl", folder / "records.crc32"
+    lines = records.read_text().splitlines(keepends=True)
+    assert sums.read_text().count("\n") == len(lines)
+    records.write_text("".join(lines[:-1]))
+    complains(folder, capsys, "estimate")
+    records.write_text("".join(lines))
+    sums.write_text("".join(sums.read_text().splitlines(keepends=True)[:-1]))
+    assert run(["estimate", str(folder)]) == 0, "a crash between the two files loses checksums, not records"

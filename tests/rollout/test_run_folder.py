@@ -160,7 +160,7 @@ def test_another_identity_moves_the_earlier_run_and_keeps_the_ledger(tmp_path):
         folder.begin(OTHER, skill(b"new"))
     aside = tmp_path / "earlier" / run_id(ONE)
     assert sorted(path.name for path in aside.iterdir()) == [
-        *("manifest.json", "records.jsonl", "report.html", "skill", "valuation.json")
+        *("manifest.json", "records.crc32", "records.jsonl", "report.html", "skill", "valuation.json")
     ]
     assert RunFolder(aside).chains() == {0: record()}
     assert (aside / "skill" / "SKILL.md").read_bytes() == b"old"
@@ -264,3 +264,14 @@ def test_notes_of_earlier_versions_are_read(tmp_path):
     (tmp_path / "notes.json").write_text('["The agent is deterministic."]')
     folder = RunFolder(tmp_path)
     assert (folder.notes(), folder.provisional) == (("The agent is deterministic.",), False)
+
+
+def test_another_record_after_a_torn_line_is_no_damage(tmp_path):
+    RunFolder(tmp_path).append(record(0), record(1))
+    records = tmp_path / "records.jsonl"
+    records.write_bytes(records.read_bytes()[:-5])
+    RunFolder(tmp_path).append(record(2))
+    assert sorted(RunFolder(tmp_path).chains()) == [0, 2]
+    records.rename(tmp_path / "moved")
+    RunFolder(tmp_path).append(record(3))
+    assert sorted(RunFolder(tmp_path).chains()) == [3]

@@ -2,6 +2,7 @@
 
 manifest.json    settings, versions, seeds, fingerprints: the run's identity
 records.jsonl    finished chains, anchors on the panel, and observations, one a line
+records.crc32    a checksum for each line of the records
 notes.json       sentences about the run (activation, noise, how it ended), and whether it is provisional
 ledger.sqlite    every paid rollout of all runs in this folder
 skill/           a copy of the valued skill, for later commands
@@ -16,6 +17,7 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -28,7 +30,7 @@ from skillsv.model.skill import Skill
 from skillsv.rollout.durable_files import append_lines, explain_output_errors, sync_folder, write_whole
 from skillsv.rollout.ledger import Ledger
 from skillsv.rollout.ledger_file import is_locked, take_lock
-from skillsv.rollout.records import Record, encode_record, read_records
+from skillsv.rollout.records import CHECKSUMS, Record, checksum, checksum_file, encode_record, read_records
 from skillsv.rollout.stored_rollouts import ReusableRollouts, sort_rollouts
 from skillsv.sandbox.run_files import LEDGER, MANIFEST, RECORDS, holds_run
 
@@ -47,7 +49,7 @@ EARLIER = "earlier"
 NOTES = "notes.json"
 """Sentences about the run."""
 
-_FILES_OF_A_RUN = (REPORT, VALUATION, NOTES, RECORDS, SKILL, MANIFEST)
+_FILES_OF_A_RUN = (REPORT, VALUATION, NOTES, CHECKSUMS, RECORDS, SKILL, MANIFEST)
 """What is moved when another run begins; the manifest last, because it identifies the run of the other files."""
 
 Manifest = Mapping[str, Any]
@@ -165,6 +167,7 @@ class RunFolder:
         self.report = path / REPORT
         self.skill = path / SKILL
         self._written: set[bytes] | None = None
+        self._checksums_complete = False
 
     @property
     def run_id(self) -> str:
@@ -237,8 +240,33 @@ class RunFolder:
         new = dict.fromkeys(map(encode_record, records))
         lines = [line for line in new if _fingerprint(line) not in self._written]
         if lines:
+            if not self._checksums_complete:
+                self._drop_checksums_without_a_line()
             append_lines(self.records, b"".join(lines))
+            if self._checksums_complete:
+                append_lines(checksum_file(self.records), b"".join(checksum(line) + b"\n" for line in lines))
+            else:
+                self._append_checksums()
+            self._checksums_complete = True
             self._written.update(map(_fingerprint, lines))
+
+    def _drop_checksums_without_a_line(self) -> None:
+        """Drop the checksums of a torn last line, which the next record replaces, and of records that were moved."""
+        known = checksum_file(self.records)
+        with explain_output_errors(known):
+            lines = self.records.read_bytes().count(b"\n") if self.records.exists() else 0
+            checksums = known.read_bytes().splitlines(keepends=True) if known.exists() else []
+        if len(checksums) > lines:
+            write_whole(known, b"".join(checksums[:lines]))
+
+    def _append_checksums(self) -> None:
+        """Add the checksums of the lines that have none, also those that a crash has lost."""
+        known = checksum_file(self.records)
+        with explain_output_errors(known):
+            done = known.read_bytes().count(b"\n") if known.exists() else 0
+            with self.records.open("rb") as file:
+                new = [checksum(line) + b"\n" for line in islice(file, done, None)]
+        append_lines(known, b"".join(new))
 
     def read_records(self) -> StoredRecords:
         """All records of the run, read once."""
@@ -330,6 +358,7 @@ class RunFolder:
     def _move_to_earlier(self, *, also: tuple[str, ...] = ()) -> None:
         names = [name for name in (*also, *_FILES_OF_A_RUN) if (self.path / name).exists()]
         self._written = None
+        self._checksums_complete = False
         if not names:
             return
         with explain_output_errors(self.path):
