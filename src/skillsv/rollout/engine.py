@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import errno
 import math
+import sys
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -154,7 +155,7 @@ class LocalEngine:
 
     async def _attempt(self, job: Job, attempt: _Attempt) -> None:
         skill = None if job.skill.empty else job.skill
-        async with self._workspace(job.task) as workspace:
+        async with _removed_within(job.timeout, self._workspace(job.task)) as workspace:
             with anyio.move_on_after(job.timeout) as limit:
                 outcome = _redact_outcome(await self._agent.run(skill, job.task, job.key.replicate, workspace))
             if limit.cancelled_caught:
@@ -197,6 +198,17 @@ class LocalEngine:
         if not _is_score(score):
             raise VerifierFailure(f"the verifier of task {job.task.id} returned {score!r}, no score between 0 and 1.")
         return float(score)
+
+
+@asynccontextmanager
+async def _removed_within(seconds: float | None, opened: AbstractAsyncContextManager[Path]) -> AsyncIterator[Path]:
+    """The workspace. Its removal is abandoned after the time limit: a score that is paid for does not wait for it."""
+    workspace = await opened.__aenter__()
+    try:
+        yield workspace
+    finally:
+        with anyio.move_on_after(seconds):
+            await opened.__aexit__(*sys.exc_info())
 
 
 @dataclass(slots=True)
