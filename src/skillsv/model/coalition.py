@@ -137,6 +137,7 @@ class AdaptiveReason(StrEnum):
     ANCHOR_FULL = "anchor:full"
     PATTERN = "pattern"  # a set of deciding units that was never scored
     VERIFY = "verify"  # a predicted score is compared with a measured one
+    SAMPLE = "sample"  # the same at a prefix drawn from mu: how often forecasts fail where values come from
     BISECT = "bisect"  # search for the unit that changed the score
     CHECK = "check"  # a score next to a change that was just located
     REPEAT = "repeat"  # a score is measured again: an unexpected one, or one drawn at random

@@ -118,6 +118,7 @@ def test_records_store_the_reasons_under_these_names():
         "anchor:empty",
         "pattern",
         "verify",
+        "sample",
         "bisect",
         "check",
         "repeat",

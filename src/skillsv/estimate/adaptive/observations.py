@@ -11,24 +11,29 @@ import numpy.typing as npt
 
 from skillsv.errors import RecordsError
 from skillsv.estimate.panel import AnchorScores, TaskMeans
-from skillsv.model.coalition import Observation, Operator
+from skillsv.model.coalition import AdaptiveReason, Observation, Operator
 from skillsv.model.skill import CompiledSkill
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
 
+PROBES = frozenset({AdaptiveReason.PATTERN, AdaptiveReason.VERIFY, AdaptiveReason.SAMPLE})
+"""Reasons of rollouts whose score was not known to be surprising when they were asked."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredCoalitions:
     """The scored coalitions of one operator, in the order in which they were asked.
 
-    Each row of `present` is a coalition, with a column per execution unit; `task` holds task numbers.
+    Each row of `present` is a coalition, with a column per execution unit; `task` holds task numbers. `probe` marks the
+    rows that were asked to compare their score with a forecast, or to score a pattern; None: no row was.
     """
 
     present: Bools
     task: Numbers
     score: Floats
+    probe: Bools | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +107,8 @@ def _scored(
     present = np.zeros((len(rows), len(column)), dtype=np.bool_)
     for row, observation in enumerate(rows):
         present[row, [column[unit] for unit in observation.coalition if unit in column]] = True
-    return ScoredCoalitions(present=present, task=_task_numbers(rows, number), score=_scores(rows))
+    probe = np.array([observation.why in PROBES for observation in rows], dtype=np.bool_)
+    return ScoredCoalitions(present=present, task=_task_numbers(rows, number), score=_scores(rows), probe=probe)
 
 
 def _task_numbers(observations: Sequence[Observation], number: dict[str, int]) -> Numbers:

@@ -7,39 +7,65 @@ from __future__ import annotations
 
 import numpy as np
 
+from skillsv.estimate.adaptive.forecasts import Stretch, replay_forecasts
+from skillsv.estimate.adaptive.hidden import estimate_hidden
 from skillsv.estimate.adaptive.observations import Bools, Floats, Numbers, ScoredCoalitions
-from skillsv.estimate.adaptive.patterns import PatternEffects, pattern_effects
+from skillsv.estimate.adaptive.patterns import PatternEffects, coalition_masks, pattern_effects
 from skillsv.estimate.adaptive.values import DRAWS, ValueDraws
 
-HIDDEN_ERROR = 0.2
-"""Expected squared error of one task's values right after a deciding unit was found."""
-
-HALVED_AFTER = 5.0
-"""Scores in agreement since the last deciding unit that halve `HIDDEN_ERROR`."""
-
-NO_DECIDING_UNIT = 0.3
-"""Factor on `HIDDEN_ERROR` for a task without a known deciding unit."""
-
-WIDER = 1.3
+WIDER = 1.25
 """Factor on the standard error; errors are rare and large, so a normal interval is too narrow."""
+
+COMMON = 0.15
+"""Share of the tasks' errors that all tasks have in common: hidden units are missing on many tasks at once."""
 
 MOST_UNTRACED = 0.25
 """Share of the changing tasks on which a unit that decides no task may still be the cause."""
 
 
 def steady_values(scored: ScoredCoalitions, tasks: int, place: Numbers, rng: np.random.Generator) -> ValueDraws:
-    """Estimate phi (Eq. 2) for an agent that repeats its answers, from the scores of patterns."""
+    """Estimate phi (Eq. 2) for an agent that repeats its answers: from scores of patterns, and what they leave out."""
     effects = pattern_effects(scored, tasks, place)
-    values = effects.values.mean(axis=0)
-    variance = _hidden_variance(effects)
-    error = np.sqrt(WIDER**2 * variance.sum(axis=0) / tasks**2 + effects.spread**2)
+    lifts = _measured_lifts(scored, tasks)
+    hidden = estimate_hidden(effects, lifts, _replay(scored, tasks))
+    task_values = effects.values + hidden.unexplained
+    values = task_values.mean(axis=0) + hidden.cancelled
+    common = (COMMON * np.sqrt(hidden.variance).sum(axis=0) / tasks) ** 2
+    independent = hidden.variance.sum(axis=0) / tasks**2
+    error = np.sqrt(WIDER**2 * (independent + common + hidden.shared) + effects.spread**2)
     return ValueDraws(
         values=values,
         draws=values + _standard_normal((DRAWS, len(values)), rng) * error,
-        task_variance=variance,
-        task_sums=effects.lifts,
+        task_variance=hidden.variance,
+        task_sums=effects.lifts + hidden.unexplained.sum(axis=1),
         separated=_separated(effects),
     )
+
+
+def _measured_lifts(scored: ScoredCoalitions, tasks: int) -> Floats:
+    """The score of the full skill minus that of {m} on each task; NaN where one is missing."""
+    lifts = np.full((2, tasks), np.nan)
+    for side, rows in enumerate((~scored.present.any(axis=1), scored.present.all(axis=1))):
+        for task, score in zip(scored.task[rows].tolist(), scored.score[rows].tolist(), strict=True):
+            if np.isnan(lifts[side, task]):
+                lifts[side, task] = score
+    difference: Floats = lifts[1] - lifts[0]
+    return difference
+
+
+def _replay(scored: ScoredCoalitions, tasks: int) -> list[list[Stretch]]:
+    """The forecasts of every task in the order in which they were made."""
+    full = (1 << scored.present.shape[1]) - 1
+    masks = coalition_masks(scored.present)
+    probes = np.zeros(len(masks), dtype=np.bool_) if scored.probe is None else scored.probe
+    rows_of: list[list[int]] = [[] for _ in range(tasks)]
+    for row, task in enumerate(scored.task.tolist()):
+        rows_of[task].append(row)
+    scores = scored.score.tolist()
+    return [
+        replay_forecasts([masks[row] for row in rows], [scores[row] for row in rows], probes[rows], full)
+        for rows in rows_of
+    ]
 
 
 def _separated(effects: PatternEffects) -> Bools:
@@ -60,19 +86,3 @@ def _standard_normal(shape: tuple[int, int], rng: np.random.Generator) -> Floats
     normal -= normal.mean(axis=0)
     scaled: Floats = normal / normal.std(axis=0)
     return scaled
-
-
-def _hidden_variance(effects: PatternEffects) -> Floats:
-    """The expected squared error of each unit's value on each task [tasks, units].
-
-    It comes from deciding units that are not known yet and from predicted patterns. Half of an error falls on the known
-    deciding units of the task; the other half on all units, most on those that decide other tasks.
-    """
-    deciding = effects.deciding.astype(np.float64)
-    count = deciding.sum(axis=1)
-    hidden = np.where(count > 0, 1.0, NO_DECIDING_UNIT) * HIDDEN_ERROR
-    hidden = hidden / (1.0 + (effects.agreeing / HALVED_AFTER) ** 2)
-    elsewhere = deciding.sum(axis=0) + 1.0
-    share = deciding / np.maximum(count, 1.0)[:, None] + elsewhere / elsewhere.sum()
-    variance: Floats = (hidden + effects.predicted**2)[:, None] * share / 2.0
-    return variance

@@ -20,7 +20,7 @@ from skillsv.rollout.adaptive.noise_monitor import NoiseMonitor
 from skillsv.rollout.adaptive.order_pool import draw_pool
 from skillsv.rollout.adaptive.problem import FINISHED, AdaptiveOptions, AdaptiveProblem, AdaptiveRecord
 from skillsv.rollout.adaptive.repeat_sampler import RepeatSampler
-from skillsv.rollout.adaptive.task_search import CoalitionRequest, TaskSearch, search_task
+from skillsv.rollout.adaptive.task_search import CoalitionRequest, TaskSearch, UnitFindings, search_task
 from skillsv.rollout.chain_policy import Policy
 from skillsv.rollout.noise_check import noise_among
 from skillsv.rollout.stop_rules import EstimateStatus, Progress
@@ -125,10 +125,10 @@ class _Run:
         before, count = self.searched, min(self.options.tasks_per_round, len(self.problem.tasks))
         tasks = choose_search_tasks(self.tables, self.rounds, self.weights(), count, self.rng)
         live: list[tuple[int, TaskSearch, CoalitionRequest]] = []
-        elsewhere = self.decided_tasks()
+        units = self.unit_findings()
         for task in tasks:
             rng = np.random.default_rng(self.rng.integers(2**63))
-            search = search_task(self.tables[task], self.pool, rng, self.monitor, elsewhere)
+            search = search_task(self.tables[task], self.pool, rng, self.monitor, units)
             self.rounds[task] += 1
             _advance(live, task, search, None)
         repeats = self.draw_repeats() if live else []
@@ -183,10 +183,14 @@ class _Run:
             ]
         )
 
-    def decided_tasks(self) -> npt.NDArray[np.float64]:
-        """For each unit the number of tasks that it is known to decide."""
-        units = [unit for table in self.tables for unit in table.deciding]
-        return np.bincount(np.array(units, dtype=np.int64), minlength=self.pool.size).astype(np.float64)
+    def unit_findings(self) -> UnitFindings:
+        """For each unit the number of tasks that it is known to decide, and the sum of its effects on them."""
+        decided, effect = np.zeros((2, self.pool.size))
+        for table in self.tables:
+            for unit in table.deciding:
+                decided[unit] += 1.0
+                effect[unit] += table.effect_of(unit)
+        return UnitFindings(decided=decided, effect=effect)
 
     def weights(self) -> npt.NDArray[np.float64] | None:
         """For each task how much more rollouts would help undecided units, by the last estimate; None without one."""
