@@ -17,7 +17,8 @@ from skillsv.estimate.adaptive.observations import (
     anchor_scores,
     read_observations,
 )
-from skillsv.estimate.adaptive.values import ValueDraws, count_samples, noisy_values, steady_values
+from skillsv.estimate.adaptive.steady_values import steady_values
+from skillsv.estimate.adaptive.values import ValueDraws, count_samples, noisy_values
 from skillsv.estimate.chain import DEFAULT, EstimateOptions
 from skillsv.estimate.intervals import FINEST, evidence_of, reporting_resolution
 from skillsv.estimate.panel import AnchorScores, TaskSums, anchors_of, gap_interval
