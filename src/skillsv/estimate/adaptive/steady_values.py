@@ -36,6 +36,7 @@ def steady_values(scored: ScoredCoalitions, tasks: int, place: Numbers, rng: np.
     return ValueDraws(
         values=values,
         draws=values + _standard_normal((DRAWS, len(values)), rng) * error,
+        task_values=effects.values,
         task_variance=variance,
         task_sums=effects.lifts,
         separated=_separated(effects),

@@ -225,17 +225,28 @@ class OrderPrefixes:
 
     def effects(self, weights: Floats) -> Floats:
         """The values phi (Eq. 2) of all units under these weights: mean marginals of the predicted score."""
-        predicted = self._design @ weights.T.astype(np.float32)
+        return self._mean_marginals(self._predict(weights).mean(axis=1, dtype=np.float64)[:, None])[0]
+
+    def task_effects(self, weights: Floats) -> Floats:
+        """The same for each task [tasks, units]."""
+        return self._mean_marginals(self._predict(weights).astype(np.float64))
+
+    def _predict(self, weights: Floats) -> npt.NDArray[np.float32]:
+        """The predicted score of every prefix (rows) on every task (columns)."""
+        predicted: npt.NDArray[np.float32] = self._design @ weights.T.astype(np.float32)
         np.clip(predicted, -PREDICTION_LIMIT, PREDICTION_LIMIT, out=predicted)
         np.negative(predicted, out=predicted)
         np.exp(predicted, out=predicted)
         predicted += 1.0
         np.reciprocal(predicted, out=predicted)
-        panel_mean = predicted.mean(axis=1, dtype=np.float64).reshape(self.orders, -1)
-        steps = np.diff(panel_mean, axis=1)
+        return predicted
+
+    def _mean_marginals(self, predicted: Floats) -> Floats:
+        """The mean marginal of every unit over the orders, for each column of predictions [columns, units]."""
+        steps = np.diff(predicted.reshape(self.orders, self.units + 1, -1), axis=1)
         marginals = np.empty_like(steps)
-        np.put_along_axis(marginals, self._unit_at, steps, axis=1)
-        mean: Floats = marginals.mean(axis=0)
+        np.put_along_axis(marginals, self._unit_at[:, :, None], steps, axis=1)
+        mean: Floats = marginals.mean(axis=0).T
         return mean
 
 
