@@ -28,14 +28,15 @@ def steady_values(scored: ScoredCoalitions, tasks: int, place: Numbers, rng: np.
     effects = pattern_effects(scored, tasks, place)
     lifts = _measured_lifts(scored, tasks)
     hidden = estimate_hidden(effects, lifts, _replay(scored, tasks))
-    task_values = effects.values + hidden.unexplained
-    values = task_values.mean(axis=0) + hidden.cancelled
+    task_values = effects.values + hidden.unexplained + hidden.cancelled
+    values = task_values.mean(axis=0)
     common = (COMMON * np.sqrt(hidden.variance).sum(axis=0) / tasks) ** 2
     independent = hidden.variance.sum(axis=0) / tasks**2
     error = np.sqrt(WIDER**2 * (independent + common + hidden.shared) + effects.spread**2)
     return ValueDraws(
         values=values,
         draws=values + _standard_normal((DRAWS, len(values)), rng) * error,
+        task_values=task_values,
         task_variance=hidden.variance,
         task_sums=effects.lifts + hidden.unexplained.sum(axis=1),
         separated=_separated(effects),
