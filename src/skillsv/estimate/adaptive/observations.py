@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from skillsv.errors import RecordsError
 from skillsv.estimate.panel import AnchorScores, TaskMeans
-from skillsv.model.coalition import Observation, Operator
+from skillsv.model.coalition import AdaptiveReason, Observation, Operator
 from skillsv.model.skill import CompiledSkill
 
 Floats = npt.NDArray[np.float64]
@@ -30,13 +30,18 @@ class ScoredCoalitions:
     task: Numbers
     score: Floats
 
+    def on_tasks(self, chosen: Bools) -> ScoredCoalitions:
+        """The rows of the chosen tasks, which are numbered anew."""
+        rows, number = chosen[self.task], np.cumsum(chosen) - 1
+        return ScoredCoalitions(present=self.present[rows], task=number[self.task[rows]], score=self.score[rows])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunObservations:
     """All observations of an adaptive run. `padded` is None if the operator `pad` was not run.
 
-    `bare` holds task numbers and scores of the bare agent. `noisy` says whether the policy found the agent noisy.
-    `missing` counts rollouts without a score.
+    `bare` holds task numbers and scores of the bare agent. `noisy` says whether the policy found the agent noisy, and
+    `noisy_tasks` on which tasks: on all of them, or on single ones. `missing` counts rollouts without a score.
     """
 
     tasks: tuple[str, ...]
@@ -44,6 +49,7 @@ class RunObservations:
     padded: ScoredCoalitions | None
     bare: tuple[Numbers, Floats]
     noisy: bool
+    noisy_tasks: Bools
     missing: int
 
 
@@ -58,13 +64,16 @@ def read_observations(compiled: CompiledSkill, observations: Sequence[Observatio
     number = {task: place for place, task in enumerate(tasks)}
     scored = [observation for observation in observations if _has_score(compiled, observation)]
     bare = [observation for observation in scored if not observation.coalition]
+    noisy = any(observation.agent_is_noisy for observation in observations)
+    alone = {observation.task for observation in observations if observation.why == AdaptiveReason.NOISY_TASK}
     padding = any(observation.operator is Operator.PAD for observation in scored)
     return RunObservations(
         tasks=tasks,
         net=_scored(compiled, scored, Operator.DELETE, number),
         padded=_scored(compiled, scored, Operator.PAD, number) if padding else None,
         bare=(_task_numbers(bare, number), _scores(bare)),
-        noisy=any(observation.agent_is_noisy for observation in observations),
+        noisy=noisy,
+        noisy_tasks=np.array([noisy or task in alone for task in tasks], dtype=np.bool_),
         missing=len(observations) - len(scored),
     )
 
