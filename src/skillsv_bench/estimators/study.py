@@ -74,9 +74,9 @@ def rank_correlation(values: Floats, truth: Floats) -> float:
 
 
 def _covered(units: Sequence[UnitValue], truth: Floats, *, plain: bool = False) -> float:
+    intervals = (paper_interval(unit) if plain else unit.on_panel for unit in units)
     covered = [
-        interval.low - SLACK <= value <= interval.high + SLACK
-        for interval, value in zip((paper_interval(unit) if plain else unit.net for unit in units), truth, strict=True)
+        interval.low - SLACK <= value <= interval.high + SLACK for interval, value in zip(intervals, truth, strict=True)
     ]
     return float(np.mean(covered))
 
@@ -88,6 +88,8 @@ def _decisions(estimate: Estimate, truth: Floats) -> tuple[int, int]:
             Evidence.POSITIVE: value <= SLACK,
             Evidence.NEGATIVE: value >= -SLACK,
             Evidence.NEGLIGIBLE: abs(value) > estimate.resolution,
+            Evidence.IDLE: abs(value) > estimate.resolution,
+            Evidence.EXPENDABLE: value > estimate.resolution,
         }
         if unit.evidence in wrong:
             decided += 1

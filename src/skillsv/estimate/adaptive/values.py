@@ -61,6 +61,25 @@ class ValueDraws:
         )
 
 
+def join_tasks(steady: ValueDraws, noisy: ValueDraws, noisy_tasks: Bools) -> ValueDraws:
+    """The values on all tasks, from those on the steady tasks and those on the noisy ones."""
+    share = float(noisy_tasks.mean())
+
+    def by_task(one: Floats, other: Floats) -> Floats:
+        rows = np.empty((len(noisy_tasks), *one.shape[1:]))
+        rows[~noisy_tasks], rows[noisy_tasks] = one, other
+        return rows
+
+    return ValueDraws(
+        values=(1.0 - share) * steady.values + share * noisy.values,
+        draws=(1.0 - share) * steady.draws + share * noisy.draws,
+        task_values=by_task(steady.task_values, noisy.task_values),
+        task_variance=by_task(steady.task_variance, noisy.task_variance),
+        task_sums=by_task(steady.task_sums, noisy.task_sums),
+        separated=steady.separated,
+    )
+
+
 def count_samples(scored: ScoredCoalitions) -> Numbers:
     """For each unit the number of rollouts with it or without it, whichever is smaller; anchors do not count."""
     between_anchors = scored.present.any(axis=1) & ~scored.present.all(axis=1)

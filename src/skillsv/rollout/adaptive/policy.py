@@ -73,6 +73,7 @@ def adaptive_policy(
         noise=noise_among(run.observations),
         neighbours=len(run.monitor.neighbours),
         reverts=sum(run.monitor.neighbours),
+        panel=len(problem.tasks),
     )
 
 
