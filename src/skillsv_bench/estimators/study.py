@@ -47,7 +47,7 @@ def judge(answer: Answer, truth: Floats) -> Quality:
         covered = _covered(estimate.units, truth)
         if any(unit.plain is not None for unit in estimate.units):
             plain = _covered(estimate.units, truth, plain=True)
-        decided, false = _decisions(estimate, truth)
+        decided, false = count_decisions(estimate, truth)
     return Quality(
         arm=answer.arm,
         rollouts=answer.rollouts,
@@ -81,7 +81,8 @@ def _covered(units: Sequence[UnitValue], truth: Floats, *, plain: bool = False) 
     return float(np.mean(covered))
 
 
-def _decisions(estimate: Estimate, truth: Floats) -> tuple[int, int]:
+def count_decisions(estimate: Estimate, truth: Floats) -> tuple[int, int]:
+    """The number of units with a verdict on their sign or on being about zero, and how many of these are wrong."""
     decided = false = 0
     for unit, value in zip(estimate.units, truth.tolist(), strict=True):
         wrong = {
