@@ -20,8 +20,8 @@ from skillsv.estimate.adaptive.forecasts import HiddenChance, Stretch
 from skillsv.estimate.adaptive.observations import Bools, Floats
 from skillsv.estimate.adaptive.patterns import PatternEffects
 
-FLOOR = 0.1
-"""Weight of a unit that no task has shown, as a share of the average unit's gains."""
+UNKNOWN_TASKS = 2.0
+"""Tasks' worth of gains that all units share alike beside the gains that were found: few findings are not all."""
 
 UNSEEN_SIZE = 1.0
 """Size of a cancellation, as a share of the score, while none was found."""
@@ -40,12 +40,13 @@ USUAL_FAILURE = 0.5
 class PooledUnits:
     """How the gains and the harms of all tasks are divided among the units; each sums to 1, or to 0 if there is none.
 
-    `found` is the number of tasks that the shares come from.
+    `found` is the number of tasks that the shares come from, `with_harms` of those with harms.
     """
 
     gains: Floats
     harms: Floats
     found: int
+    with_harms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +67,13 @@ class HiddenParts:
 def pool_units(effects: PatternEffects) -> PooledUnits:
     """The shares of the units in what the tables found."""
     gains, harms = np.maximum(effects.values, 0.0).sum(axis=0), np.maximum(-effects.values, 0.0).sum(axis=0)
-    units = len(gains)
-    gains = gains + FLOOR * max(float(gains.mean()), 1.0 / units)
-    found = int(effects.deciding.any(axis=1).sum())
-    return PooledUnits(gains=gains / gains.sum(), harms=harms / max(float(harms.sum()), 1e-12), found=found)
+    gains = gains + UNKNOWN_TASKS / len(gains)
+    return PooledUnits(
+        gains=gains / gains.sum(),
+        harms=harms / max(float(harms.sum()), 1e-12),
+        found=int(effects.deciding.any(axis=1).sum()),
+        with_harms=int((effects.values < 0.0).any(axis=1).sum()),
+    )
 
 
 def estimate_hidden(effects: PatternEffects, lifts: Floats, stretches: Sequence[Sequence[Stretch]]) -> HiddenParts:
@@ -127,7 +131,8 @@ def _cancellations(
         error += (hidden * (size + UNSEEN_SIZE / (1.0 + 2.0 * found.sum()))) ** 2 / (1.0 + count)
     direction = pooled.gains - pooled.harms if pooled.harms.any() else np.zeros(len(pooled.gains))
     any_unit = (ANY_UNIT / len(direction)) ** 2
-    direction_variance = (pooled.gains + pooled.harms) / (pooled.found + 1.0)
+    direction_variance = pooled.gains / (pooled.found + 1.0)
+    direction_variance += (pooled.harms + 1.0 / len(direction)) / (pooled.with_harms + 1.0)
     return total * direction, error * (
         np.maximum(direction, pooled.gains) ** 2 + any_unit
     ) + total**2 * direction_variance

@@ -13,10 +13,13 @@ from skillsv.estimate.adaptive.observations import Bools, Floats, Numbers, Score
 from skillsv.estimate.adaptive.patterns import PatternEffects, coalition_masks, pattern_effects
 from skillsv.estimate.adaptive.values import DRAWS, ValueDraws
 
-WIDER = 1.25
+WIDER = 1.1
 """Factor on the standard error; errors are rare and large, so a normal interval is too narrow."""
 
-COMMON = 0.15
+POOLED_WIDER = 2.0
+"""Further factor on errors of what is pooled over tasks: they come from few findings, whose sizes differ much."""
+
+COMMON = 0.1
 """Share of the tasks' errors that all tasks have in common: hidden units are missing on many tasks at once."""
 
 MOST_UNTRACED = 0.25
@@ -32,7 +35,7 @@ def steady_values(scored: ScoredCoalitions, tasks: int, place: Numbers, rng: np.
     values = task_values.mean(axis=0)
     common = (COMMON * np.sqrt(hidden.variance).sum(axis=0) / tasks) ** 2
     independent = hidden.variance.sum(axis=0) / tasks**2
-    error = np.sqrt(WIDER**2 * (independent + common + hidden.shared) + effects.spread**2)
+    error = np.sqrt(WIDER**2 * (independent + common + POOLED_WIDER**2 * hidden.shared) + effects.spread**2)
     return ValueDraws(
         values=values,
         draws=values + _standard_normal((DRAWS, len(values)), rng) * error,
