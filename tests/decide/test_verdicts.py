@@ -1,5 +1,6 @@
 """Verdicts: one action per unit, for the reason the evidence gives."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -74,9 +75,11 @@ def only(unit, **options):
     [
         (0.1, 0.3, Evidence.POSITIVE, Action.KEEP, "It helps: net effect +20.0 [+10.0, +30.0] points"),
         (-0.3, -0.1, Evidence.NEGATIVE, Action.HARMFUL, "It hurts"),
-        (-0.005, 0.005, Evidence.NEGLIGIBLE, Action.DELETE, "about zero, within ±1 points"),
+        (-0.005, 0.005, Evidence.NEGLIGIBLE, Action.EXPENDABLE, "about zero, within ±1 points"),
         (-0.2, 0.3, Evidence.UNRESOLVED, Action.UNRESOLVED, "Too uncertain"),
-        (-0.2, 0.0, Evidence.UNRESOLVED, Action.DELETE, "Not positive"),
+        (-0.2, 0.0, Evidence.UNRESOLVED, Action.EXPENDABLE, "Not positive"),
+        (-0.2, 0.009, Evidence.EXPENDABLE, Action.EXPENDABLE, "Worth less than 1 points"),
+        (0.0, 0.0, Evidence.IDLE, Action.IDLE, "No effect on your tasks; on new ones it may have one"),
         (0.0, 0.0, Evidence.IDENTICAL, Action.DELETE, "the same bytes"),
     ],
 )
@@ -134,7 +137,7 @@ def test_a_unit_of_no_value_is_unresolved_if_its_dependant_is():
 
 def test_a_unit_of_no_value_goes_with_dependants_of_no_value():
     decided = two(value("lead", -0.005, 0.005, Evidence.NEGLIGIBLE), value("item", -0.3, -0.2, Evidence.NEGATIVE))
-    assert decided["lead"].action is Action.DELETE
+    assert decided["lead"].action is Action.EXPENDABLE
     assert "item needs it and would go with it" in decided["lead"].reason
 
 
@@ -142,3 +145,18 @@ def test_a_unit_without_a_value_is_unresolved():
     verdict = only(UnitValue(id="a", net=Interval(float("nan"), -0.9, 1.0), samples=3))
     assert verdict.action is Action.UNRESOLVED
     assert verdict.reason.startswith("Too early: no rollout has told its effect apart")
+
+
+def test_an_idle_unit_says_what_no_change_on_so_many_tasks_leaves_open():
+    verdict = only(replace(value("a", 0.0, 0.0, Evidence.IDLE), tasks=20))
+    assert verdict.reason == ("No effect on your 20 tasks; on new ones it may be worth up to 13.9 points (17 tokens).")
+
+
+def test_the_reason_shows_the_interval_on_the_panel():
+    unit = replace(value("a", -0.1, 0.5, Evidence.POSITIVE), net_panel=Interval(0.2, 0.1, 0.3))
+    assert "+20.0 [+10.0, +30.0] points on these tasks" in only(unit).reason
+
+
+def test_an_expendable_unit_stays_with_a_dependant_that_stays():
+    kept = two(value("lead", -0.2, 0.009, Evidence.EXPENDABLE), value("item", 0.1, 0.3, Evidence.POSITIVE))
+    assert kept["lead"].action is Action.KEEP

@@ -6,7 +6,7 @@ import pytest
 from skillsv.model.task_table import TaskTable
 from skillsv.rollout.adaptive.noise_monitor import NoiseMonitor
 from skillsv.rollout.adaptive.order_pool import OrderPool
-from skillsv.rollout.adaptive.task_search import search_task
+from skillsv.rollout.adaptive.task_search import UnitFindings, search_task
 
 UNITS = 6
 
@@ -36,6 +36,15 @@ def test_find_deciding_gives_the_first_score_that_showed_each_unit():
     assert table.deciding == []
 
 
+def test_effect_of_a_unit_is_the_mean_change_where_only_it_was_added():
+    table = TaskTable()
+    for mask, score in ((0b00, 0.0), (0b01, 1.0), (0b11, 0.5), (0b10, 0.5)):
+        table.add(mask, (score,))
+    assert table.effect_of(0) == 0.5
+    assert table.effect_of(1) == 0.0
+    assert table.effect_of(2) == 0.0
+
+
 def test_scores_by_pattern_groups_the_scores_by_deciding_units():
     table = TaskTable()
     for mask, score in ((0b00, 0.0), (0b01, 1.0), (0b10, 0.0)):
@@ -53,8 +62,9 @@ def test_bisection_and_comparison_find_the_same_deciding_units(seed):
     table = TaskTable()
     for mask in (0, (1 << UNITS) - 1):
         table.add(mask, (float(scores[mask]),))
+    units = UnitFindings(decided=np.zeros(UNITS), effect=np.zeros(UNITS))
     for _ in range(30):
-        run_search(search_task(table, pool, rng, NoiseMonitor(), np.zeros(UNITS)), scores)
+        run_search(search_task(table, pool, rng, NoiseMonitor(), units), scores)
         assert table.conflict is not None or set(table.deciding) == set(table.find_deciding(UNITS))
     assert table.deciding
 

@@ -152,7 +152,7 @@ def editor_instruction(valuation: Valuation, complaints: Sequence[str] = ()) -> 
 
 
 def _describe_unit(unit: UnitReport) -> str:
-    values = [f"net effect {with_bounds(unit.value.net)}"]
+    values = [f"net effect {with_bounds(unit.value.on_panel)}"]
     if unit.value.content is not None and unit.value.cost is not None:
         values += [f"content {with_bounds(unit.value.content)}", f"cost {with_bounds(unit.value.cost)}"]
     place = f"{unit.file}, lines {unit.lines.first} to {unit.lines.last}"

@@ -28,7 +28,7 @@ from skillsv.model.format import plural
 from skillsv.model.protocols import Agent, Listener, Verifier
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.task import Task
-from skillsv.model.value import Action, Interval
+from skillsv.model.value import DELETABLE, Action, Interval
 from skillsv.pipeline import (
     REMOVABLE,
     ConfirmJob,
@@ -202,7 +202,7 @@ def prune(
     to_tokens: int | None = None,
     share: float | None = None,
     max_drop: float | None = None,
-    only: Literal["harmful", "delete"] | None = None,
+    only: Literal["harmful", "delete", "expendable", "idle"] | None = None,
 ) -> ShorterSkill:
     r"""A shorter skill by the values of a run. Writes nothing and costs nothing.
 
@@ -212,15 +212,16 @@ def prune(
     >>> sv.prune(run, max_drop=1).text
     '# Facts\n\n- one\n- two\n'
 
-    Without a goal the units go whose verdict is delete or harmful (`only` chooses one of them). A goal is one of
-    `to_tokens`, `share` (of the tokens to remove) and `max_drop` (points that may be lost, by the values).
+    Without a goal the units go whose verdict is delete, expendable, idle or harmful (`only` chooses; its `delete` means
+    all of these but the harmful ones). A goal is one of `to_tokens`, `share` (of the tokens to remove) and `max_drop`
+    (points that may be lost, by the values).
     """
     has_goal = any(goal is not None for goal in (to_tokens, share, max_drop))
     if only is not None and has_goal:
         raise SettingsError("'only' and a goal ask for two things at once.", hint="Give one of them.")
     drop = None if max_drop is None else share_of_points(max_drop, "max_drop", ends=True)
     goal = Goal(to_tokens=to_tokens, share=share, max_drop=drop) if has_goal else None
-    actions = REMOVABLE if only is None else frozenset({Action(only)})
+    actions = REMOVABLE if only is None else DELETABLE if only == "delete" else frozenset({Action(only)})
     return ShorterSkill(pruned=prune_run(run.stored, goal, actions), source=original_path(run.stored))
 
 

@@ -26,7 +26,10 @@ def prune(
     to_tokens: Annotated[int | None, Parameter(help="Prune until so many tokens are left.")] = None,
     share: Annotated[float | None, Parameter(help="Prune until this share of the tokens is gone.")] = None,
     max_drop: Annotated[float | None, Parameter(help="Prune while no more points are lost, by the values.")] = None,
-    only: Annotated[Literal["harmful", "delete"] | None, Parameter(help="Remove only units with this verdict.")] = None,
+    only: Annotated[
+        Literal["harmful", "delete", "expendable", "idle"] | None,
+        Parameter(help="Remove only units with this verdict."),
+    ] = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="Write the shorter skill here.")] = None,
     in_place: Annotated[bool, Parameter(negative=(), help="Change the skill itself.")] = False,
     force: Annotated[bool, Parameter(negative=(), help="Replace an earlier output of skillsv, if unchanged.")] = False,
@@ -39,7 +42,8 @@ def prune(
     """skillsv prune .skillsv/my-skill --max-drop 2 -o my-shorter-skill
 
     Write a shorter skill: units go in ascending value, each with all that needs it. Without a goal, the units go whose
-    verdict is 'delete' or 'harmful'. A patch is written beside the folder. Prove it with 'skillsv confirm'.
+    verdict is 'delete', 'expendable', 'idle' or 'harmful'. A patch is written beside the folder. Prove it with
+    'skillsv confirm'.
     Before more than half of the skill goes, it asks; without a terminal it needs --yes. Without -o or --in-place
     nothing is written.
     """

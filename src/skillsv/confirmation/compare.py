@@ -92,9 +92,9 @@ def _change(before: UnitReport | None, after: UnitReport | None, matched: str) -
         before=before.id if before else None,
         after=after.id if after else None,
         matched=matched,
-        net_before=before.value.net if before else None,
-        net_after=after.value.net if after else None,
-        change=difference(before.value.net, after.value.net) if before and after else None,
+        net_before=before.value.on_panel if before else None,
+        net_after=after.value.on_panel if after else None,
+        change=difference(before.value.on_panel, after.value.on_panel) if before and after else None,
         tokens_before=before.tokens if before else 0,
         tokens_after=after.tokens if after else 0,
     )

@@ -10,7 +10,7 @@ from skillsv.model.coalition import Coalition
 from skillsv.model.edit import PruneStep
 from skillsv.model.format import short_points
 from skillsv.model.skill import CompiledSkill
-from skillsv.model.value import Action, Verdict
+from skillsv.model.value import REMOVABLE, Action, Verdict
 
 CountTokens = Callable[[Coalition], int]
 """The tokens of what a coalition renders to."""
@@ -77,7 +77,7 @@ def _current_values(values: Mapping[str, float], kept: Coalition, partners: Part
 def find_removable(compiled: CompiledSkill, verdicts: Iterable[Verdict], actions: frozenset[Action]) -> frozenset[str]:
     """The units with one of these verdicts that can be removed without a unit that should stay."""
     action_of = {verdict.unit: verdict.action for verdict in verdicts}
-    useless = {unit for unit, action in action_of.items() if action in {Action.DELETE, Action.HARMFUL}}
+    useless = {unit for unit, action in action_of.items() if action in REMOVABLE}
     chosen = (unit for unit, action in action_of.items() if action in actions)
     return frozenset(unit for unit in chosen if compiled.reverse_closure(frozenset({unit})) <= useless)
 

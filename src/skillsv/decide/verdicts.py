@@ -1,4 +1,8 @@
-"""Keep, compress, delete, harmful or unresolved: one action per unit, with the evidence in one sentence."""
+"""Keep, compress, expendable, idle, harmful or unresolved: one action per unit, with the evidence in one sentence.
+
+Delete is the verdict where no proof is needed: the agent gets the same bytes with and without the unit. An expendable
+or idle unit may be deleted once a confirmation has proved it.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,18 @@ from collections.abc import Mapping
 
 from skillsv.model.format import short_points, with_bounds
 from skillsv.model.skill import CompiledSkill
-from skillsv.model.value import Action, Estimate, Evidence, Interval, UnitValue, Verdict
+from skillsv.model.value import DELETABLE, REMOVABLE, Action, Estimate, Evidence, Interval, UnitValue, Verdict
 
-_REMOVABLE = frozenset({Action.DELETE, Action.HARMFUL})
-"""Actions that remove a unit."""
+_WORTHLESS = {
+    Evidence.IDENTICAL: Action.DELETE,
+    Evidence.NEGLIGIBLE: Action.EXPENDABLE,
+    Evidence.EXPENDABLE: Action.EXPENDABLE,
+    Evidence.IDLE: Action.IDLE,
+}
+"""The action on a unit that is worth nothing, or less than the resolution."""
+
+_MISSED = 0.05
+"""Chance that no task shows an effect which is as frequent as the sentence about an idle unit says."""
 
 _MOST_NAMED = 3
 """Dependants that a reason names."""
@@ -32,16 +44,16 @@ def verdicts(compiled: CompiledSkill, estimate: Estimate, tokens: Mapping[str, i
 def _alone(unit: UnitValue, resolution: float) -> Action:
     """The action by the unit's own values (the paper's decision map)."""
     if unit.evidence is Evidence.IDENTICAL:
-        return Action.DELETE
+        return _WORTHLESS[unit.evidence]
     if _clearly_positive(unit.content, resolution) and _clearly_positive(unit.cost, resolution):
         return Action.COMPRESS
     if unit.evidence is Evidence.NEGATIVE:
         return Action.HARMFUL
     if unit.evidence is Evidence.POSITIVE:
         return Action.KEEP
-    if unit.evidence is Evidence.NEGLIGIBLE or unit.net.high <= 0:
-        return Action.DELETE
-    return Action.UNRESOLVED
+    if unit.evidence in _WORTHLESS:
+        return _WORTHLESS[unit.evidence]
+    return Action.EXPENDABLE if unit.on_panel.high <= 0 else Action.UNRESOLVED
 
 
 def _clearly_positive(interval: Interval | None, resolution: float) -> bool:
@@ -51,11 +63,11 @@ def _clearly_positive(interval: Interval | None, resolution: float) -> bool:
 
 def _with_dependants(compiled: CompiledSkill, unit: str, action: Action, alone: Mapping[str, Action]) -> Action:
     """The action in view of the dependants, which are deleted with the unit: where one of them stays, it stays, too."""
-    if action is not Action.DELETE:
+    if action not in DELETABLE:
         return action
-    remaining = {alone[other] for other in _dependants(compiled, unit) if other in alone} - _REMOVABLE
+    remaining = {alone[other] for other in _dependants(compiled, unit) if other in alone} - REMOVABLE
     if not remaining:
-        return Action.DELETE
+        return action
     return Action.UNRESOLVED if remaining == {Action.UNRESOLVED} else Action.KEEP
 
 
@@ -69,12 +81,12 @@ def _reason(
     compiled: CompiledSkill, unit: UnitValue, actions: Mapping[str, Action], resolution: float, tokens: int
 ) -> str:
     dependants = _dependants(compiled, unit.id)
-    stay = tuple(other for other in dependants if actions.get(other) not in _REMOVABLE)
+    stay = tuple(other for other in dependants if actions.get(other) not in REMOVABLE)
     kept_for_others = actions[unit.id] is not _alone(unit, resolution)
     length = f"{tokens} token{'' if tokens == 1 else 's'}"
     if kept_for_others:
         return f"{_evidence(unit, resolution)} ({length}), but {_named(stay)} and would go with it."
-    tail = f"; {_named(dependants)} and would go with it" if dependants and actions[unit.id] in _REMOVABLE else ""
+    tail = f"; {_named(dependants)} and would go with it" if dependants and actions[unit.id] in REMOVABLE else ""
     if dependants and not tail:
         tail = f"; {_named(dependants)}"
     return f"{_evidence(unit, resolution)} ({length}){tail}."
@@ -83,7 +95,7 @@ def _reason(
 def _evidence(unit: UnitValue, resolution: float) -> str:
     """What was measured, with figures. With deletion alone it says so: content and cost are then unknown."""
     basis = "" if unit.content is not None else ", by deletion alone"
-    net = f"net effect {with_bounds(unit.net)} points{basis}"
+    net = f"net effect {with_bounds(unit.on_panel)} points on these tasks{basis}"
     content, cost = unit.content, unit.cost
     if unit.evidence is Evidence.IDENTICAL:
         return "Zero by construction: with or without it the agent gets the same bytes"
@@ -97,9 +109,20 @@ def _evidence(unit: UnitValue, resolution: float) -> str:
         Evidence.POSITIVE: f"It helps: {net}",
         Evidence.NEGATIVE: f"It hurts: {net}",
         Evidence.NEGLIGIBLE: f"Shown to be about zero, within ±{short_points(resolution)} points: {net}",
-        Evidence.UNRESOLVED: f"Not positive: {net}" if unit.net.high <= 0 else f"Too uncertain to call: {net}",
+        Evidence.EXPENDABLE: f"Worth less than {short_points(resolution)} points: {net}",
+        Evidence.IDLE: _idle(unit),
+        Evidence.UNRESOLVED: f"Not positive: {net}" if unit.on_panel.high <= 0 else f"Too uncertain to call: {net}",
     }
     return sentence[unit.evidence]
+
+
+def _idle(unit: UnitValue) -> str:
+    """What no change on any task says, and what it leaves open on new tasks (95 % bound on a rate never seen)."""
+    if not unit.tasks:
+        return "No effect on your tasks; on new ones it may have one"
+    most = 1.0 - _MISSED ** (1.0 / unit.tasks)
+    tasks = "your task" if unit.tasks == 1 else f"your {unit.tasks} tasks"
+    return f"No effect on {tasks}; on new ones it may be worth up to {short_points(most)} points"
 
 
 def _named(units: tuple[str, ...]) -> str:

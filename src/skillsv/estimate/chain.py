@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from skillsv.errors import SettingsError
 from skillsv.estimate.intervals import (
+    UNSEEN,
     ChainMeans,
     bootstrap_interval,
     evidence_of,
@@ -39,7 +40,8 @@ class EstimateOptions:
     """Confidence level, bootstrap replicates and seed, and reporting resolution of an estimate.
 
     `resolution` None derives it from the number of answers (`intervals.reporting_resolution`). `identical` names the
-    units whose removal renders the same bytes: their value is zero by construction.
+    units whose removal renders the same bytes: their value is zero by construction. `panel` is the number of tasks of
+    panel A, 0 for the tasks that were asked; `strata` holds the stratum of each task that has one.
     """
 
     level: float = 0.95
@@ -47,6 +49,8 @@ class EstimateOptions:
     seed: int = 0
     resolution: float | None = None
     identical: frozenset[str] = frozenset()
+    panel: int = 0
+    strata: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 0.0 < self.level < 1.0:
@@ -99,7 +103,10 @@ def estimate_chains(
     padded = _OperatorEstimate(compiled, records, Operator.PAD, options.level) if Operator.PAD in operators else None
     answers = sum(len(record.plan.window.tasks) for record in records)
     resolution = reporting_resolution(answers) if options.resolution is None else options.resolution
-    units = _unit_values(compiled, net, padded, options, resolution)
+    tasks = options.panel or len({task for record in records for task in record.plan.window.tasks})
+    on_new_tasks = _on_new_tasks(records, net, options.level, tasks)
+    units = _unit_values(compiled, net, padded, options, resolution, on_new_tasks=on_new_tasks)
+    units = tuple(replace(unit, tasks=tasks) for unit in units)
     values = np.array([unit.net.value for unit in units], dtype=np.float64)
     change, level = net.marginals.change, options.level
     sum_noise = net.shared_noise.sum_variance(np.ones(len(units), dtype=np.bool_))
@@ -134,6 +141,20 @@ class _OperatorEstimate:
         self.means = _unit_means(self.marginals, level, self.unit_noise)
 
 
+def _on_new_tasks(records: Sequence[ChainRecord], net: _OperatorEstimate, level: float, tasks: int) -> ChainMeans:
+    """The means with intervals about tasks like those of the panel, `tasks` of which were drawn.
+
+    A chain's mean over a window of b tasks scatters by at least 1/b of the variance between tasks. So the mean over
+    the panel scatters by at most b/M of the variance between chains; an effect that appeared in no chain may be there
+    on one task in M, as for the panel.
+    """
+    window = max(len(record.plan.window.tasks) for record in records)
+    change = np.nan_to_num(net.marginals.change)
+    between = change.var(axis=0, ddof=1) if len(change) > 1 else np.zeros(change.shape[1])
+    drawn = window * between / tasks + (UNSEEN / tasks) ** 2
+    return _unit_means(net.marginals, level, net.unit_noise + drawn)
+
+
 def _unit_means(part: Marginals, level: float, unit_noise: Floats) -> ChainMeans:
     """Mean and widened interval per unit; for a unit that no chain tested, no mean (NaN) and the possible range."""
     tested = part.evaluated.any(axis=0)
@@ -149,6 +170,8 @@ def _unit_values(
     padded: _OperatorEstimate | None,
     options: EstimateOptions,
     resolution: float,
+    *,
+    on_new_tasks: ChainMeans,
 ) -> tuple[UnitValue, ...]:
     """Net effect, content value and context cost of every unit (Sec. 3.2)."""
     change, means = net.marginals.change, net.means
@@ -166,14 +189,19 @@ def _unit_values(
         rows.append(
             UnitValue(
                 id=unit,
-                net=interval,
+                net=interval if identical else _at(on_new_tasks, column),
+                net_panel=interval,
                 content=content_at,
                 cost=cost_at,
                 plain=Interval(interval.value, float(low[column]), float(high[column])) if has_plain else None,
                 samples=int(samples[column]),
                 standard_error=0.0 if identical else float(means.standard_error[column]),
                 evidence=evidence_of(
-                    interval, resolution=resolution, tested=bool(samples[column] > 0), identical=identical
+                    interval,
+                    resolution=resolution,
+                    tested=bool(samples[column] > 0),
+                    identical=identical,
+                    idle=not np.any(np.nan_to_num(change[:, column])),
                 ),
             )
         )

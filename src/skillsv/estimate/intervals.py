@@ -131,14 +131,21 @@ def reporting_resolution(answers: int) -> float:
     return min(max(3.0 / max(answers, 1), FINEST), COARSEST)
 
 
-def evidence_of(net: Interval, *, resolution: float, tested: bool, identical: bool) -> Evidence:
-    """What the interval of a net effect shows. A unit that was never tested is unresolved, whatever its value."""
+NOISY_ANSWERS = 16
+"""Answers of a noisy agent that are worth one of an agent that repeats itself, for the reporting resolution."""
+
+
+def evidence_of(net: Interval, *, resolution: float, tested: bool, identical: bool, idle: bool = False) -> Evidence:
+    """What the interval of a net effect shows. A unit that was never tested is unresolved, whatever its value.
+
+    `idle`: no score changed with the unit.
+    """
     if identical:
         return Evidence.IDENTICAL
     if not tested:
         return Evidence.UNRESOLVED
     if -resolution <= net.low and net.high <= resolution:
-        return Evidence.NEGLIGIBLE
+        return Evidence.IDLE if idle else Evidence.NEGLIGIBLE
     if net.low > 0:
         return Evidence.POSITIVE
     return Evidence.NEGATIVE if net.high < 0 else Evidence.UNRESOLVED

@@ -76,6 +76,16 @@ class TaskTable:
                     shown[unit] = min(shown.get(unit, later), later)
         return shown
 
+    def effect_of(self, unit: int) -> float:
+        """The mean change of the first operator's score where only this unit was added; 0 where that was not scored."""
+        bit = 1 << unit
+        changes = [
+            self.scores[coalition | bit][0] - score[0]
+            for coalition, score in self.scores.items()
+            if not coalition & bit and coalition | bit in self.scores
+        ]
+        return sum(changes) / len(changes) if changes else 0.0
+
     def score_of(self, pattern: Mask) -> Score | None:
         """The first score among the coalitions with this pattern; None if none was scored."""
         group = self._by_pattern.get(pattern)

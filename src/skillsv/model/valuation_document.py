@@ -98,16 +98,18 @@ class UnitDocument(TypedDict):
     needs: Annotated[list[str], Meta(description="The ids of the units that it depends on directly.")]
     content: Annotated[EffectDocument | None, Meta(description="The content value; null without the operator pad.")]
     cost: Annotated[EffectDocument | None, Meta(description="The context cost; null without the operator pad.")]
-    net: Annotated[EffectDocument, Meta(description="The net effect: content value minus context cost.")]
+    net: Annotated[EffectDocument, Meta(description="The net effect on tasks like these: content minus cost.")]
+    net_panel: Annotated[EffectDocument, Meta(description="The same value; the interval is about these tasks alone.")]
     plain: Annotated[EffectDocument | None, Meta(description="The net effect with the paper's bootstrap interval.")]
     standard_error: Annotated[float | None, Meta(description="The standard error of the net effect, a share of 1.")]
     evidence: Annotated[
-        Literal["positive", "negative", "negligible", "unresolved", "identical"],
+        Literal["positive", "negative", "negligible", "idle", "expendable", "unresolved", "identical"],
         Meta(description="What the interval of the net effect shows."),
     ]
     samples: Annotated[Count, Meta(description="Chains, or rollouts with or without the unit, whichever are fewer.")]
     verdict: Annotated[
-        Literal["keep", "compress", "delete", "harmful", "unresolved"], Meta(description="What to do with the unit.")
+        Literal["keep", "compress", "delete", "expendable", "idle", "harmful", "unresolved"],
+        Meta(description="What to do with the unit."),
     ]
     reason: Annotated[str, Meta(description="The reason for the verdict, in one sentence.")]
     text: Annotated[str, Meta(description="The text of the unit.")]

@@ -45,6 +45,8 @@ class Evidence(StrEnum):
     POSITIVE = "positive"
     NEGATIVE = "negative"
     NEGLIGIBLE = "negligible"  # the interval lies within plus or minus the reporting resolution
+    IDLE = "idle"  # negligible, and no score changed on any task of an agent that repeats itself
+    EXPENDABLE = "expendable"  # worth less than the reporting resolution, one-sided, few of these are wrong
     UNRESOLVED = "unresolved"  # the interval covers zero and extends beyond the resolution: no verdict
     IDENTICAL = "identical"  # zero by construction: the rendering is the same with and without the unit
 
@@ -55,8 +57,17 @@ class Action(StrEnum):
     KEEP = "keep"
     COMPRESS = "compress"
     DELETE = "delete"
+    EXPENDABLE = "expendable"  # worth less than the resolution; a confirmation proves the deletion
+    IDLE = "idle"  # changed no score on any task; on other tasks it may
     HARMFUL = "harmful"
     UNRESOLVED = "unresolved"
+
+
+DELETABLE = frozenset({Action.DELETE, Action.EXPENDABLE, Action.IDLE})
+"""Actions on a unit that is worth nothing, or so little that nobody acts on it."""
+
+REMOVABLE = DELETABLE | {Action.HARMFUL}
+"""Actions that remove a unit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +87,12 @@ class UnitValue:
     content = net + cost holds exactly. `content` and `cost` are None if only the operator `delete` was run. `plain` is
     the paper's percentile bootstrap interval of the net effect, which covers the value less often than `net` does.
 
+    The value of `net` and `net_panel` is the same. The interval of `net` is about tasks like these: it allows for which
+    tasks were drawn. That of `net_panel` is about the tasks of the panel; None means the same interval as `net`.
+
     A unit that no rollout has separated from other units, or that no chain has tested, has no value yet: `net.value` is
     NaN, and the bounds are the range that the value must lie in whatever the scores are. Its evidence is `UNRESOLVED`,
-    and it has no `plain`.
+    and it has no `plain`. `tasks` is the number of tasks behind the value, 0 if unknown.
     """
 
     id: str
@@ -89,6 +103,13 @@ class UnitValue:
     samples: int = 0
     standard_error: float = 0.0
     evidence: Evidence = Evidence.UNRESOLVED
+    net_panel: Interval | None = None
+    tasks: int = 0
+
+    @property
+    def on_panel(self) -> Interval:
+        """The net effect on the tasks of the panel: verdicts are about these."""
+        return self.net if self.net_panel is None else self.net_panel
 
     @property
     def has_value(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -55,10 +55,16 @@ def build_valuation(
     result: RolloutResult,
     *,
     renderer: Renderer | None = None,
+    panel: int = 0,
+    strata: Mapping[str, str] | None = None,
 ) -> Valuation:
-    """Values, intervals and verdicts from what the rollouts gave. `renderer`: the one of the run, if there is one."""
+    """Values, intervals and verdicts from what the rollouts gave. `renderer`: the one of the run, if there is one.
+
+    `panel` is the number of tasks of panel A, 0 for those that were asked; `strata` are the strata of its tasks.
+    """
     renderer = renderer or make_renderer(compiled, settings)
-    estimate = _estimate(compiled, settings, result)
+    options = replace(estimate_options(compiled, settings), panel=panel, strata=strata or {})
+    estimate = _estimate(compiled, settings, result, options)
     tokens = {unit.id: renderer.tokens_of(unit.id) for unit in compiled.units}
     return Valuation(
         skill=_skill_summary(compiled, renderer),
@@ -91,9 +97,8 @@ def _chain_cost(compiled: CompiledSkill, estimate: Estimate, result: RolloutResu
     )
 
 
-def _estimate(compiled: CompiledSkill, settings: Settings, result: RolloutResult) -> Estimate:
+def _estimate(compiled: CompiledSkill, settings: Settings, result: RolloutResult, options: EstimateOptions) -> Estimate:
     """The estimate of the method that ran."""
-    options = estimate_options(compiled, settings)
     if settings.method == "chain":
         return estimate_chains(compiled, result.records, options, panel=result.panel_anchors)
     return estimate_adaptive(compiled, result.observations, averaging_orders(compiled, settings), options)

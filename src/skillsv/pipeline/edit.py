@@ -17,12 +17,11 @@ from skillsv.estimate.adaptive import make_predictor
 from skillsv.estimate.adaptive.prediction import PredictScore, can_tabulate, tabulate_chains
 from skillsv.model.coalition import Coalition, Operator, Rendering
 from skillsv.model.edit import PruneStep
-from skillsv.model.value import Action
+from skillsv.model.value import REMOVABLE, Action
 from skillsv.pipeline.run import Run
 from skillsv.rendering import Renderer
 from skillsv.settings import compile_options
 
-REMOVABLE = frozenset({Action.DELETE, Action.HARMFUL})
 """The verdicts whose units are removed where no goal is given."""
 
 

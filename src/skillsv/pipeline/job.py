@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import entry_points
@@ -322,9 +322,15 @@ def make_manifest(prepared: PreparedRun) -> Mapping[str, Any]:
             "kit": prepared.job.task_source.name,
             "variant": prepared.job.task_source.variant,
             "forecast": prepared.forecast.expected.rollouts,
+            "strata": strata_of(prepared.panel_a.tasks),
             "settings": {name: value for name, value in table.items() if name not in identity},
         },
     }
+
+
+def strata_of(tasks: Iterable[Task]) -> dict[str, str]:
+    """The stratum of each task that has one."""
+    return {task.id: task.stratum for task in tasks if task.stratum}
 
 
 def _absolute(path: Path | None) -> str:

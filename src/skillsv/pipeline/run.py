@@ -56,7 +56,15 @@ class Run:
 
 def build_run(renderer: Renderer, settings: Settings, manifest: Mapping[str, Any], result: RolloutResult) -> Run:
     """The run with its valuation, from what its rollouts gave."""
-    valuation = build_valuation(renderer.compiled, settings, manifest["agent"]["spec"], result, renderer=renderer)
+    valuation = build_valuation(
+        renderer.compiled,
+        settings,
+        manifest["agent"]["spec"],
+        result,
+        renderer=renderer,
+        panel=len(manifest["panel_a"]),
+        strata=manifest["about"].get("strata"),
+    )
     return Run(
         renderer=renderer,
         settings=settings,

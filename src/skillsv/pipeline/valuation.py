@@ -19,7 +19,7 @@ from skillsv.order import Sampler
 from skillsv.pipeline.build_valuation import RolloutResult, averaging_orders, early_end_note, estimate_options
 from skillsv.pipeline.chain_waves import ChainWaves
 from skillsv.pipeline.cost import CostListener
-from skillsv.pipeline.job import PreparedRun, make_manifest
+from skillsv.pipeline.job import PreparedRun, make_manifest, strata_of
 from skillsv.pipeline.session import open_runner, session_of
 from skillsv.pipeline.smoke_gate import further_tasks, require_difference
 from skillsv.rollout import (
@@ -229,6 +229,7 @@ class _Rollouts:
             tasks=tuple(task.id for task in self.prepared.panel_a.tasks),
             sample_order=Sampler(self.prepared.compiled).sample,
             operators=self.prepared.job.settings.operators,
+            strata=strata_of(self.prepared.panel_a.tasks),
         )
         self.observations = ()
         options = AdaptiveOptions(stop=self.stop_rule(rollouts), estimate_status=self.status_function())
@@ -267,7 +268,7 @@ class _Rollouts:
             values = compute_values(compiled, observations, orders, options)
             units = build_estimate(compiled, values, options).units
             return EstimateStatus(
-                width=max(unit.net.high - unit.net.low for unit in units),
+                width=max(unit.on_panel.high - unit.on_panel.low for unit in units),
                 resolved=sum(unit.evidence is not Evidence.UNRESOLVED for unit in units) / len(units),
                 tasks=values.open_tasks,
             )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from skillsv.model.skill import CompiledSkill, Lines
-from skillsv.model.value import Action, UnitReport, Valuation
+from skillsv.model.value import REMOVABLE, Action, UnitReport, Valuation
 from skillsv.report.escape import clip, clip_lines, escape_text, is_binary
 from skillsv.report.sentences import execution_units, unit_location
 
@@ -26,7 +26,7 @@ _SHOWN_LINES = 60
 _SHOWN_WIDTH = 600
 """Characters of a changed line that the page shows."""
 
-_EDIT_MARKS = {Action.DELETE: "-", Action.HARMFUL: "-", Action.COMPRESS: "~"}
+_EDIT_MARKS = {**dict.fromkeys(REMOVABLE, "-"), Action.COMPRESS: "~"}
 """The mark of a unit's lines for each verdict that requires an edit."""
 
 

@@ -23,17 +23,22 @@ from skillsv.model.format import (
     with_bounds,
 )
 from skillsv.model.skill import CompiledSkill, Extent, SkillFile, Unit, UnitKind
-from skillsv.model.value import Action, UnitReport, Valuation
+from skillsv.model.value import REMOVABLE, Action, UnitReport, Valuation
 from skillsv.report.escape import escape_line, escape_text, shorten
 
 MARK = {
     Action.KEEP: "●",
     Action.COMPRESS: "◐",
     Action.DELETE: "○",
+    Action.EXPENDABLE: "○",
+    Action.IDLE: "·",
     Action.HARMFUL: "▼",
     Action.UNRESOLVED: "?",
 }
 """A shape for each verdict, so that no verdict is shown by colour alone."""
+
+SCOPE = "Intervals and verdicts are about these tasks; the JSON has the wider intervals for tasks like these, too."
+"""Which of the two scopes of a net effect the table shows."""
 
 DECOMPOSITION = "In points: net effect = content value − context cost."
 """How the three values of a unit are related, where both operators were run."""
@@ -102,8 +107,8 @@ def has_content(valuation: Valuation) -> bool:
 
 
 def removable_units(valuation: Valuation) -> tuple[UnitReport, ...]:
-    """The units with the verdict delete or harmful."""
-    return tuple(unit for unit in execution_units(valuation) if unit.verdict.action in {Action.DELETE, Action.HARMFUL})
+    """The units that their verdicts would remove: delete, expendable, idle or harmful."""
+    return tuple(unit for unit in execution_units(valuation) if unit.verdict.action in REMOVABLE)
 
 
 def total_tokens(valuation: Valuation) -> int:

@@ -19,6 +19,7 @@ from skillsv.report.figures.axis import drawable, largest_end
 from skillsv.report.sentences import (
     DECOMPOSITION,
     MARK,
+    SCOPE,
     all_notes,
     chain_cost_sentence,
     closure_sentence,
@@ -39,6 +40,8 @@ _STYLE = {
     Action.KEEP: "blue",
     Action.COMPRESS: "cyan",
     Action.DELETE: "bright_black",
+    Action.EXPENDABLE: "bright_black",
+    Action.IDLE: "bright_black",
     Action.HARMFUL: "dark_orange3",
     Action.UNRESOLVED: "dim",
 }
@@ -86,15 +89,15 @@ def terminal_table(valuation: Valuation, width: int = 100, colour: bool = True) 
     if with_bar:
         table.add_column("", width=BAR, no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    reach = largest_end(unit.value.net for unit in execution_units(valuation) if unit.value.has_value)
+    reach = largest_end(unit.value.on_panel for unit in execution_units(valuation) if unit.value.has_value)
     amount = with_bounds if width >= _ROOM_FOR_BOUNDS else _value_alone
     for unit in execution_units(valuation):
         style = _STYLE[unit.verdict.action] if colour else ""
         cells = [Text(str(unit.lines.first), style="dim" if colour else ""), Text(unit_label(unit, 200))]
         cells += [Text(count(unit.tokens))] if with_tokens else []
         cells += [Text(_amount(part, amount)) for part in (unit.value.content, unit.value.cost)] if with_content else []
-        cells += [Text(points(unit.value.net.value), style=style), Text(bounds(unit.value.net))]
-        cells += [Text(text_bar(unit.value.net, reach, BAR), style=style)] if with_bar else []
+        cells += [Text(points(unit.value.net.value), style=style), Text(bounds(unit.value.on_panel))]
+        cells += [Text(text_bar(unit.value.on_panel, reach, BAR), style=style)] if with_bar else []
         cells += [Text(f"{MARK[unit.verdict.action]} {unit.verdict.action}", style=style)]
         table.add_row(*cells)
     return Group(table, *(Text(line) for line in _closing_lines(valuation)))
@@ -123,6 +126,7 @@ def _closing_lines(valuation: Valuation) -> list[str]:
         trigger_sentence(valuation),
         *([DECOMPOSITION] if has_content(valuation) else []),
         f"{concentration_sentence(valuation)} {saving_sentence(valuation)}",
+        SCOPE,
         closure_sentence(valuation),
         *filter(None, [chain_cost_sentence(valuation)]),
         spending_sentence(valuation),
@@ -175,7 +179,7 @@ def _markdown_rows(valuation: Valuation, units: Sequence[UnitReport], *, reason:
     rows += [f"|---|---|--:|{'--:|' * len(names)}---|---|"]
     for unit in units:
         end = _markdown_cell(unit.verdict.reason) if reason else str(unit.value.samples)
-        parts = {"content": unit.value.content, "cost": unit.value.cost, "net": unit.value.net}
+        parts = {"content": unit.value.content, "cost": unit.value.cost, "net": unit.value.on_panel}
         cells = [
             _markdown_cell(unit_label(unit)),
             _markdown_cell(unit_location(unit)),

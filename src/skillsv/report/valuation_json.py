@@ -2,10 +2,11 @@
 
 Amounts of score are shares in [0, 1] (values and costs in [-1, 1]), never points.
 
-`units[].net` is `{value, low, high}`. For a unit that no rollout has separated from the others `value` is null, `low`
-and `high` are the range that the value must lie in, and the verdict is `unresolved`; the first note then says how much
-of the lift the values explain and names the next budget. `sections[].net` is null in the same way where none of the
-section's units has a value. `provisional` is true while the run is not finished.
+`units[].net` is `{value, low, high}`: the interval is about tasks like these. `units[].net_panel` has the same value
+and an interval about the tasks of the panel alone. For a unit that no rollout has separated from the others `value` is
+null, `low` and `high` are the range that the value must lie in, and the verdict is `unresolved`; the first note then
+says how much of the lift the values explain and names the next budget. `sections[].net` is null in the same way where
+none of the section's units has a value. `provisional` is true while the run is not finished.
 """
 
 from __future__ import annotations
@@ -145,6 +146,7 @@ def _unit(unit: UnitReport) -> UnitDocument:
         "content": _optional_interval(value.content),
         "cost": _optional_interval(value.cost),
         "net": interval_dict(value.net),
+        "net_panel": interval_dict(value.on_panel),
         "plain": _optional_interval(value.plain),
         "standard_error": finite(value.standard_error),
         "evidence": value.evidence.value,

@@ -215,8 +215,8 @@ def _unit_rows(run: Recovery) -> list[dict[str, Any]]:
                 "role": str(run.role(unit.id)),
                 "true": float(run.truth[place]),
                 **values,
-                "low": unit.net.low,
-                "high": unit.net.high,
+                "low": unit.on_panel.low,
+                "high": unit.on_panel.high,
                 "evidence": str(unit.evidence),
             }
         )

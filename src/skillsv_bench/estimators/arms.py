@@ -23,6 +23,7 @@ from skillsv.extend.estimators import (
 from skillsv.model.coalition import ChainRecord, Coalition, Operator, Order
 from skillsv.model.rollout import Request, RequestScores
 from skillsv.model.value import Estimate, Interval
+from skillsv_bench.families import FamilyGame, FamilyPlayer
 from skillsv_bench.planted import SharedNoise, answer_requests, make_plans, record_chains
 from skillsv_bench.planted.game import Floats, Noise, PlantedGame
 
@@ -99,7 +100,9 @@ class Player:
         return total
 
 
-def make_adaptive_problem(game: PlantedGame, operators: tuple[Operator, ...] = (Operator.DELETE,)) -> AdaptiveProblem:
+def make_adaptive_problem(
+    game: PlantedGame | FamilyGame, operators: tuple[Operator, ...] = (Operator.DELETE,)
+) -> AdaptiveProblem:
     """The planted game as the adaptive policy sees it."""
     return AdaptiveProblem(
         units=game.compiled.execution,
@@ -111,7 +114,9 @@ def make_adaptive_problem(game: PlantedGame, operators: tuple[Operator, ...] = (
     )
 
 
-def play_adaptive(problem: AdaptiveProblem, player: Player, options: AdaptiveOptions, seed: int) -> AdaptiveRecord:
+def play_adaptive(
+    problem: AdaptiveProblem, player: Player | FamilyPlayer, options: AdaptiveOptions, seed: int
+) -> AdaptiveRecord:
     """Run the policy to its end."""
     policy = adaptive_policy(problem, options, seed)
     try:

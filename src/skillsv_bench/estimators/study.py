@@ -47,7 +47,7 @@ def judge(answer: Answer, truth: Floats) -> Quality:
         covered = _covered(estimate.units, truth)
         if any(unit.plain is not None for unit in estimate.units):
             plain = _covered(estimate.units, truth, plain=True)
-        decided, false = _decisions(estimate, truth)
+        decided, false = count_decisions(estimate, truth)
     return Quality(
         arm=answer.arm,
         rollouts=answer.rollouts,
@@ -74,20 +74,23 @@ def rank_correlation(values: Floats, truth: Floats) -> float:
 
 
 def _covered(units: Sequence[UnitValue], truth: Floats, *, plain: bool = False) -> float:
+    intervals = (paper_interval(unit) if plain else unit.on_panel for unit in units)
     covered = [
-        interval.low - SLACK <= value <= interval.high + SLACK
-        for interval, value in zip((paper_interval(unit) if plain else unit.net for unit in units), truth, strict=True)
+        interval.low - SLACK <= value <= interval.high + SLACK for interval, value in zip(intervals, truth, strict=True)
     ]
     return float(np.mean(covered))
 
 
-def _decisions(estimate: Estimate, truth: Floats) -> tuple[int, int]:
+def count_decisions(estimate: Estimate, truth: Floats) -> tuple[int, int]:
+    """The number of units with a verdict on their sign or on being about zero, and how many of these are wrong."""
     decided = false = 0
     for unit, value in zip(estimate.units, truth.tolist(), strict=True):
         wrong = {
             Evidence.POSITIVE: value <= SLACK,
             Evidence.NEGATIVE: value >= -SLACK,
             Evidence.NEGLIGIBLE: abs(value) > estimate.resolution,
+            Evidence.IDLE: abs(value) > estimate.resolution,
+            Evidence.EXPENDABLE: value > estimate.resolution,
         }
         if unit.evidence in wrong:
             decided += 1

@@ -106,7 +106,7 @@ def _mechanism(options: PlantedOptions) -> Artifact:
 def _mechanism_row(run: Recovery, place: int, judged: Mapping[str, Interval]) -> tuple[Any, ...]:
     unit = run.estimate.units[place]
     by_method = {ranking.method: ranking.values[unit.id].value for ranking in run.rankings}
-    recovered = (unit.net.value, unit.net.low, unit.net.high, by_method["closure-loo"])
+    recovered = (unit.net.value, unit.on_panel.low, unit.on_panel.high, by_method["closure-loo"])
     return (
         unit.id,
         str(run.role(unit.id)),

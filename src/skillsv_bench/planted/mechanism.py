@@ -119,7 +119,7 @@ def _columns(found: Mechanism) -> list[MethodColumn]:
     truth = {operator: {unit: Interval(v, v, v) for unit, v in found.truth[operator].items()} for operator in Operator}
     columns = [
         MethodColumn(title="true net", values=truth[Operator.DELETE]),
-        MethodColumn(title="SkillSV, net (delete)", values={unit.id: unit.value.net for unit in found.units}),
+        MethodColumn(title="SkillSV, net (delete)", values={unit.id: unit.value.on_panel for unit in found.units}),
         MethodColumn(title="true content", values=truth[Operator.PAD]),
         MethodColumn(
             title="SkillSV, content (pad)",

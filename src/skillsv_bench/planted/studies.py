@@ -133,7 +133,7 @@ def coverage(
 
 
 def _hits(estimate: Estimate, truth: Floats) -> tuple[npt.NDArray[np.bool_], ...]:
-    honest = _covered([unit.net for unit in estimate.units], truth)
+    honest = _covered([unit.on_panel for unit in estimate.units], truth)
     plain = _covered([paper_interval(unit) for unit in estimate.units], truth)
     closed = _covered([estimate.closure.sum], truth.sum(keepdims=True))
     return honest, honest[np.abs(truth) > _SLACK], plain, closed

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from skillsv.estimate.adaptive.observations import ScoredCoalitions
+from skillsv.estimate.adaptive.shared_scale import average_over_scales
 from skillsv.estimate.adaptive.surrogate import OrderPrefixes, fit_surrogate
 
 TASKS, UNITS = 30, 6
@@ -70,3 +71,29 @@ def test_the_fit_measures_the_noise_of_scores():
         ScoredCoalitions(present=scored.present, task=scored.task, score=scored.present[:, 0].astype(float)), TASKS
     ).noise
     assert deterministic < 0.05 < noisy
+
+
+def test_the_scale_of_the_shared_weights_does_not_collapse():
+    """Few scores say little about how much units differ: the spread of their weights must stay open."""
+    mean, covariance = average_over_scales(np.diag([50.0, 2.0, 2.0, 2.0, 2.0]), np.array([0.0, 0.1, -0.1, 0.05, -0.05]))
+    assert np.all(np.sqrt(np.diag(covariance)[1:]) > 0.1)
+    assert np.all(np.abs(mean[1:]) < 0.2)
+
+
+def test_many_scores_decide_the_scale():
+    weights = np.array([0.0, 1.0, -1.0, 0.5, -0.5])
+    information = np.diag([1e4] * 5)
+    mean, covariance = average_over_scales(information, information @ weights)
+    assert mean == pytest.approx(weights, abs=0.01)
+    assert np.sqrt(np.diag(covariance)) == pytest.approx(0.01, rel=0.1)
+
+
+def test_graded_scores_count_more_than_passes_and_failures():
+    rng = np.random.default_rng(4)
+    present = rng.random((600, 6)) < 0.5
+    chance = 1.0 / (1.0 + np.exp(-(present - 0.5) @ np.array([1.5, 0.8, 0.4, 0.0, 0.0, -0.8])))
+    task = np.arange(600) % 10
+    graded = ScoredCoalitions(present=present, task=task, score=rng.binomial(10, chance) / 10)
+    passed = ScoredCoalitions(present=present, task=task, score=(rng.random(600) < chance).astype(float))
+    errors = [np.sqrt(np.diag(fit_surrogate(scored, 10).shared_covariance)[1:]).mean() for scored in (graded, passed)]
+    assert errors[0] < 0.6 * errors[1]

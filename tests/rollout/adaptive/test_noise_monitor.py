@@ -4,26 +4,47 @@ from skillsv.rollout.adaptive.noise_monitor import WINDOW, NoiseMonitor
 
 
 @pytest.mark.parametrize(
-    ("repeats", "neighbours", "noisy"),
+    ("differing", "agreeing", "noisy"),
     [
-        ([], [], False),
-        ([True], [], False),
-        ([True, True], [], True),
-        ([True, True] + [False] * (WINDOW - 2), [], True),
-        ([True, True] + [False] * WINDOW, [], False),
-        ([], [True, True], True),
-        ([], [True, True] + [False] * 18, True),
-        ([], [True, True] + [False] * 19, False),
-        ([True], [True], False),
+        ([], 5, False),
+        ([3], 5, False),
+        ([3, 3, 3], 5, False),
+        ([3, 4], 5, True),
+        ([3, 4], WINDOW - 2, True),
+        ([3, 4], WINDOW, False),
     ],
 )
-def test_two_recent_failures_of_one_kind_mean_noise(repeats, neighbours, noisy):
-    monitor = NoiseMonitor(repeats=repeats, neighbours=neighbours)
+def test_two_noisy_tasks_among_recent_checks_mean_a_noisy_agent(differing, agreeing, noisy):
+    monitor = NoiseMonitor(tasks=20)
+    for task in differing:
+        monitor.add(task, differs=True)
+    for task in range(agreeing):
+        monitor.add(task % 20, differs=False)
     assert monitor.noisy is noisy
-    assert monitor.differing == sum(repeats)
+    assert monitor.differing == len(differing)
+    assert monitor.noisy_tasks == set(differing), "a task stays noisy"
 
 
-@pytest.mark.parametrize(("samples", "noisy"), [([True], False), ([True, True], True), ([False] * 50, False)])
-def test_repeats_drawn_at_random_count_as_repeats(samples, noisy):
-    assert NoiseMonitor(samples=samples).noisy is noisy
-    assert NoiseMonitor(repeats=[True], samples=samples).noisy is any(samples)
+def test_a_panel_of_one_task_is_noisy_with_it():
+    monitor = NoiseMonitor(tasks=1)
+    monitor.add(0, differs=True)
+    assert monitor.noisy
+
+
+def test_scores_that_go_back_next_to_a_change_prove_nothing():
+    monitor = NoiseMonitor(tasks=20, neighbours=[True] * 10)
+    assert not monitor.noisy
+
+
+def test_a_search_reports_its_checks_with_its_task_and_ends_on_a_noisy_one():
+    monitor = NoiseMonitor(tasks=20)
+    mine, other = monitor.of_task(7), monitor.of_task(8)
+    mine.repeats.append(False)
+    assert not mine.noisy
+    mine.repeats.append(True)
+    mine.neighbours.append(False)
+    assert mine.repeats[-1]
+    assert mine.noisy
+    assert not other.noisy
+    assert monitor.checks == [(7, False), (7, True)]
+    assert monitor.neighbours == [False]

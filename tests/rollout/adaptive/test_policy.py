@@ -115,13 +115,16 @@ def test_records_store_the_reasons_under_these_names():
     assert {reason.value for reason in AdaptiveReason} == {
         "anchor:trigger",
         "anchor:full",
+        "anchor:null-change",
         "anchor:empty",
         "pattern",
         "verify",
+        "sample",
         "bisect",
         "check",
         "repeat",
         "closed-set",
+        "noisy-task",
     }
 
 
@@ -166,7 +169,8 @@ def test_a_noisy_agent_is_called_noisy(noise):
     game = planted_skill("livemath", 1)
     record = play_adaptive(make_adaptive_problem(game), Player(game, noise, 1), options(1200), 1)
     assert record.noisy
-    assert record.reverts >= 2
+    first = next(place for place, observation in enumerate(record.observations) if observation.agent_is_noisy)
+    assert first <= 3 * len(game.tasks), "the first batch shows it"
 
 
 def test_noise_that_begins_during_a_run_is_detected():
@@ -182,13 +186,46 @@ def test_an_agent_that_reacts_to_any_change_is_called_noisy():
     game = planted_skill("livemath", 2)
 
     def chaotic(wanted):
-        seeds = ([*sorted(request.coalition), request.task] for request in wanted)
+        seeds = ([*sorted(request.coalition), request.task, str(request.null_change)] for request in wanted)
         numbers = (
             np.random.default_rng([ord(letter) for word in words for letter in word]).random() for words in seeds
         )
         return {request: float(number < 0.5) for request, number in zip(wanted, numbers, strict=True)}
 
-    assert drive(adaptive_policy(make_adaptive_problem(game), options(600), 1), chaotic).noisy
+    record = drive(adaptive_policy(make_adaptive_problem(game), options(600), 1), chaotic)
+    assert record.noisy
+    first = next(place for place, observation in enumerate(record.observations) if observation.agent_is_noisy)
+    assert first <= 3 * len(game.tasks)
+
+
+def test_the_first_batch_scores_the_full_skill_under_a_null_change_on_every_task():
+    policy = adaptive_policy(PROBLEM, options(400), 1)
+    batch = next(policy)
+    changed = [request for request in batch if request.null_change]
+    assert {request.task for request in changed} == {request.task for request in batch}
+    assert all(request.coalition == GAME.compiled.everything for request in changed)
+    assert len({request.task for request in batch}) == len(batch) // 3
+
+
+def test_a_single_noisy_task_does_not_make_the_agent_noisy():
+    game, flips = planted_skill("livemath", 3), np.random.default_rng(1)
+    player, noisy_task = Player(game, Noise(), 3), game.tasks[5].id
+
+    def answer(wanted):
+        scores = player.answer(wanted)
+        return {one: float(flips.random() < 0.5) if one.task == noisy_task else score for one, score in scores.items()}
+
+    record = drive(adaptive_policy(make_adaptive_problem(game), options(900), 3), answer)
+    assert not record.noisy
+    alone = [observation for observation in record.observations if observation.why == AdaptiveReason.NOISY_TASK]
+    assert {observation.task for observation in alone} == {noisy_task}
+    assert len(alone) >= 5
+
+
+def test_repeats_during_the_run_are_null_changes_and_plain_repeats():
+    record = play_adaptive(PROBLEM, Player(GAME, Noise(), 1), options(600), 5)
+    repeats = [observation for observation in record.observations if observation.why == "repeat"]
+    assert {bool(observation.null_change) for observation in repeats} == {True, False}
 
 
 def test_a_run_ends_when_nothing_is_left_to_ask():

@@ -11,16 +11,19 @@ import numpy as np
 from skillsv.errors import RecordsError
 from skillsv.estimate.adaptive.observations import (
     Bools,
+    Floats,
     Numbers,
     RunObservations,
     ScoredCoalitions,
     anchor_scores,
     read_observations,
 )
-from skillsv.estimate.adaptive.values import ValueDraws, count_samples, noisy_values, steady_values
+from skillsv.estimate.adaptive.steady_values import steady_values
+from skillsv.estimate.adaptive.values import ValueDraws, count_samples, join_tasks, noisy_values
 from skillsv.estimate.chain import DEFAULT, EstimateOptions
-from skillsv.estimate.intervals import FINEST, evidence_of, reporting_resolution
+from skillsv.estimate.intervals import FINEST, NOISY_ANSWERS, evidence_of, reporting_resolution
 from skillsv.estimate.panel import AnchorScores, TaskSums, anchors_of, gap_interval
+from skillsv.estimate.scopes import sampling_variance
 from skillsv.estimate.totals import closure_of, units_below
 from skillsv.model.coalition import Observation, Order
 from skillsv.model.skill import CompiledSkill
@@ -29,8 +32,11 @@ from skillsv.model.value import UNKNOWN, Anchors, Estimate, Evidence, Interval, 
 AVERAGED_ORDERS = 1000
 """Orders to average over: the error of the average is then negligible, and orders cost no rollouts."""
 
-FALSE_SHARE = 0.02
+FALSE_SIGNS = 0.1
 """Noisy agent: expected share of wrong signs among the signs that count as shown (false discovery rate)."""
+
+FALSE_EXPENDABLE = 0.025
+"""Expected share of units worth more than the resolution among those that are called expendable."""
 
 SMALLEST_ERROR = 1e-12
 """Standard error below which a value counts as exact; it keeps the division finite."""
@@ -79,10 +85,16 @@ def compute_values(
     """Compute the values and their draws for every operator that was run."""
     observed = read_observations(compiled, observations)
     place = _places(compiled, orders)
-    estimate_values = noisy_values if observed.noisy else steady_values
+    noisy_tasks = observed.noisy_tasks
 
     def draws_of(scored: ScoredCoalitions) -> ValueDraws:
-        return estimate_values(scored, len(observed.tasks), place, np.random.default_rng(options.seed))
+        rng, noisy = np.random.default_rng(options.seed), int(noisy_tasks.sum())
+        if not noisy:
+            return steady_values(scored, len(noisy_tasks), place, rng)
+        if noisy == len(noisy_tasks):
+            return noisy_values(scored, noisy, place, rng)
+        steady = steady_values(scored.on_tasks(~noisy_tasks), len(noisy_tasks) - noisy, place, rng)
+        return join_tasks(steady, noisy_values(scored.on_tasks(noisy_tasks), noisy, place, rng), noisy_tasks)
 
     padded = None if observed.padded is None else draws_of(observed.padded)
     return AdaptiveValues(net=draws_of(observed.net), padded=padded, observed=observed, place=place)
@@ -100,7 +112,7 @@ def _places(compiled: CompiledSkill, orders: Sequence[Order]) -> Numbers:
 def build_estimate(compiled: CompiledSkill, valued: AdaptiveValues, options: EstimateOptions = DEFAULT) -> Estimate:
     """Build the estimate from the values: add intervals, evidence, sums and notes."""
     observed, net = valued.observed, valued.net
-    answers = len(observed.net.score)
+    answers = len(observed.net.score) // (NOISY_ANSWERS if observed.noisy else 1)
     resolution = reporting_resolution(answers) if options.resolution is None else options.resolution
     scores = anchor_scores(observed)
     anchors, trigger_value, lift = anchors_of(scores, options.level, noisy=observed.noisy)
@@ -176,32 +188,35 @@ def _unit_values(
     net, padded = valued.net, valued.padded
     cost = None if padded is None else padded.minus(net)
     samples = count_samples(valued.observed.net)
-    sign_shown = _shown_signs(net) if valued.observed.noisy else np.ones(len(samples), dtype=np.bool_)
+    on_panel, on_new_tasks = _scope_errors(valued, options)
+    shown = _ShownEvidence(valued, on_panel, resolution)
     rows = []
     for column, unit in enumerate(compiled.execution):
         identical = unit in options.identical
         if not identical and not valued.net.separated[column]:
             rows.append(_without_value(unit, ranges[column], int(samples[column]), padded=padded is not None))
             continue
-        net_at = Interval(0.0, 0.0, 0.0) if identical else _at(net, column, options.level)
+        value, zero = float(net.values[column]), Interval(0.0, 0.0, 0.0)
+        panel_at = zero if identical else _interval(value, float(on_panel[column]), options.level)
+        net_at = zero if identical else _interval(value, float(on_new_tasks[column]), options.level)
         cost_at = None if cost is None else _at(cost, column, options.level)
         content_at = None if padded is None else _at(padded, column, options.level)
         if cost_at is not None and content_at is not None:
             # Round the cost first; content == net + cost then holds to the last bit.
             cost_at = Interval(content_at.value - net_at.value, cost_at.low, cost_at.high)
             content_at = Interval(net_at.value + cost_at.value, content_at.low, content_at.high)
-        evidence = evidence_of(net_at, resolution=resolution, tested=bool(samples[column] > 0), identical=identical)
-        if evidence in {Evidence.POSITIVE, Evidence.NEGATIVE} and not sign_shown[column]:
-            evidence = Evidence.UNRESOLVED
+        tested = bool(samples[column] > 0)
         rows.append(
             UnitValue(
                 id=unit,
                 net=net_at,
+                net_panel=panel_at,
+                tasks=len(valued.observed.tasks),
                 content=content_at,
                 cost=cost_at,
                 samples=int(samples[column]),
-                standard_error=0.0 if identical else float(net.standard_error[column]),
-                evidence=evidence,
+                standard_error=0.0 if identical else float(on_panel[column]),
+                evidence=shown.of(column, panel_at, tested=tested, identical=identical),
             )
         )
     return tuple(rows)
@@ -225,8 +240,47 @@ def _interval(value: float, error: float, level: float) -> Interval:
     return Interval(value, max(value - half, -1.0), min(value + half, 1.0))
 
 
-def _shown_signs(drawn: ValueDraws) -> Bools:
-    """Units whose sign is shown, by Benjamini and Hochberg's rule over all units at the rate `FALSE_SHARE`.
+def _scope_errors(valued: AdaptiveValues, options: EstimateOptions) -> tuple[Floats, Floats]:
+    """The standard errors of all units on the panel and on tasks like these.
+
+    Where a noisy agent was asked on some tasks of the panel, the others are tasks like these.
+    """
+    net, tasks = valued.net, valued.observed.tasks
+    strata = [options.strata.get(task, "") for task in tasks] if options.strata else []
+    drawn = sampling_variance(net.task_values, strata)
+    left_out = max(1.0 - len(tasks) / max(options.panel, len(tasks)), 0.0)
+    square = net.standard_error**2
+    return np.sqrt(square + left_out * drawn), np.sqrt(square + drawn)
+
+
+class _ShownEvidence:
+    """What the intervals of all units show together: of many intervals some exclude a value by chance."""
+
+    def __init__(self, valued: AdaptiveValues, error: Floats, resolution: float) -> None:
+        self._noisy, self._resolution = valued.observed.noisy, resolution
+        values = valued.net.values
+        self._signs = _shown_signs(values, error)
+        self._expendable = _below(values, error, resolution) & valued.net.separated
+        self._idle = ~np.any(valued.net.task_values != 0.0, axis=0)
+
+    def of(self, column: int, interval: Interval, *, tested: bool, identical: bool) -> Evidence:
+        """The evidence about one unit, by its interval on the panel."""
+        evidence = evidence_of(
+            interval,
+            resolution=self._resolution,
+            tested=tested,
+            identical=identical,
+            idle=not self._noisy and bool(self._idle[column]),
+        )
+        if self._noisy and evidence in {Evidence.POSITIVE, Evidence.NEGATIVE} and not self._signs[column]:
+            evidence = Evidence.UNRESOLVED
+        if evidence is Evidence.UNRESOLVED and tested and self._expendable[column]:
+            return Evidence.EXPENDABLE
+        return evidence
+
+
+def _shown_signs(values: Floats, error: Floats) -> Bools:
+    """Units whose sign is shown, by Benjamini and Hochberg's rule over all units at the rate `FALSE_SIGNS`.
 
     Of fifty units without effect two or three have a 95 % interval that excludes zero, by chance alone.
     `scipy.stats.false_discovery_control` does the same, but importing `scipy.stats` takes about three times as long
@@ -234,13 +288,25 @@ def _shown_signs(drawn: ValueDraws) -> Bools:
     """
     from scipy.special import ndtr
 
-    error = np.maximum(drawn.standard_error, SMALLEST_ERROR)
-    p_values = 2.0 * np.asarray(ndtr(-np.abs(drawn.values) / error))
+    p_values = 2.0 * np.asarray(ndtr(-np.abs(values) / np.maximum(error, SMALLEST_ERROR)))
     ranked = np.sort(p_values)
-    below = ranked <= FALSE_SHARE * np.arange(1, len(ranked) + 1) / max(len(ranked), 1)
+    below = ranked <= FALSE_SIGNS * np.arange(1, len(ranked) + 1) / max(len(ranked), 1)
     limit = ranked[below].max(initial=-1.0)
     shown: Bools = p_values <= limit
     return shown
+
+
+def _below(values: Floats, error: Floats, resolution: float) -> Bools:
+    """Units that are worth less than the resolution: as many as possible with a mean error of `FALSE_EXPENDABLE`."""
+    from scipy.special import ndtr
+
+    chance = np.asarray(ndtr((values - resolution) / np.maximum(error, SMALLEST_ERROR)))
+    order = np.argsort(chance, kind="stable")
+    means = np.cumsum(chance[order]) / np.arange(1, len(chance) + 1)
+    count = int(np.searchsorted(means, FALSE_EXPENDABLE, side="right"))
+    below = np.zeros(len(chance), dtype=np.bool_)
+    below[order[:count]] = True
+    return below
 
 
 def _notes(observed: RunObservations) -> list[str]:

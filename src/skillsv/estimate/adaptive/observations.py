@@ -11,32 +11,42 @@ import numpy.typing as npt
 
 from skillsv.errors import RecordsError
 from skillsv.estimate.panel import AnchorScores, TaskMeans
-from skillsv.model.coalition import Observation, Operator
+from skillsv.model.coalition import AdaptiveReason, Observation, Operator
 from skillsv.model.skill import CompiledSkill
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
 
+PROBES = frozenset({AdaptiveReason.PATTERN, AdaptiveReason.VERIFY, AdaptiveReason.SAMPLE})
+"""Reasons of rollouts whose score was not known to be surprising when they were asked."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredCoalitions:
     """The scored coalitions of one operator, in the order in which they were asked.
 
-    Each row of `present` is a coalition, with a column per execution unit; `task` holds task numbers.
+    Each row of `present` is a coalition, with a column per execution unit; `task` holds task numbers. `probe` marks the
+    rows that were asked to compare their score with a forecast, or to score a pattern; None: no row was.
     """
 
     present: Bools
     task: Numbers
     score: Floats
+    probe: Bools | None = None
+
+    def on_tasks(self, chosen: Bools) -> ScoredCoalitions:
+        """The rows of the chosen tasks, which are numbered anew."""
+        rows, number = chosen[self.task], np.cumsum(chosen) - 1
+        return ScoredCoalitions(present=self.present[rows], task=number[self.task[rows]], score=self.score[rows])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunObservations:
     """All observations of an adaptive run. `padded` is None if the operator `pad` was not run.
 
-    `bare` holds task numbers and scores of the bare agent. `noisy` says whether the policy found the agent noisy.
-    `missing` counts rollouts without a score.
+    `bare` holds task numbers and scores of the bare agent. `noisy` says whether the policy found the agent noisy, and
+    `noisy_tasks` on which tasks: on all of them, or on single ones. `missing` counts rollouts without a score.
     """
 
     tasks: tuple[str, ...]
@@ -44,6 +54,7 @@ class RunObservations:
     padded: ScoredCoalitions | None
     bare: tuple[Numbers, Floats]
     noisy: bool
+    noisy_tasks: Bools
     missing: int
 
 
@@ -58,13 +69,16 @@ def read_observations(compiled: CompiledSkill, observations: Sequence[Observatio
     number = {task: place for place, task in enumerate(tasks)}
     scored = [observation for observation in observations if _has_score(compiled, observation)]
     bare = [observation for observation in scored if not observation.coalition]
+    noisy = any(observation.agent_is_noisy for observation in observations)
+    alone = {observation.task for observation in observations if observation.why == AdaptiveReason.NOISY_TASK}
     padding = any(observation.operator is Operator.PAD for observation in scored)
     return RunObservations(
         tasks=tasks,
         net=_scored(compiled, scored, Operator.DELETE, number),
         padded=_scored(compiled, scored, Operator.PAD, number) if padding else None,
         bare=(_task_numbers(bare, number), _scores(bare)),
-        noisy=any(observation.agent_is_noisy for observation in observations),
+        noisy=noisy,
+        noisy_tasks=np.array([noisy or task in alone for task in tasks], dtype=np.bool_),
         missing=len(observations) - len(scored),
     )
 
@@ -102,7 +116,8 @@ def _scored(
     present = np.zeros((len(rows), len(column)), dtype=np.bool_)
     for row, observation in enumerate(rows):
         present[row, [column[unit] for unit in observation.coalition if unit in column]] = True
-    return ScoredCoalitions(present=present, task=_task_numbers(rows, number), score=_scores(rows))
+    probe = np.array([observation.why in PROBES for observation in rows], dtype=np.bool_)
+    return ScoredCoalitions(present=present, task=_task_numbers(rows, number), score=_scores(rows), probe=probe)
 
 
 def _task_numbers(observations: Sequence[Observation], number: dict[str, int]) -> Numbers:

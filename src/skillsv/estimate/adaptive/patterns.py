@@ -126,13 +126,17 @@ def score_patterns(present: Bools, score: Floats) -> PatternScores:
     )
 
 
+def coalition_masks(present: Bools) -> list[Mask]:
+    """Rows of units as bit masks."""
+    packed = np.packbits(present, axis=1, bitorder="little")
+    return [int.from_bytes(bits.tobytes(), "little") for bits in packed]
+
+
 def _task_table(present: Bools, score: Floats) -> TaskTable:
     """The scores by coalition. A coalition whose score did not repeat is left out."""
     first: dict[int, float] = {}
     unstable: set[int] = set()
-    packed = np.packbits(present, axis=1, bitorder="little")
-    for bits, value in zip(packed, score.tolist(), strict=True):
-        mask = int.from_bytes(bits.tobytes(), "little")
+    for mask, value in zip(coalition_masks(present), score.tolist(), strict=True):
         if first.setdefault(mask, value) != value:
             unstable.add(mask)
     table = TaskTable()

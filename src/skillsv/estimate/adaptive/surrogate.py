@@ -7,6 +7,9 @@ in S, w_tj is the weight of unit j on task t, and b_j its weight shared by all t
 tasks and much on a few tasks. Student's t has heavy tails, so those few weights stay large while the others are pulled
 to the shared weight. All scales come from the data (empirical Bayes by an accelerated EM algorithm). The fit uses
 Newton's method on one block per task; the shared weights join the blocks.
+
+A score that passes or fails has the variance p(1 - p). Graded scores vary less: their variance is a share of p(1 - p),
+the *dispersion*, which comes from the residuals of the fit. A score then counts as 1 / dispersion passes or failures.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skillsv.estimate.adaptive.observations import Floats, Numbers, ScoredCoalitions
+from skillsv.estimate.adaptive.shared_scale import average_over_scales
 
 TAILS = 2.0
 """Degrees of freedom of Student's t for the task weights: a small number means heavy tails."""
@@ -48,17 +52,14 @@ SMALLEST = 1e-6
 LARGEST = 100.0
 """Upper bound of a prior variance, in squared logits: larger ones change no probability."""
 
-START_SHARED = 0.09
-"""Prior variance of the shared weights at the start, in squared logits."""
-
 START_TASK = 0.09
 """Prior variance of a task's departure from the shared weights at the start, in squared logits."""
 
 START_LEVEL = 2.25
 """Prior variance of the tasks' intercepts at the start, in squared logits: tasks differ much in difficulty."""
 
-LEVEL_PRECISION = 0.01
-"""Prior precision of the shared intercept: almost no constraint."""
+LEAST_DISPERSION = 0.02
+"""Smallest dispersion of graded scores: a score counts as at most 50 passes or failures."""
 
 LIMIT = 8.0
 """Largest absolute logit during the fit: beyond it a probability is 0 or 1 to three digits."""
@@ -68,9 +69,6 @@ PREDICTION_LIMIT = 30.0
 
 LEAST_CURVATURE = 1e-4
 """Smallest variance p(1 - p) of a score in Newton's step, so that the step stays bounded."""
-
-FREE = 1e-3
-"""Share of prior precision left on the common mean of the shared weights: the data choose this mean."""
 
 JITTER = 1e-10
 """Added to the diagonal of a covariance before its Cholesky factor, against rounding."""
@@ -114,30 +112,26 @@ class Surrogate:
         return weights
 
 
-@dataclass(slots=True)
-class _Scales:
-    """Prior variances: of the shared weights, and of each task's departure from them (column 0 is the intercept)."""
-
-    shared: float
-    task: Floats
-
-
 def fit_surrogate(scored: ScoredCoalitions, tasks: int) -> Surrogate:
     """Fit the model to all scores of one operator."""
     design, score, weight = _rows_by_task(scored, tasks)
     size = design.shape[2]
-    scales = _Scales(START_SHARED, np.full((tasks, size), START_TASK))
-    scales.task[:, 0] = START_LEVEL
+    scales = np.full((tasks, size), START_TASK)
+    scales[:, 0] = START_LEVEL
     weights = np.zeros((tasks, size))
+    graded = bool(np.any((score != 0.0) & (score != 1.0)))
+    dispersion = 1.0
     for step in range(STEPS):
         curvature, target = _newton_terms(design, score, weight, weights)
         noise = float(curvature.sum() / weight.sum())
-        fit = _solve(design, curvature, target, scales)
+        fit = _solve(design, curvature / dispersion, target, scales)
         change = fit.weights - weights
         weights += change if step <= HOLD else DAMPING * change
+        if graded and step >= HOLD:
+            dispersion = _dispersion(design, score, weight, weights, fit)
         if step >= HOLD and size > 1:
-            _update_scales(scales, fit, weights, noise)
-    return replace(fit, noise=noise)
+            scales = _update_scales(scales, fit, weights, noise)
+    return replace(fit, noise=noise * dispersion)
 
 
 def _rows_by_task(scored: ScoredCoalitions, tasks: int) -> tuple[Floats, Floats, Floats]:
@@ -162,47 +156,45 @@ def _newton_terms(design: Floats, score: Floats, weight: Floats, weights: Floats
     return weight * curvature, logit + (score - chance) / curvature
 
 
-def _solve(design: Floats, curvature: Floats, target: Floats, scales: _Scales) -> Surrogate:
-    """The weights that maximise Newton's quadratic and the prior together; the task blocks are eliminated first."""
+def _dispersion(design: Floats, score: Floats, weight: Floats, weights: Floats, fit: Surrogate) -> float:
+    """The variance of a score around its prediction as a share of p(1 - p), corrected for the fitted weights."""
+    chance = 1.0 / (1.0 + np.exp(-np.clip(np.matmul(design, weights[:, :, None])[:, :, 0], -LIMIT, LIMIT)))
+    residual = float((weight * (score - chance) ** 2).sum())
+    expected = float((weight * chance * (1.0 - chance)).sum())
+    fitted = fit.precision.size - float((fit.precision * np.einsum("tii->ti", fit.block)).sum())
+    free = max(float(weight.sum()) - fitted, 0.1 * float(weight.sum()))
+    return float(np.clip(residual / max(expected, SMALLEST) * weight.sum() / free, LEAST_DISPERSION, 1.0))
+
+
+def _solve(design: Floats, curvature: Floats, target: Floats, scales: Floats) -> Surrogate:
+    """The weights that maximise Newton's quadratic and the prior together; the task blocks are eliminated first.
+
+    `scales` are the prior variances of each task's departure from the shared weights [tasks, 1 + units].
+    """
     size = design.shape[2]
     weighted = design.transpose(0, 2, 1) * curvature[:, None, :]
-    precision = 1.0 / scales.task
+    precision = 1.0 / scales
     hessian = np.matmul(weighted, design)
     hessian[:, np.arange(size), np.arange(size)] += precision
     block = np.linalg.inv(hessian)
     pull = np.matmul(weighted, target[:, :, None])[:, :, 0]
     joint = np.diag(precision.sum(axis=0)) - np.einsum("ti,tij,tj->ij", precision, block, precision, optimize=True)
-    joint += _shared_precision(size, scales.shared)
-    covariance = np.linalg.inv(joint)
-    shared = covariance @ np.einsum("ti,tij,tj->i", precision, block, pull, optimize=True)
+    shared, covariance = average_over_scales(joint, np.einsum("ti,tij,tj->i", precision, block, pull, optimize=True))
     return Surrogate(shared=shared, shared_covariance=covariance, block=block, pull=pull, precision=precision)
 
 
-def _shared_precision(size: int, variance: float) -> Floats:
-    """Prior precision of the shared weights: they scatter around a common mean that the data choose."""
-    units = size - 1
-    prior = np.zeros((size, size))
-    prior[0, 0] = LEVEL_PRECISION
-    if units:
-        prior[1:, 1:] = (np.eye(units) - (1.0 - FREE) / units) / variance
-    return prior
-
-
-def _update_scales(scales: _Scales, fit: Surrogate, weights: Floats, noise: float) -> None:
-    """Change all scales by one accelerated EM step."""
+def _update_scales(scales: Floats, fit: Surrogate, weights: Floats, noise: float) -> Floats:
+    """Change the scales of the tasks' departures by one accelerated EM step."""
     tails = TAILS + LIGHTER * max(noise - COIN_LIKE, 0.0)
-    covariance = fit.shared_covariance
-    units = weights.shape[1] - 1
     departures = _squared_departures(fit, weights)
     common = departures[:, 1:].mean()
     tasks = len(weights)
     own = (departures[:, 1:].sum(axis=0) + POOLING * tasks * common) / (tasks * (1.0 + POOLING))
     heavy_tailed = own * (tails + departures[:, 1:] / np.maximum(own, SMALLEST)) / (tails + 1.0)
-    scales.task[:, 1:] = _accelerate(scales.task[:, 1:], heavy_tailed)
-    scales.task[:, 0] = _accelerate(scales.task[:1, 0], departures[:, 0].mean(keepdims=True))
-    spread = ((fit.shared[1:] - fit.shared[1:].mean()) ** 2).sum() / units
-    uncertainty = np.diag(covariance)[1:].mean() - covariance[1:, 1:].mean()
-    scales.shared = float(_accelerate(np.array([scales.shared]), np.array([spread + uncertainty]))[0])
+    updated = np.empty_like(scales)
+    updated[:, 1:] = _accelerate(scales[:, 1:], heavy_tailed)
+    updated[:, 0] = _accelerate(scales[:1, 0], departures[:, 0].mean(keepdims=True))
+    return updated
 
 
 def _squared_departures(fit: Surrogate, weights: Floats) -> Floats:
@@ -233,17 +225,28 @@ class OrderPrefixes:
 
     def effects(self, weights: Floats) -> Floats:
         """The values phi (Eq. 2) of all units under these weights: mean marginals of the predicted score."""
-        predicted = self._design @ weights.T.astype(np.float32)
+        return self._mean_marginals(self._predict(weights).mean(axis=1, dtype=np.float64)[:, None])[0]
+
+    def task_effects(self, weights: Floats) -> Floats:
+        """The same for each task [tasks, units]."""
+        return self._mean_marginals(self._predict(weights).astype(np.float64))
+
+    def _predict(self, weights: Floats) -> npt.NDArray[np.float32]:
+        """The predicted score of every prefix (rows) on every task (columns)."""
+        predicted: npt.NDArray[np.float32] = self._design @ weights.T.astype(np.float32)
         np.clip(predicted, -PREDICTION_LIMIT, PREDICTION_LIMIT, out=predicted)
         np.negative(predicted, out=predicted)
         np.exp(predicted, out=predicted)
         predicted += 1.0
         np.reciprocal(predicted, out=predicted)
-        panel_mean = predicted.mean(axis=1, dtype=np.float64).reshape(self.orders, -1)
-        steps = np.diff(panel_mean, axis=1)
+        return predicted
+
+    def _mean_marginals(self, predicted: Floats) -> Floats:
+        """The mean marginal of every unit over the orders, for each column of predictions [columns, units]."""
+        steps = np.diff(predicted.reshape(self.orders, self.units + 1, -1), axis=1)
         marginals = np.empty_like(steps)
-        np.put_along_axis(marginals, self._unit_at, steps, axis=1)
-        mean: Floats = marginals.mean(axis=0)
+        np.put_along_axis(marginals, self._unit_at[:, :, None], steps, axis=1)
+        mean: Floats = marginals.mean(axis=0).T
         return mean
 
 

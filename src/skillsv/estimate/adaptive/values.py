@@ -1,8 +1,7 @@
 """Values of all units under one operator, with random draws that carry their uncertainty.
 
-`steady_values` serves an agent that repeats its answers, `noisy_values` one that does not. The draws of different units
-belong together, so the draws of a sum are the sums of the draws. The constants were chosen by coverage on planted games
-(docs/estimation.md).
+`noisy_values` serves an agent that does not repeat its answers; `steady_values.py` one that does. The draws of
+different units belong together, so the draws of a sum are the sums of the draws.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from skillsv.estimate.adaptive.observations import Bools, Floats, Numbers, ScoredCoalitions
-from skillsv.estimate.adaptive.patterns import PatternEffects, pattern_effects
-from skillsv.estimate.adaptive.surrogate import COIN_LIKE, OrderPrefixes, fit_surrogate, predicted_lifts
+from skillsv.estimate.adaptive.regression import unexplained_variance
+from skillsv.estimate.adaptive.surrogate import OrderPrefixes, fit_surrogate, predicted_lifts
 
 DRAWS = 60
 """Draws around the values: enough for a standard error within a tenth."""
@@ -21,54 +20,25 @@ DRAWS = 60
 SURROGATE_ORDERS = 100
 """Orders used for a noisy agent: every draw predicts every prefix of them, so they set the computing time."""
 
-HIDDEN_ERROR = 0.2
-"""Steady agent: expected squared error of one task's values right after a deciding unit was found."""
-
-HALVED_AFTER = 5.0
-"""Steady agent: scores in agreement since the last deciding unit that halve `HIDDEN_ERROR`."""
-
-NO_DECIDING_UNIT = 0.3
-"""Steady agent: factor on `HIDDEN_ERROR` for a task without a known deciding unit."""
-
-WIDER = 1.3
-"""Steady agent: factor on the standard error; errors are rare and large, so a normal interval is too narrow."""
-
-MOST_UNTRACED = 0.25
-"""Steady agent: share of the changing tasks on which a unit that decides no task may still be the cause."""
+SMALLEST_VARIANCE = 1e-12
+"""Variance of a value that counts as zero; it keeps the division finite."""
 
 LEAST_SAMPLES = 5
 """Noisy agent: rollouts with a unit, and rollouts without it, that the unit needs to have a value."""
-
-NARROWEST = 0.72
-"""Noisy agent: factor on the spread of the fit with very many rollouts per task."""
-
-EXTRA_ROLLOUTS = 8.0
-"""Noisy agent: this number divided by the rollouts per task is added to the factor; few rollouts overfit."""
-
-WIDEST = 2.0
-"""Noisy agent: largest factor that few rollouts give."""
-
-FAINT_NOISE = 0.4
-"""Noisy agent: factor where the agent has almost no noise; the fit allows for more than is there."""
-
-BY_NOISE = 7.5
-"""Noisy agent: increase of `FAINT_NOISE` per unit of score variance, up to a factor of 1."""
-
-BY_COINS = 2.5
-"""Noisy agent: increase of the factor per unit of score variance above `COIN_LIKE`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueDraws:
     """phi of every unit, and draws around it whose standard deviation is its standard error.
 
-    `task_variance` is the variance of each unit's value on each task [tasks, units]: more rollouts help where it is
-    large. `task_sums` is the sum of all units' values on each task, computed from scores without the values.
-    `separated` are the units whose effect some rollout has told apart from that of other units.
+    `task_values` is each unit's value on each task [tasks, units], and `task_variance` the variance of that: more
+    rollouts help where it is large. `task_sums` is the sum of all units' values on each task, computed from scores
+    without the values. `separated` are the units whose effect some rollout has told apart from that of other units.
     """
 
     values: Floats
     draws: Floats
+    task_values: Floats
     task_variance: Floats
     task_sums: Floats
     separated: Bools
@@ -84,37 +54,30 @@ class ValueDraws:
         return ValueDraws(
             values=self.values - other.values,
             draws=self.draws - other.draws,
+            task_values=self.task_values - other.task_values,
             task_variance=self.task_variance,
             task_sums=self.task_sums - other.task_sums,
             separated=self.separated & other.separated,
         )
 
 
-def steady_values(scored: ScoredCoalitions, tasks: int, place: Numbers, rng: np.random.Generator) -> ValueDraws:
-    """Estimate phi (Eq. 2) for an agent that repeats its answers, from the scores of patterns."""
-    effects = pattern_effects(scored, tasks, place)
-    values = effects.values.mean(axis=0)
-    variance = _hidden_variance(effects)
-    error = np.sqrt(WIDER**2 * variance.sum(axis=0) / tasks**2 + effects.spread**2)
+def join_tasks(steady: ValueDraws, noisy: ValueDraws, noisy_tasks: Bools) -> ValueDraws:
+    """The values on all tasks, from those on the steady tasks and those on the noisy ones."""
+    share = float(noisy_tasks.mean())
+
+    def by_task(one: Floats, other: Floats) -> Floats:
+        rows = np.empty((len(noisy_tasks), *one.shape[1:]))
+        rows[~noisy_tasks], rows[noisy_tasks] = one, other
+        return rows
+
     return ValueDraws(
-        values=values,
-        draws=values + _standard_normal((DRAWS, len(values)), rng) * error,
-        task_variance=variance,
-        task_sums=effects.lifts,
-        separated=_separated(effects),
+        values=(1.0 - share) * steady.values + share * noisy.values,
+        draws=(1.0 - share) * steady.draws + share * noisy.draws,
+        task_values=by_task(steady.task_values, noisy.task_values),
+        task_variance=by_task(steady.task_variance, noisy.task_variance),
+        task_sums=by_task(steady.task_sums, noisy.task_sums),
+        separated=steady.separated,
     )
-
-
-def _separated(effects: PatternEffects) -> Bools:
-    """Units that decide a task, or that made no difference and are ruled out on most tasks whose score changes.
-
-    With a single unit the anchors differ in nothing else.
-    """
-    units = effects.compared.shape[1]
-    ruled_out = effects.suspected.sum(axis=0) <= MOST_UNTRACED * int(effects.changing.sum())
-    compared = effects.compared.any(axis=0) | (units == 1)
-    separated: Bools = effects.deciding.any(axis=0) | (compared & ruled_out)
-    return separated
 
 
 def count_samples(scored: ScoredCoalitions) -> Numbers:
@@ -125,43 +88,27 @@ def count_samples(scored: ScoredCoalitions) -> Numbers:
     return counts
 
 
-def _standard_normal(shape: tuple[int, int], rng: np.random.Generator) -> Floats:
-    """Normal draws whose columns have mean 0 and variance 1 exactly, so that a unit's interval ignores the seed."""
-    normal = rng.standard_normal(shape)
-    normal -= normal.mean(axis=0)
-    scaled: Floats = normal / normal.std(axis=0)
-    return scaled
-
-
-def _hidden_variance(effects: PatternEffects) -> Floats:
-    """The expected squared error of each unit's value on each task [tasks, units].
-
-    It comes from deciding units that are not known yet and from predicted patterns. Half of an error falls on the known
-    deciding units of the task; the other half on all units, most on those that decide other tasks.
-    """
-    deciding = effects.deciding.astype(np.float64)
-    count = deciding.sum(axis=1)
-    hidden = np.where(count > 0, 1.0, NO_DECIDING_UNIT) * HIDDEN_ERROR
-    hidden = hidden / (1.0 + (effects.agreeing / HALVED_AFTER) ** 2)
-    elsewhere = deciding.sum(axis=0) + 1.0
-    share = deciding / np.maximum(count, 1.0)[:, None] + elsewhere / elsewhere.sum()
-    variance: Floats = (hidden + effects.predicted**2)[:, None] * share / 2.0
-    return variance
-
-
 def noisy_values(scored: ScoredCoalitions, tasks: int, place: Numbers, rng: np.random.Generator) -> ValueDraws:
-    """Estimate phi (Eq. 2) for a noisy agent, from the fitted model of its scores."""
+    """Estimate phi (Eq. 2) for a noisy agent, from the fitted model of its scores.
+
+    The squared error is that of the model, by its own account, plus what a regression without this model leaves open:
+    the width of an interval comes from the residuals of the run, not from games that were played before.
+    """
     fit = fit_surrogate(scored, tasks)
     prefixes = OrderPrefixes(place[:SURROGATE_ORDERS])
-    values = prefixes.effects(fit.weights)
+    task_values = prefixes.task_effects(fit.weights)
+    values = task_values.mean(axis=0)
     draws = np.array([prefixes.effects(weights) for weights in fit.draw_weights(DRAWS, rng)])
-    draws = values + _spread_factor(len(scored.score) / tasks, fit.noise) * (draws - draws.mean(axis=0))
+    apart = draws - draws.mean(axis=0)
+    by_model = np.maximum(apart.var(axis=0), SMALLEST_VARIANCE)
+    draws = values + apart * np.sqrt(1.0 + unexplained_variance(scored, tasks) / by_model)
     slope = _slopes(scored, tasks)
     variance = np.einsum("tii->ti", fit.block)[:, 1:]
     samples = count_samples(scored)
     return ValueDraws(
         values=values,
         draws=draws,
+        task_values=task_values,
         task_variance=slope[:, None] ** 2 * variance,
         task_sums=predicted_lifts(fit.weights),
         separated=(samples >= LEAST_SAMPLES) | (len(samples) == 1),
@@ -174,9 +121,3 @@ def _slopes(scored: ScoredCoalitions, tasks: int) -> Floats:
     rate = (np.bincount(scored.task, weights=scored.score, minlength=tasks) + 1.0) / count
     slope: Floats = rate * (1.0 - rate)
     return slope
-
-
-def _spread_factor(rollouts: float, noise: float) -> float:
-    """The factor on the spread of the fit, for this number of rollouts per task and this variance of a score."""
-    by_noise = min(FAINT_NOISE + BY_NOISE * noise, 1.0) + BY_COINS * max(noise - COIN_LIKE, 0.0)
-    return min(NARROWEST + EXTRA_ROLLOUTS / rollouts, WIDEST) * by_noise

@@ -32,6 +32,8 @@ VERDICT = {
     Action.KEEP: POSITIVE,
     Action.COMPRESS: "#00807a",
     Action.DELETE: "#68717a",
+    Action.EXPENDABLE: "#68717a",
+    Action.IDLE: "#68717a",
     Action.HARMFUL: NEGATIVE,
     Action.UNRESOLVED: "#7b6a94",
 }
@@ -55,7 +57,7 @@ def marker(action: Action, x: float, y: float, size: float = 5.0) -> Markup:
     if action is Action.UNRESOLVED:
         shape = f"M{x:.1f} {y - size:.1f}l{size:.1f} {size:.1f}l{-size:.1f} {size:.1f}l{-size:.1f} {-size:.1f}z"
         return element("path", d=shape, fill="none", stroke=colour, stroke_width=1.6, class_=f"{kind} hollow")
-    if action is Action.DELETE:
+    if action in {Action.DELETE, Action.EXPENDABLE, Action.IDLE}:
         return element(
             "circle", cx=x, cy=y, r=size - 1, fill="none", stroke=colour, stroke_width=1.8, class_=f"{kind} hollow"
         )

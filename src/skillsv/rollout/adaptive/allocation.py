@@ -18,6 +18,9 @@ FLOOR = 0.15
 ROTATIONS = 2
 """Rounds that every task gets before any task is preferred."""
 
+SETTLED_SHARE = 1 / 3
+"""Share of the first rounds for tasks without a conflict: gains and harms that cancel there must show early, too."""
+
 NO_DECIDING_UNIT = 0.3
 """Added to the number of a task's deciding units, so that a task without any is still searched."""
 
@@ -36,12 +39,16 @@ def choose_search_tasks(
 ) -> list[int]:
     """Choose different tasks for one round of task searches (deterministic agent).
 
-    The first rounds go through all tasks, those with a conflict first. Later rounds prefer tasks with many deciding
-    units and few scores in agreement since the last deciding unit.
+    The first rounds go through all tasks, mostly those with a conflict first. Later rounds prefer tasks with many
+    deciding units and few scores in agreement since the last deciding unit.
     """
     if rounds.min() < ROTATIONS:
         settled = np.array([table.conflict is None for table in tables])
-        return [int(task) for task in np.lexsort((rng.random(len(tables)), settled, rounds))[:count]]
+        order = np.lexsort((rng.random(len(tables)), rounds))
+        among = int(SETTLED_SHARE * count)
+        first = order[settled[order] & (rounds[order] < ROTATIONS)][:among].tolist()
+        rest = order[np.argsort(rounds[order] * 2 + settled[order], kind="stable")].tolist()
+        return list(dict.fromkeys([*first, *rest]))[:count]
     openness = np.array([(len(table.deciding) + NO_DECIDING_UNIT) / (1.0 + table.agreeing) for table in tables])
     chance = _probabilities(openness, weights)
     return [int(task) for task in rng.choice(len(tables), size=count, replace=False, p=chance)]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Literal
 
 import numpy as np
 
 from skillsv.errors import SettingsError
-from skillsv.model.coalition import Observation, Operator, Order
+from skillsv.model.coalition import AdaptiveReason, Observation, Operator, Order
 from skillsv.rollout.noise_check import Noise
 from skillsv.rollout.stop_rules import EstimateStatus, Never, StopRule
 
@@ -26,7 +27,8 @@ FINISHED = "nothing was left to ask"
 class AdaptiveProblem:
     """One skill on one panel. `units` are the execution units; `needs` names the units that each needs directly.
 
-    `sample_order` draws a feasible order pi (trigger first) from mu with the given generator.
+    `sample_order` draws a feasible order pi (trigger first) from mu with the given generator. `strata` holds the
+    stratum of each task that has one.
     """
 
     units: tuple[str, ...]
@@ -35,6 +37,7 @@ class AdaptiveProblem:
     tasks: tuple[str, ...]
     sample_order: Callable[[np.random.Generator], Order]
     operators: tuple[Operator, ...] = (Operator.DELETE,)
+    strata: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.tasks or len(set(self.tasks)) != len(self.tasks):
@@ -70,7 +73,7 @@ class AdaptiveRecord:
     """The result of an adaptive run. `ended` says why it stopped.
 
     `noisy` says whether the agent was treated as noisy. `noise` are the repeated rollouts; `reverts` of
-    `neighbours` scores next to a located change went back.
+    `neighbours` scores next to a located change went back. `panel` is the number of tasks of the problem.
     """
 
     observations: tuple[Observation, ...]
@@ -79,14 +82,30 @@ class AdaptiveRecord:
     noise: Noise = field(default_factory=Noise)
     neighbours: int = 0
     reverts: int = 0
+    panel: int = 0
 
     def noise_sentence(self) -> str:
         """What was checked, and what kind of agent it shows."""
         finding = self.noise.finding()
+        steady = takewhile(lambda item: not item.agent_is_noisy, self.observations)
+        changed = sum(item.null_change > 0 for item in steady)
+        if changed:
+            finding += f" {changed} of them had a change that means nothing: a blank line, a comment or filler."
         if self.noisy:
-            if self.reverts:
-                finding += f" {self.reverts} of {self.neighbours} scores changed back when one more unit changed."
-            return f"{finding} The agent is noisy: values come from a model of its scores."
+            return f"{finding} The agent is noisy: values come from a model of its scores.{self._tasks_sentence()}"
+        alone = {item.task for item in self.observations if item.why == AdaptiveReason.NOISY_TASK}
+        if alone:
+            return f"{finding} The agent is noisy on {', '.join(sorted(alone))} alone and taken to be steady elsewhere."
         if not self.noise.deterministic:
             finding = f"{finding} That is taken for an accident."
         return f"{finding} The agent is taken to be deterministic."
+
+    def _tasks_sentence(self) -> str:
+        """On how many tasks of the panel a noisy agent was asked, if not on all."""
+        asked = len({item.task for item in self.observations})
+        if asked >= self.panel:
+            return ""
+        return (
+            f" It was asked on {asked} of {self.panel} tasks, because few rollouts say more on few tasks; with more "
+            "rollouts the same run goes on and further tasks join."
+        )

@@ -24,6 +24,15 @@ Floats = npt.NDArray[np.float64]
 EQUAL_ENDS = 0.25
 """Weight of an unknown pattern between two equal scores; between two different scores it is 1."""
 
+SAMPLED_SHARE = 0.3
+"""Share of requests that are prefixes drawn from mu, whatever the table says: they show how often forecasts fail."""
+
+DOUBTED_SHARE = 0.35
+"""Share of requests at the coalition where the units that decide other tasks speak most against the forecast."""
+
+DOUBTS_COMPARED = 6
+"""Coalitions with the strongest doubt that are looked at until one was not scored yet."""
+
 VERIFY_SHARE = 0.5
 """Share of requests that verify a forecast while all unknown patterns lie between equal scores."""
 
@@ -38,6 +47,9 @@ ANY_UNIT = 0.5
 
 UNKNOWN_UNIT = 0.5
 """Bisection: weight of a unit that decides no task so far, as a share of the average unit's weight."""
+
+MIDDLE = 0.5
+"""A score between a wrong answer and a right one: what speaks against it may lie on either side."""
 
 ORDERS_COMPARED = 32
 """Orders of the pool that are compared to choose the next coalition: a sample, because comparing takes time."""
@@ -54,22 +66,27 @@ class CoalitionRequest:
     why: AdaptiveReason
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitFindings:
+    """What is known of each unit on all tasks: the number of tasks that it decides, and the sum of its effects."""
+
+    decided: Floats
+    effect: Floats
+
+
 TaskSearch = Generator[CoalitionRequest, Score | None, None]
 """Requests one coalition at a time and receives its score; None means that the score will stay missing."""
 
 
 def search_task(
-    table: TaskTable, pool: OrderPool, rng: np.random.Generator, monitor: NoiseMonitor, elsewhere: Floats
+    table: TaskTable, pool: OrderPool, rng: np.random.Generator, monitor: NoiseMonitor, units: UnitFindings
 ) -> TaskSearch:
-    """Resolve conflicts of the table, score one coalition where most is open, and resolve conflicts again.
-
-    `elsewhere` holds for each unit the number of other tasks that it is known to decide.
-    """
-    yield from _resolve_conflicts(table, pool, rng, monitor, elsewhere)
-    mask, why = choose_probe(table, pool, rng, elsewhere)
+    """Resolve conflicts of the table, score one coalition where most is open, and resolve conflicts again."""
+    yield from _resolve_conflicts(table, pool, rng, monitor, units.decided)
+    mask, why = choose_probe(table, pool, rng, units)
     if mask not in table.scores:
         yield from _score(table, mask, why)
-        yield from _resolve_conflicts(table, pool, rng, monitor, elsewhere)
+        yield from _resolve_conflicts(table, pool, rng, monitor, units.decided)
 
 
 def _score(table: TaskTable, mask: Mask, why: AdaptiveReason) -> TaskSearch:
@@ -149,23 +166,70 @@ def _check_neighbour(
 
 
 def choose_probe(
-    table: TaskTable, pool: OrderPool, rng: np.random.Generator, elsewhere: Floats
+    table: TaskTable, pool: OrderPool, rng: np.random.Generator, units: UnitFindings
 ) -> tuple[Mask, AdaptiveReason]:
-    """Choose the next coalition to score, always a prefix of a feasible order: an unknown pattern or a forecast.
+    """Choose the next coalition to score, always a prefix of a feasible order.
 
-    The unknown pattern with the largest weight along some orders is chosen. Where all unknown patterns lie between
-    equal scores, forecasts are verified in turn with them: the first score of a pattern cannot contradict another
-    score, so it reveals no deciding unit.
+    A share of them is drawn from mu, and a share lies where the forecast is doubted most. Otherwise the unknown pattern
+    with the largest weight along some orders is chosen. Where all unknown patterns lie between equal scores, forecasts
+    are verified in turn with them: the first score of a pattern cannot contradict another score, so it reveals no
+    deciding unit.
     """
+    draw = rng.random()
+    if draw < SAMPLED_SHARE and pool.size > 1:
+        return pool.prefix(int(rng.integers(len(pool.orders))), int(rng.integers(1, pool.size))), AdaptiveReason.SAMPLE
     numbers = rng.integers(len(pool.orders), size=ORDERS_COMPARED)
+    if draw < SAMPLED_SHARE + DOUBTED_SHARE:
+        doubted = _most_doubted(table, pool, numbers, units.effect, rng)
+        if doubted is not None:
+            return doubted, AdaptiveReason.VERIFY
     best = _unknown_pattern(table, pool, numbers) if table.deciding else None
     if best is None or (not best.informative and rng.random() < VERIFY_SHARE):
-        return _choose_forecast(table, pool, numbers, rng, elsewhere), AdaptiveReason.VERIFY
+        return _choose_forecast(table, pool, numbers, rng, units.decided), AdaptiveReason.VERIFY
     number = int(numbers[best.row])
     places = np.sort(pool.place[number, table.deciding[:MOST_UNITS]])
     last = int(places[best.rank]) if best.rank < len(places) else pool.size
     length = int(rng.integers(int(places[best.rank - 1]) + 1, last + 1))
     return pool.prefix(number, length), AdaptiveReason.PATTERN
+
+
+def _most_doubted(
+    table: TaskTable, pool: OrderPool, numbers: Integers, effect: Floats, rng: np.random.Generator
+) -> Mask | None:
+    """The prefix of these orders where what units do on other tasks speaks most against the forecast; None if nothing.
+
+    Where a gain and a harm cancel, both anchors have the same score. A coalition with the units that gain elsewhere and
+    without those that harm shows it, and a prefix drawn at random hardly does.
+    """
+    others = effect.copy()
+    others[table.deciding] = 0.0
+    if not others.any():
+        return None
+    sums = np.cumsum(others[pool.orders[numbers]], axis=1)
+    doubt = np.full(sums.shape, -np.inf)
+    deciding = table.deciding[:MOST_UNITS]
+    places = pool.place[numbers][:, deciding]
+    for row, ranks in enumerate(np.argsort(places, axis=1).tolist()):
+        pattern, start = 0, 0
+        for rank in [*ranks, None]:
+            end = pool.size if rank is None else int(places[row, rank])
+            forecast = table.score_of(pattern)
+            if forecast is not None:
+                towards = 1.0 if forecast[0] < MIDDLE or (forecast[0] == MIDDLE and rng.random() < MIDDLE) else -1.0
+                doubt[row, start:end] = towards * sums[row, start:end]
+            if rank is not None:
+                pattern, start = pattern | 1 << deciding[rank], end
+    if not deciding:
+        doubt -= max(0.0, float(doubt[0, -1]))  # the anchors have shown that all others together change nothing
+    doubt = doubt[:, :-1]
+    for place in np.argsort(-doubt, axis=None)[:DOUBTS_COMPARED].tolist():
+        row, length = divmod(place, doubt.shape[1])
+        if doubt[row, length] <= 0.0:
+            return None
+        mask = pool.prefix(int(numbers[row]), length + 1)
+        if mask not in table.scores:
+            return mask
+    return None
 
 
 def _choose_forecast(

@@ -1,0 +1,73 @@
+"""A plain regression of scores on units: how far the values may be off, from the run's own residuals.
+
+The model of a noisy agent (`surrogate.py`) is precise where it is right and does not know where it is wrong. Here every
+score is a task's level plus the effects of the units that are present. The coalitions are random, so the effects are
+right on average whatever the scores depend on, and their standard errors come from the residuals (White's sandwich
+estimate). They are noisier than the model's values. What they leave open, given that the units' effects scatter around
+a common mean, is the error that the interval of a value allows for besides that of the model.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skillsv.estimate.adaptive.observations import Floats, ScoredCoalitions
+
+LEVEL_RIDGE = 1.0
+"""Ridge penalty on a task's level: the variance of a score over that of the levels, both about 0.1."""
+
+EFFECT_RIDGE = 1e-3
+"""Ridge penalty on a unit's effect: only large enough to keep the regression solvable."""
+
+LEAST_FREE = 0.2
+"""Smallest share of a residual that counts as free: a row that fits itself must not look exact."""
+
+SCALES = np.geomspace(0.001, 0.3, 16)
+"""Standard deviations of the units' effects that are averaged over, as shares of the score."""
+
+USUAL_SCALE = 0.03
+"""Scale of the half-Cauchy prior distribution of that standard deviation: effects of about three points."""
+
+
+def unexplained_variance(scored: ScoredCoalitions, tasks: int) -> Floats:
+    """For each unit the squared error that the scores leave open without any model of them."""
+    effects, covariance = _regress(scored, tasks)
+    return _posterior_variance(effects, covariance)
+
+
+def _regress(scored: ScoredCoalitions, tasks: int) -> tuple[Floats, Floats]:
+    """The effects of the units on the mean score, and their sandwich covariance."""
+    rows, units = scored.present.shape
+    design = np.zeros((rows, tasks + units))
+    design[np.arange(rows), scored.task] = 1.0
+    design[:, tasks:] = scored.present - 0.5
+    centre = scored.score.mean()
+    ridge = np.diag([LEVEL_RIDGE] * tasks + [EFFECT_RIDGE] * units)
+    inverse = np.linalg.inv(design.T @ design + ridge)
+    coefficients = inverse @ (design.T @ (scored.score - centre))
+    leverage = np.einsum("ij,ij->i", design @ inverse, design)
+    residual = (scored.score - centre - design @ coefficients) / np.maximum(1.0 - leverage, LEAST_FREE)
+    influence = (design * residual[:, None]) @ inverse[:, tasks:]
+    return coefficients[tasks:], influence.T @ influence
+
+
+def _posterior_variance(effects: Floats, covariance: Floats) -> Floats:
+    """The variance of each effect, if all effects scatter around a common mean by a scale that is averaged over."""
+    error, vectors = np.linalg.eigh(covariance)
+    error = np.maximum(error, 0.0)[None, :]
+    turned, ones = effects @ vectors, vectors.sum(axis=0)
+    weight = 1.0 / (error + SCALES[:, None] ** 2)  # [scales, directions]
+    information = weight @ ones**2
+    mean = weight @ (ones * turned) / information
+    apart = turned[None, :] - mean[:, None] * ones[None, :]
+    evidence = 0.5 * np.log(weight).sum(axis=1) - 0.5 * (weight * apart**2).sum(axis=1) - 0.5 * np.log(information)
+    # a grid that is even in the logarithm has the Jacobian `SCALES`
+    evidence += np.log(SCALES) - np.log1p((SCALES / USUAL_SCALE) ** 2)
+    share = np.exp(evidence - evidence.max())
+    share /= share.sum()
+    kept = SCALES[:, None] ** 2 * weight  # how much of a difference from the mean is kept, per direction
+    centres = mean[:, None] + (kept * apart) @ vectors.T
+    within = (kept * error) @ (vectors**2).T + ((1.0 - kept) * ones @ vectors.T) ** 2 / information[:, None]
+    centre = share @ centres
+    variance: Floats = share @ (within + (centres - centre) ** 2)
+    return variance

@@ -1,0 +1,68 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from skillsv.estimate.adaptive.forecasts import Stretch
+from skillsv.estimate.adaptive.hidden import estimate_hidden
+from skillsv.estimate.adaptive.patterns import PatternEffects
+
+
+def effects_of(values):
+    values = np.array(values, dtype=float)
+    tasks, units = values.shape
+    nothing = np.zeros((tasks, units), dtype=bool)
+    return PatternEffects(
+        values=values,
+        lifts=values.sum(axis=1),
+        deciding=values != 0,
+        predicted=np.zeros(tasks),
+        agreeing=np.zeros(tasks, dtype=np.int64),
+        spread=np.zeros(units),
+        changing=(values != 0).any(axis=1),
+        suspected=nothing,
+        compared=nothing,
+    )
+
+
+def clean(effects, count=2):
+    return [[Stretch(some=bool(some), clean=count, failure=None)] for some in effects.deciding.any(axis=1)]
+
+
+def test_lift_that_no_unit_explains_goes_to_the_units_that_gain_elsewhere():
+    effects = effects_of([[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 0]])
+    hidden = estimate_hidden(effects, np.array([1.0, 1.0, 1.0, 1.0]), clean(effects))
+    assert hidden.unexplained[:3] == pytest.approx(0.0)
+    assert hidden.unexplained[3].sum() == pytest.approx(1.0)
+    assert hidden.unexplained[3, 0] > 1.5 * hidden.unexplained[3, 1] > 3 * hidden.unexplained[3, 2]
+    assert hidden.variance[3].sum() > 10 * hidden.variance[0].sum()
+
+
+def test_cancelled_gains_and_harms_are_given_back_without_changing_the_sum():
+    found = [[1, -1, 0]] * 3
+    effects = effects_of([*found, *[[0, 0, 0]] * 9])
+    lifts = np.zeros(12)
+    failing = [
+        [Stretch(some=False, clean=1, failure=1.0), Stretch(some=True, clean=3, failure=None)] if some else mine
+        for some, mine in zip(effects.deciding.any(axis=1), clean(effects, 1), strict=True)
+    ]
+    hidden = estimate_hidden(effects, lifts, failing)
+    assert hidden.cancelled[0] > 0.03
+    assert hidden.cancelled[1] < -0.03
+    assert abs(hidden.cancelled.sum()) < 1e-9
+    more_probes = estimate_hidden(effects, lifts, [[*mine[:-1], replace(mine[-1], clean=12)] for mine in failing])
+    assert more_probes.cancelled[0] < hidden.cancelled[0] / 2
+
+
+def test_nothing_is_given_back_where_no_harm_was_found():
+    effects = effects_of([[1, 0, 0], [0, 1, 0], [0, 0, 0]])
+    hidden = estimate_hidden(effects, np.array([1.0, 1.0, 0.0]), clean(effects))
+    assert not hidden.cancelled.any()
+    assert (hidden.shared > 0).all()
+    assert not hidden.unexplained.any()
+
+
+def test_a_missing_anchor_explains_nothing():
+    effects = effects_of([[1, 0], [0, 0]])
+    hidden = estimate_hidden(effects, np.array([1.0, np.nan]), clean(effects))
+    assert not hidden.unexplained.any()

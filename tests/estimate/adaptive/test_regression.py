@@ -1,0 +1,37 @@
+"""What the scores leave open without a model: honest whatever the scores depend on."""
+
+import numpy as np
+import pytest
+
+from skillsv.estimate.adaptive.observations import ScoredCoalitions
+from skillsv.estimate.adaptive.regression import _regress, unexplained_variance
+
+
+def draw(seed, rows, effects, tasks=20):
+    rng = np.random.default_rng(seed)
+    present = rng.random((rows, len(effects))) < 0.5
+    task = rng.integers(tasks, size=rows)
+    level = np.linspace(0.2, 0.6, tasks)
+    chance = np.clip(level[task] + (present - 0.5) @ effects, 0.02, 0.98)
+    return ScoredCoalitions(present=present, task=task, score=(rng.random(rows) < chance).astype(float))
+
+
+def test_effects_are_right_within_their_standard_errors():
+    effects = np.array([0.3, 0.1, 0.0, 0.0, -0.2, 0.0, 0.05, 0.0])
+    distances = []
+    for seed in range(20):
+        found, covariance = _regress(draw(seed, 600, effects), 20)
+        distances.append((found - effects) / np.sqrt(np.diag(covariance)))
+    assert np.sqrt(np.mean(np.square(distances))) == pytest.approx(1.0, abs=0.15)
+
+
+def test_more_rollouts_leave_less_open():
+    effects = np.array([0.3, 0.1, 0.0, 0.0, -0.2, 0.0, 0.05, 0.0])
+    few, many = (np.sqrt(unexplained_variance(draw(1, rows, effects), 20)).mean() for rows in (200, 3200))
+    assert few > 2.5 * many > 0.01
+
+
+def test_units_that_never_change_leave_their_effects_open():
+    scored = draw(2, 60, np.full(4, 0.1))
+    scored.present[:, 3] = scored.present[:, 2]
+    assert np.all(np.isfinite(unexplained_variance(scored, 20)))
