@@ -135,17 +135,22 @@ class AdaptiveReason(StrEnum):
     ANCHOR_EMPTY = "anchor:empty"
     ANCHOR_TRIGGER = "anchor:trigger"
     ANCHOR_FULL = "anchor:full"
+    ANCHOR_NULL_CHANGE = "anchor:null-change"  # the full skill under a change that means nothing
     PATTERN = "pattern"  # a set of deciding units that was never scored
     VERIFY = "verify"  # a predicted score is compared with a measured one
     BISECT = "bisect"  # search for the unit that changed the score
     CHECK = "check"  # a score next to a change that was just located
     REPEAT = "repeat"  # a score is measured again: an unexpected one, or one drawn at random
     CLOSED_SET = "closed-set"  # a random dependency-closed coalition: only for a noisy agent
+    NOISY_TASK = "noisy-task"  # the same on a single noisy task of an agent that is steady on the others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """The score of one coalition on one task in an adaptive run; `why` is the value of an `AdaptiveReason`."""
+    """The score of one coalition on one task in an adaptive run; `why` is the value of an `AdaptiveReason`.
+
+    `null_change` is the number of the null change under which it was rendered, 0 without one.
+    """
 
     coalition: Coalition
     operator: Operator
@@ -153,6 +158,7 @@ class Observation:
     replicate: int
     score: float | None
     why: str
+    null_change: int = 0
 
     @property
     def agent_is_noisy(self) -> bool:

@@ -139,13 +139,18 @@ RECHECK = "recheck:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A rollout that a policy asks for: one coalition on one task. `why`, the reason, is stored in the records."""
+    """A rollout that a policy asks for: one coalition on one task. `why`, the reason, is stored in the records.
+
+    `null_change` asks for another rendering of the same coalition, with a change that means nothing: the number of the
+    change, 0 for none. An agent that repeats the same prompt to the letter may still be thrown by any change of it.
+    """
 
     coalition: Coalition
     operator: Operator
     task: str
     replicate: int = 0
     why: str = "chain"
+    null_change: int = 0
 
 
 RequestScores = Mapping[Request, float | None]

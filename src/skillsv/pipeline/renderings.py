@@ -42,7 +42,7 @@ async def score_renderings(  # noqa: PLR0917 - the versions and tasks, then the 
         agent=source.agent,
         verifier=source.verifier,
         tasks=tasks,
-        render=lambda coalition, _operator: by_coalition[coalition],
+        render=lambda coalition, _operator, _null_change=0: by_coalition[coalition],
         folder=folder,
         options=runner_options(job.settings, purpose),
     )

@@ -28,6 +28,7 @@ from skillsv.rollout import (
     Engine,
     Ledger,
     LocalEngine,
+    Render,
     RunFolder,
     Runner,
     RunnerOptions,
@@ -53,7 +54,7 @@ class Session:
     agent: Agent
     verifier: Verifier
     tasks: Iterable[Task]
-    render: Callable[[Coalition, Operator], Rendering]
+    render: Render
     folder: RunFolder
     options: RunnerOptions
 
@@ -138,8 +139,10 @@ async def open_recorded_run(
     load_code(reopened.agent, reopened.verifier)
     renderer = reopened.run.renderer
 
-    def render(coalition: Coalition, operator: Operator) -> Rendering:
-        return revised if revised is not None and coalition == REVISED else renderer.render(coalition, operator)
+    def render(coalition: Coalition, operator: Operator, null_change: int = 0) -> Rendering:
+        if revised is not None and coalition == REVISED:
+            return revised
+        return renderer.render(coalition, operator, null_change)
 
     session = Session(
         job=reopened.job,

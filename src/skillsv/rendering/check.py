@@ -127,6 +127,10 @@ class KindCheck:
             if index is not None and (unit := self._units[index]) is not None and reading != self._original[index]
         }
 
+    def keeps_kinds(self, before: list[Part], after: list[Part]) -> bool:
+        """Whether Markdown reads every unit in the second rendering as in the first."""
+        return self.changed_units_by_full_parse(before) == self.changed_units_by_full_parse(after)
+
     def _pair_changes(self, before: int, after: int, between: list[bytes], *, padded: bool) -> bool:
         """Whether Markdown reads one of two neighbours differently; never if they were neighbours in the original."""
         key = (before, after, padded)

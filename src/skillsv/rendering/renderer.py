@@ -11,6 +11,7 @@ from skillsv.model.protocols import TokenCounter
 from skillsv.model.skill import CompiledSkill
 from skillsv.rendering.check import BLANK, KindCheck, filler_pattern, verify
 from skillsv.rendering.document import Part, delete_absent, file_digest, join_parts, main_document, tree_digest
+from skillsv.rendering.null_change import add_null_change
 from skillsv.rendering.padding import Padder, find_filler
 from skillsv.rendering.resources import Resources, is_text, render_unchanged
 from skillsv.rendering.tokens import token_counter
@@ -40,10 +41,11 @@ class Renderer:
         self._resources = Resources(compiled, self._coalitions.bits, self._padder)
         self._between = {Operator.DELETE: BLANK, Operator.PAD: filler_pattern(self.filler)}
 
-    def render(self, coalition: Coalition, operator: Operator) -> Rendering:
+    def render(self, coalition: Coalition, operator: Operator, null_change: int = 0) -> Rendering:
         """rho(S): the files. A coalition without units, or without any byte of a unit, has no files and no flags.
 
-        `tokens` are those of the main file. Deletion does not count them; `count_tokens` does.
+        `tokens` are those of the main file. Deletion does not count them; `count_tokens` does. `null_change` is the
+        number of a change that means nothing (`null_change.py`); 0 is the rendering without one.
         """
         kept = self._coalitions.to_bits(coalition)
         files, flags = self._resources.render(kept, operator)
@@ -57,6 +59,11 @@ class Renderer:
             verify(self._document, kept, parts, main, self._between[operator])
             changed = self._kind_check.changed_units(parts, padded=operator is Operator.PAD)
             flags += [f"changed-kind:{unit.id}" for unit in self.compiled.units if unit.id in changed]
+        if null_change:
+            parts = add_null_change(parts, null_change, filler=self.filler, same_kinds=self._kind_check.keeps_kinds)
+            main = join_parts(parts)
+            tokens = None if tokens is None else self._count(main)
+            flags.append(f"null-change:{null_change}")
         files.append(self._render_main(main))
         return self._make_rendering(coalition, operator, files, tokens, flags)
 

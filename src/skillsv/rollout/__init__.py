@@ -8,7 +8,7 @@ from skillsv.rollout.ledger import Ledger
 from skillsv.rollout.noise_check import check_noise
 from skillsv.rollout.run_control import RunnerOptions, Stop, Timing, stop_on_signals
 from skillsv.rollout.run_folder import RunFolder, Status, run_id
-from skillsv.rollout.runner import Runner
+from skillsv.rollout.runner import Render, Runner
 from skillsv.rollout.stop_rules import budget
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "LocalEngine",
     "PerRollout",
     "Policy",
+    "Render",
     "RunFolder",
     "Runner",
     "RunnerOptions",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import anyio
 from anyio.lowlevel import checkpoint
@@ -35,7 +35,14 @@ from skillsv.rollout.run_control import RunnerOptions, Stop, Timing
 from skillsv.rollout.scheduler import Scheduler, finished_event
 
 T = TypeVar("T")
-Render = Callable[[Coalition, Operator], Rendering]
+
+
+class Render(Protocol):
+    """Renders a coalition, by request under a null change (see `Request`)."""
+
+    def __call__(self, coalition: Coalition, operator: Operator, null_change: int = 0, /) -> Rendering:
+        """The files of the coalition."""
+        ...
 
 
 class _Stopped(Exception):  # noqa: N818, RUF100
@@ -255,10 +262,15 @@ class Runner:
         return PendingRollout(request=request, key=key, rank=(index, self._sequence))
 
     def _key(self, request: Request) -> RolloutKey:
-        tree = self._render(request.coalition, request.operator).digest
+        tree = self._rendering(request).digest
         if request.why.startswith(RECHECK):
             tree = f"{tree} {request.why}"
         return RolloutKey(tree=tree, task=self._task(request).digest, agent=self._agent, replicate=request.replicate)
+
+    def _rendering(self, request: Request) -> Rendering:
+        if request.null_change:
+            return self._render(request.coalition, request.operator, request.null_change)
+        return self._render(request.coalition, request.operator)
 
     def _task(self, request: Request) -> Task:
         task = self._tasks.get(request.task)
@@ -271,7 +283,7 @@ class Runner:
         return Job(
             key=pending.key,
             # Rendered now, not at submission: a long queue must not hold the files of all its renderings.
-            skill=self._render(request.coalition, request.operator),
+            skill=self._rendering(request),
             task=self._task(request),
             timeout=self._options.timeout,
             alone=pending.suspect,

@@ -1,7 +1,8 @@
 """The adaptive policy: anchors, then task searches, or random closed coalitions once the agent proves noisy.
 
 The policy works in rounds. The requests of a round depend only on the seed and on the answers to earlier rounds. They
-do not depend on the budget: a run with a larger budget continues where the smaller one ended.
+do not depend on the budget: a run with a larger budget continues where the smaller one ended. The first batch scores
+{m}, the full skill, and the full skill under a null change, so noise is known before any unit is searched for.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from skillsv.rollout.adaptive.noise_monitor import NoiseMonitor
 from skillsv.rollout.adaptive.order_pool import draw_pool
 from skillsv.rollout.adaptive.problem import FINISHED, AdaptiveOptions, AdaptiveProblem, AdaptiveRecord
 from skillsv.rollout.adaptive.repeat_sampler import RepeatSampler
+from skillsv.rollout.adaptive.task_panel import FIRST_TASKS, noisy_panel_size, order_tasks
 from skillsv.rollout.adaptive.task_search import CoalitionRequest, TaskSearch, search_task
 from skillsv.rollout.chain_policy import Policy
 from skillsv.rollout.noise_check import noise_among
@@ -33,6 +35,12 @@ FIRST_STATUS = 4
 
 STATUS_GROWTH = 1.25
 """The state of the estimate is computed again when the record has grown by this factor."""
+
+BARE_AFTER = 12
+"""Noisy agent: rollouts per task before the bare agent is scored, because only the trigger value needs it."""
+
+CHECKS_PER_REVERT = 2
+"""Further checks for a score that went back next to a change: it may be noise or an interaction of units."""
 
 BARE: Mask = -1
 """Stands for the bare agent, which has no coalition: it does not even get the trigger."""
@@ -83,7 +91,7 @@ class _Run:
         self.tables = [TaskTable() for _ in problem.tasks]
         self.sums = np.zeros((len(problem.tasks), 2))  # per task: number of scores, sum of scores
         self.times_asked: dict[tuple[int, Mask], int] = {}
-        self.monitor = NoiseMonitor()
+        self.monitor = NoiseMonitor(tasks=len(problem.tasks))
         self.sampler = RepeatSampler(len(problem.units), seed)
         self.repeated = 0  # observations that are repeats drawn at random: no search depends on their number
         self.scored = 0  # coalitions asked for, without these repeats
@@ -91,6 +99,10 @@ class _Run:
         self.needed = needed_masks(problem.units, problem.needs)
         self.full: Mask = (1 << len(problem.units)) - 1
         self.observations: list[Observation] = []
+        self.task_order = order_tasks(problem.tasks, problem.strata, seed)
+        self.joined: list[int] = []  # tasks with anchors, in the order in which they joined
+        self.not_changed: set[tuple[int, Mask]] = set()  # repeats drawn at random that are asked without a null change
+        self.drawn = 0  # repeats drawn at random
         self.rounds = np.zeros(len(problem.tasks), dtype=np.int64)
         self.status, self.next_status = EstimateStatus(), FIRST_STATUS * len(problem.tasks)
         self.noisy = options.agent == "noisy"
@@ -99,45 +111,77 @@ class _Run:
         self.ended = ""
 
     def score_anchors(self) -> Rounds:
-        """Score {m} and N on every task."""
-        tasks = range(len(self.problem.tasks))
-        for mask, why in ((0, AdaptiveReason.ANCHOR_TRIGGER), (self.full, AdaptiveReason.ANCHOR_FULL)):
-            batch = [(task, CoalitionRequest(mask=mask, why=why)) for task in tasks]
-            for task, score in zip(tasks, (yield from self.ask(batch)), strict=True):
-                if score is not None:
-                    self.tables[task].add(mask, score)
+        """Score {m}, N and N under a null change: on the first tasks, then on the others unless the agent is noisy."""
+        unknown = self.options.agent == "unknown"
+        first = len(self.task_order) if self.options.agent == "deterministic" else FIRST_TASKS
+        for tasks in (self.task_order[:first], self.task_order[first:]):
+            if tasks and not self.ended and not (self.noisy and self.joined):
+                batch = self.join(tasks, null_change=unknown)
+                self.keep_anchors(batch, (yield from self.ask(batch)))
+                self.noisy = self.noisy or self.monitor.noisy
+
+    def join(self, tasks: Sequence[int], *, null_change: bool = False) -> list[TaskRequest]:
+        """The anchors of tasks that join the run; the bare agent only if it was scored on the others."""
+        self.joined += tasks
+        anchors = [(0, AdaptiveReason.ANCHOR_TRIGGER), (self.full, AdaptiveReason.ANCHOR_FULL)]
+        if null_change and self.problem.units:
+            anchors.append((self.full, AdaptiveReason.ANCHOR_NULL_CHANGE))
+        if self.bare_asked:
+            anchors.append((BARE, AdaptiveReason.ANCHOR_EMPTY))
+        return [(task, CoalitionRequest(mask=mask, why=why)) for mask, why in anchors for task in tasks]
+
+    def keep_anchors(self, batch: Sequence[TaskRequest], scores: Sequence[Score | None]) -> None:
+        """Store the scores of anchors, and report whether null changes changed them."""
+        for (task, request), score in zip(batch, scores, strict=False):
+            if score is None or request.mask == BARE:
+                continue
+            if request.why is AdaptiveReason.ANCHOR_NULL_CHANGE:
+                known = self.tables[task].scores.get(request.mask)
+                if known is not None:
+                    self.monitor.add(task, differs=score != known)
+            else:
+                self.tables[task].add(request.mask, score)
 
     @property
     def bare_is_due(self) -> bool:
-        """Whether to score the bare agent now: once each task was searched, because only the trigger value needs it."""
-        return not self.bare_asked and (self.noisy or self.rounds.min() > 0 or not self.problem.units)
+        """Whether to score the bare agent now: only the trigger value needs it, so the units come first."""
+        if self.bare_asked:
+            return False
+        if self.noisy:
+            return len(self.observations) >= BARE_AFTER * len(self.joined) * len(self.problem.operators)
+        return bool(self.rounds.min() > 0) or not self.problem.units
 
     def score_bare_agent(self) -> Rounds:
-        """Score the bare agent on every task."""
+        """Score the bare agent on every task that has joined."""
         self.bare_asked = True
         request = CoalitionRequest(mask=BARE, why=AdaptiveReason.ANCHOR_EMPTY)
-        yield from self.ask([(task, request) for task in range(len(self.problem.tasks))])
+        yield from self.ask([(task, request) for task in self.joined])
         if not self.problem.units:
             self.ended = self.ended or "there are no units to value"
 
     def search_tasks(self) -> Rounds:
-        """Search different tasks for their deciding units, all at the same time: one round for a steady agent."""
-        before, count = self.searched, min(self.options.tasks_per_round, len(self.problem.tasks))
-        tasks = choose_search_tasks(self.tables, self.rounds, self.weights(), count, self.rng)
+        """Search different tasks for their deciding units, all at the same time: one round for a steady agent.
+
+        A task that proved noisy is not searched. It gets one random closed coalition a round.
+        """
+        before = self.searched
         live: list[tuple[int, TaskSearch, CoalitionRequest]] = []
         elsewhere = self.decided_tasks()
-        for task in tasks:
+        noisy_tasks = sorted(self.monitor.noisy_tasks)
+        for task in self.choose_steady_tasks(noisy_tasks):
             rng = np.random.default_rng(self.rng.integers(2**63))
-            search = search_task(self.tables[task], self.pool, rng, self.monitor, elsewhere)
+            search = search_task(self.tables[task], self.pool, rng, self.monitor.of_task(task), elsewhere)
             self.rounds[task] += 1
             _advance(live, task, search, None)
         repeats = self.draw_repeats() if live else []
+        closed_sets = [self.closed_set(task, AdaptiveReason.NOISY_TASK) for task in noisy_tasks] if live else []
         differing: list[tuple[int, Mask]] = []
         while live and not self.ended:
             waiting, live = live, []
-            scores = yield from self.ask([(task, request) for task, _, request in waiting], repeats)
+            requests = [(task, request) for task, _, request in waiting]
+            scores = yield from self.ask(requests, [*repeats, *closed_sets])
             differing += self.compare_repeats(repeats, scores[len(waiting) :])
-            repeats = []
+            repeats = closed_sets = []
             for (task, search, _), score in zip(waiting, scores, strict=False):
                 _advance(live, task, search, score)
         for _, search, _ in live:
@@ -145,10 +189,25 @@ class _Run:
         for task, mask in differing:  # only now: a running search may still read the score
             if mask in self.tables[task].scores:
                 self.tables[task].remove(mask)
+        for task in self.monitor.noisy_tasks:
+            self.tables[task] = TaskTable()
         self.noisy = self.options.agent == "unknown" and self.monitor.noisy
         self.idle = self.idle + 1 if self.searched == before else 0
         if self.idle >= IDLE_ROUNDS:
             self.ended = FINISHED
+
+    def choose_steady_tasks(self, noisy_tasks: Sequence[int]) -> list[int]:
+        """The tasks to search in this round, without those that proved noisy."""
+        steady = np.array([task for task in range(len(self.tables)) if task not in noisy_tasks], dtype=np.int64)
+        self.rounds[list(noisy_tasks)] += 1
+        if not len(steady):
+            return []
+        weights, count = self.weights(), min(self.options.tasks_per_round, len(steady))
+        tables = [self.tables[task] for task in steady]
+        chosen = choose_search_tasks(
+            tables, self.rounds[steady], None if weights is None else weights[steady], count, self.rng
+        )
+        return [int(steady[place]) for place in chosen]
 
     @property
     def searched(self) -> int:
@@ -156,32 +215,53 @@ class _Run:
         return len(self.observations) - self.repeated
 
     def draw_repeats(self) -> list[TaskRequest]:
-        """Scored coalitions to score again in this round; none where the kind of agent is known."""
+        """Scored coalitions to check in this round, in turn under a null change and as they are.
+
+        There are none where the kind of agent is known.
+        """
         if self.options.agent != "unknown":
             return []
-        places = self.sampler.draw(self.tables, self.scored, self.monitor.differing)
+        reverts = CHECKS_PER_REVERT * sum(self.monitor.neighbours)
+        places = self.sampler.draw(self.tables, self.scored, self.monitor.differing, reverts)
+        self.not_changed.update(places[(self.drawn + 1) % 2 :: 2])
+        self.drawn += len(places)
         return [(task, CoalitionRequest(mask=mask, why=AdaptiveReason.REPEAT)) for task, mask in places]
 
     def compare_repeats(self, repeats: Sequence[TaskRequest], scores: Sequence[Score | None]) -> list[tuple[int, Mask]]:
         """Report to the monitor which repeats differ from the first score, and return their tasks and coalitions."""
         differing = []
-        for (task, request), score in zip(repeats, scores, strict=True):
+        for (task, request), score in zip(repeats, scores, strict=False):
             if score is not None:
                 differs = score != self.tables[task].scores[request.mask]
-                self.monitor.samples.append(differs)
+                self.monitor.add(task, differs=differs)
                 differing += [(task, request.mask)] * differs
         return differing
 
     def score_closed_sets(self) -> Rounds:
-        """Score random closed coalitions: one round for a noisy agent. A coalition drawn again gets a new replicate."""
-        tasks = choose_noisy_tasks(self.sums, self.rounds, self.weights(), self.options.tasks_per_round, self.rng)
-        self.rounds[tasks] += 1
-        yield from self.ask(
-            [
-                (task, CoalitionRequest(mask=draw_closed(self.needed, self.rng), why=AdaptiveReason.CLOSED_SET))
-                for task in tasks.tolist()
-            ]
-        )
+        """Score random closed coalitions: one round for a noisy agent. A coalition drawn again gets a new replicate.
+
+        Further tasks join with their anchors as the run grows.
+        """
+        size = noisy_panel_size(len(self.observations) // len(self.problem.operators), len(self.task_order))
+        active = np.array(sorted(self.task_order[:size]), dtype=np.int64)
+        anchors = self.join([task for task in self.task_order[:size] if task not in self.joined])
+        weights = self.weights()
+        chosen = active[
+            choose_noisy_tasks(
+                self.sums[active],
+                self.rounds[active],
+                None if weights is None else weights[active],
+                self.options.tasks_per_round,
+                self.rng,
+            )
+        ]
+        self.rounds[chosen] += 1
+        closed_sets = [self.closed_set(task, AdaptiveReason.CLOSED_SET) for task in chosen.tolist()]
+        self.keep_anchors(anchors, (yield from self.ask([*anchors, *closed_sets])))
+
+    def closed_set(self, task: int, why: AdaptiveReason) -> TaskRequest:
+        """A random closed coalition on this task."""
+        return task, CoalitionRequest(mask=draw_closed(self.needed, self.rng), why=why)
 
     def decided_tasks(self) -> npt.NDArray[np.float64]:
         """For each unit the number of tasks that it is known to decide."""
@@ -225,9 +305,17 @@ class _Run:
         operators = (Operator.DELETE,) if mask in (BARE, self.full) else self.problem.operators
         replicate = self.times_asked.get((task, mask), 0)
         self.times_asked[task, mask] = replicate + 1
-        task_id = self.problem.tasks[task]
+        checked = wanted.why is AdaptiveReason.REPEAT and (task, mask) not in self.not_changed
+        changed = checked or wanted.why is AdaptiveReason.ANCHOR_NULL_CHANGE
         return [
-            Request(coalition=coalition, operator=operator, task=task_id, replicate=replicate, why=wanted.why)
+            Request(
+                coalition=coalition,
+                operator=operator,
+                task=self.problem.tasks[task],
+                replicate=replicate,
+                why=wanted.why,
+                null_change=replicate if changed else 0,
+            )
             for operator in operators
         ]
 
@@ -259,6 +347,7 @@ def _observation(request: Request, score: float | None) -> Observation:
         replicate=request.replicate,
         score=score,
         why=request.why,
+        null_change=request.null_change,
     )
 
 

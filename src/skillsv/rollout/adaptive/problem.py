@@ -26,7 +26,8 @@ FINISHED = "nothing was left to ask"
 class AdaptiveProblem:
     """One skill on one panel. `units` are the execution units; `needs` names the units that each needs directly.
 
-    `sample_order` draws a feasible order pi (trigger first) from mu with the given generator.
+    `sample_order` draws a feasible order pi (trigger first) from mu with the given generator. `strata` holds the
+    stratum of each task that has one.
     """
 
     units: tuple[str, ...]
@@ -35,6 +36,7 @@ class AdaptiveProblem:
     tasks: tuple[str, ...]
     sample_order: Callable[[np.random.Generator], Order]
     operators: tuple[Operator, ...] = (Operator.DELETE,)
+    strata: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.tasks or len(set(self.tasks)) != len(self.tasks):

@@ -40,9 +40,12 @@ class RepeatSampler:
         self._of_size: Counter[int] = Counter()
         self._of_task: Counter[int] = Counter()
 
-    def draw(self, tables: Sequence[TaskTable], rollouts: int, differing: int) -> list[Place]:
-        """The tasks and coalitions to repeat now, after so many rollouts, `differing` of their repeats not equal."""
-        due = int(REPEATED_SHARE * rollouts) + EXTRA_REPEATS * differing - len(self._repeated)
+    def draw(self, tables: Sequence[TaskTable], rollouts: int, differing: int, extra: int = 0) -> list[Place]:
+        """The tasks and coalitions to repeat now, after so many rollouts, `differing` of their repeats not equal.
+
+        `extra` repeats are due besides.
+        """
+        due = int(REPEATED_SHARE * rollouts) + EXTRA_REPEATS * differing + extra - len(self._repeated)
         if due <= 0:
             return []
         places = self._group((task, mask) for task, table in enumerate(tables) for mask in table.scores)
