@@ -12,7 +12,6 @@ is required besides. The mean difference itself varies by sqrt(v/m).
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,6 +30,9 @@ LEAST_POWER = 0.5
 
 MOST_PAIRS = 200_000
 """Pairs above which the search for a sufficient number ends."""
+
+IMAGINARY_TASKS = 4
+"""Tasks of the usual variance that are added to those measured."""
 
 LARGEST_DROP = 0.5
 """Share of the score: the largest drop that is named as one that could be shown."""
@@ -103,11 +105,7 @@ def pair_variance(first: Floats, second: Floats) -> float:
     return total / (len(differences) + IMAGINARY_TASKS)
 
 
-IMAGINARY_TASKS = 4
-"""Tasks of the usual variance that are added to those measured."""
-
-
-def expected_power(gate: Gate, size: ProofSize, variance: Floats, drops: Floats) -> float:
-    """The mean power over draws of the drop, with the variance of each draw."""
-    chance = float(power(gate, size, variance, drops).mean())
-    return 0.0 if math.isnan(chance) else chance
+def expected_power(gate: Gate, size: ProofSize, variance: Floats, drops: Floats) -> Floats:
+    """The mean power over draws of the drop (the last axis), with the variance of each draw."""
+    mean: Floats = power(gate, size, variance, drops).mean(axis=-1)
+    return mean

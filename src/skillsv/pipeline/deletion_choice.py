@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from skillsv.confirmation import Gate
 from skillsv.confirmation.power import ProofSize, expected_power
@@ -50,41 +51,46 @@ class _Search:
     size: ProofSize
     gate: Gate
 
-    def power(self, removed: DeletionSet) -> float:
-        return forecast_power(self.draws, removed, self.gate, self.size)
-
-    def worth(self, removed: DeletionSet) -> float:
-        """The expected proven tokens."""
-        return self.count(removed) * self.power(removed)
+    def best(self, options: Sequence[DeletionSet]) -> tuple[DeletionSet, float]:
+        """The set with the most expected proven tokens, and these tokens."""
+        worth = forecast_power(self.draws, options, self.gate, self.size) * [self.count(one) for one in options]
+        place = int(np.argmax(worth))
+        return options[place], float(worth[place])
 
     def count(self, removed: DeletionSet) -> int:
+        """The tokens of a set."""
         return sum(self.tokens[unit] for unit in removed)
 
     def improve(self, removed: DeletionSet) -> DeletionSet:
         """Add or take back units one by one, while that is worth more."""
-        best, worth = removed, self.worth(removed)
+        best, worth = self.best([removed])
         for _ in range(MOST_CHANGES):
-            options = {other: self.worth(other) for other in neighbours(best, self.groups) if other}
-            if not options or max(options.values()) <= worth * (1 + 1e-6):
+            options = [other for other in neighbours(best, self.groups) if other]
+            if not options:
                 break
-            best = max(options, key=options.__getitem__)
-            worth = options[best]
+            other, more = self.best(options)
+            if more <= worth * (1 + 1e-6):
+                break
+            best, worth = other, more
         return best
 
 
-def forecast_power(draws: DeletionDraws, removed: DeletionSet, gate: Gate, size: ProofSize) -> float:
-    """The chance, averaged over the draws, that the proof of this deletion succeeds."""
-    drops = draws.of_set(_mask(draws, removed))
+def forecast_power(
+    draws: DeletionDraws, options: Sequence[DeletionSet], gate: Gate, size: ProofSize
+) -> npt.NDArray[np.float64]:
+    """For each set the chance, averaged over the draws, that its proof succeeds."""
+    drops = draws.of_sets(_masks(draws, options))
     return expected_power(gate, size, drops.variance(size.pairs, size.tasks), drops.drop)
 
 
-def _mask(draws: DeletionDraws, removed: DeletionSet) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    return np.array([unit in removed for unit in draws.units], dtype=np.bool_)
+def _masks(draws: DeletionDraws, options: Sequence[DeletionSet]) -> npt.NDArray[np.bool_]:
+    return np.array([[unit in removed for unit in draws.units] for removed in options], dtype=np.bool_)
 
 
 def choose_sets(
     draws: DeletionDraws,
     checks: DeletionDraws,
+    *,
     groups: Mapping[str, DeletionSet],
     tokens: Mapping[str, int],
     size: ProofSize,
@@ -103,23 +109,22 @@ def choose_sets(
         options = [removed for removed in candidates if 0 < search.count(removed) <= most]
         if not options:
             break
-        best = max(options, key=search.worth)
-        if not chosen:
-            best = search.improve(best)
-        if search.power(best) < LEAST_POWER:
+        best, _ = search.best(options)
+        described = _describe(search, checks, best if chosen else search.improve(best))
+        if described.power < LEAST_POWER:
             break
-        chosen.append(_chosen(search, checks, best))
-        most = SMALLER * chosen[-1].tokens
+        chosen.append(described)
+        most = SMALLER * described.tokens
     return tuple(chosen)
 
 
-def _chosen(search: _Search, checks: DeletionDraws, removed: DeletionSet) -> ChosenSet:
-    drop = checks.of_set(_mask(checks, removed)).drop
+def _describe(search: _Search, checks: DeletionDraws, removed: DeletionSet) -> ChosenSet:
+    drop = checks.of_sets(_masks(checks, [removed])).drop[0]
     low, high = np.quantile(drop, [0.025, 0.975]).tolist()
     return ChosenSet(
         removed=removed,
         tokens=search.count(removed),
-        power=forecast_power(checks, removed, search.gate, search.size),
+        power=float(forecast_power(checks, [removed], search.gate, search.size)[0]),
         drop=Interval(float(drop.mean()), low, high),
     )
 

@@ -23,10 +23,13 @@ DRAWS = 200
 WIDER = 1.15
 """Factor on the spread of the draws around their mean: the fit is a little too sure of itself."""
 
+EVERY_TASK = 0.05
+"""Added to the deviation of a task where pairs on the same tasks are shared out by it, as the proof does."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetDrops:
-    """One entry per draw: the mean loss on tasks like these, and the variance of a pair's difference.
+    """A row per set, an entry per draw: the mean loss on tasks like these, and the variance of a pair's difference.
 
     `between` is the variance of the loss over tasks, `within` that of a pair on one task; more pairs on a task help
     only against the second.
@@ -47,7 +50,8 @@ class DeletionDraws:
     """Draws of the weights of all units on all tasks, and of the tasks' shares in a mean.
 
     `weights` [draws, tasks, units] are logits, `full` [draws, tasks] the logit of the full skill, `shares` [draws,
-    tasks]. `dispersion` is the variance of a score relative to that of a coin with the same mean.
+    tasks]. `dispersion` is the variance of a score relative to that of a coin with the same mean. With `same_tasks` a
+    proof asks these very tasks, and more often those with more noise.
     """
 
     units: tuple[str, ...]
@@ -55,21 +59,29 @@ class DeletionDraws:
     full: Floats
     shares: Floats
     dispersion: float
+    same_tasks: bool = False
 
-    def of_set(self, removed: Bools) -> SetDrops:
-        """What deleting the units of this mask loses."""
+    def part(self, rows: slice) -> DeletionDraws:
+        """Some of the draws."""
+        return replace(self, weights=self.weights[rows], full=self.full[rows], shares=self.shares[rows])
+
+    def of_sets(self, removed: Bools) -> SetDrops:
+        """What deleting the units of each mask [sets, units] loses."""
+        draws, tasks, units = self.weights.shape
         before = _chance(self.full)
-        after = _chance(self.full - self.weights[:, :, removed].sum(axis=2))
-        return self._summary(before, after)
-
-    def _summary(self, before: Floats, after: Floats) -> SetDrops:
+        lost = removed.astype(np.float64) @ self.weights.reshape(-1, units).T
+        after = _chance(self.full - lost.reshape(-1, draws, tasks))
         loss = before - after
         noise = self.dispersion * (before * (1 - before) + after * (1 - after))
-        drop = (self.shares * loss).sum(axis=1)
+        drop = (self.shares * loss).sum(axis=2)
+        if self.same_tasks:
+            wanted = np.sqrt(noise) + EVERY_TASK
+            within = wanted.mean(axis=2) * (noise / wanted).mean(axis=2)
+            return SetDrops(drop=drop, between=np.zeros(drop.shape), within=within)
         return SetDrops(
             drop=drop,
-            between=np.maximum((self.shares * loss**2).sum(axis=1) - drop**2, 0.0),
-            within=(self.shares * noise).sum(axis=1),
+            between=np.maximum((self.shares * loss**2).sum(axis=2) - drop**2, 0.0),
+            within=(self.shares * noise).sum(axis=2),
         )
 
     def mean_weights(self) -> tuple[Floats, Floats]:
@@ -87,12 +99,14 @@ def draw_deletions(
     *,
     pair_variance: float | None = None,
     judged: Mapping[str, float] | None = None,
+    same_tasks: bool = False,
     draws: int = DRAWS,
 ) -> DeletionDraws:
     """Fit the model of a noisy agent and draw from its posterior distribution.
 
     `pair_variance` is the measured variance between two scores of the full skill; None: scores are coins. `judged` is
-    an opinion on each unit: how much it counts is one more weight of the model, learnt from the scores.
+    an opinion on each unit: how much it counts is one more weight of the model, learnt from the scores. With
+    `same_tasks` the losses are those on these tasks alone.
     """
     observed = read_observations(compiled, observations)
     present = observed.net.present.astype(np.float64)
@@ -110,9 +124,16 @@ def draw_deletions(
         units=compiled.execution,
         weights=weights,
         full=full,
-        shares=rng.dirichlet(np.ones(len(observed.tasks)), size=draws),
+        shares=_task_shares(len(observed.tasks), draws, rng, same_tasks=same_tasks),
         dispersion=_dispersion(full, pair_variance),
+        same_tasks=same_tasks,
     )
+
+
+def _task_shares(tasks: int, draws: int, rng: np.random.Generator, *, same_tasks: bool) -> Floats:
+    if same_tasks:
+        return np.full((draws, tasks), 1.0 / tasks)
+    return rng.dirichlet(np.ones(tasks), size=draws)
 
 
 def _standardised(compiled: CompiledSkill, judged: Mapping[str, float] | None) -> Floats | None:
@@ -137,4 +158,3 @@ def _dispersion(full: Floats, pair_variance: float | None) -> float:
 def _chance(logits: Floats) -> Floats:
     chance: Floats = 1.0 / (1.0 + np.exp(-np.clip(logits, -PREDICTION_LIMIT, PREDICTION_LIMIT)))
     return chance
-
