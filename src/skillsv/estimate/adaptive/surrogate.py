@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skillsv.estimate.adaptive.observations import Floats, Numbers, ScoredCoalitions
+from skillsv.estimate.adaptive.shared_scale import average_over_scales
 
 TAILS = 2.0
 """Degrees of freedom of Student's t for the task weights: a small number means heavy tails."""
@@ -48,17 +49,11 @@ SMALLEST = 1e-6
 LARGEST = 100.0
 """Upper bound of a prior variance, in squared logits: larger ones change no probability."""
 
-START_SHARED = 0.09
-"""Prior variance of the shared weights at the start, in squared logits."""
-
 START_TASK = 0.09
 """Prior variance of a task's departure from the shared weights at the start, in squared logits."""
 
 START_LEVEL = 2.25
 """Prior variance of the tasks' intercepts at the start, in squared logits: tasks differ much in difficulty."""
-
-LEVEL_PRECISION = 0.01
-"""Prior precision of the shared intercept: almost no constraint."""
 
 LIMIT = 8.0
 """Largest absolute logit during the fit: beyond it a probability is 0 or 1 to three digits."""
@@ -68,9 +63,6 @@ PREDICTION_LIMIT = 30.0
 
 LEAST_CURVATURE = 1e-4
 """Smallest variance p(1 - p) of a score in Newton's step, so that the step stays bounded."""
-
-FREE = 1e-3
-"""Share of prior precision left on the common mean of the shared weights: the data choose this mean."""
 
 JITTER = 1e-10
 """Added to the diagonal of a covariance before its Cholesky factor, against rounding."""
@@ -114,20 +106,12 @@ class Surrogate:
         return weights
 
 
-@dataclass(slots=True)
-class _Scales:
-    """Prior variances: of the shared weights, and of each task's departure from them (column 0 is the intercept)."""
-
-    shared: float
-    task: Floats
-
-
 def fit_surrogate(scored: ScoredCoalitions, tasks: int) -> Surrogate:
     """Fit the model to all scores of one operator."""
     design, score, weight = _rows_by_task(scored, tasks)
     size = design.shape[2]
-    scales = _Scales(START_SHARED, np.full((tasks, size), START_TASK))
-    scales.task[:, 0] = START_LEVEL
+    scales = np.full((tasks, size), START_TASK)
+    scales[:, 0] = START_LEVEL
     weights = np.zeros((tasks, size))
     for step in range(STEPS):
         curvature, target = _newton_terms(design, score, weight, weights)
@@ -136,7 +120,7 @@ def fit_surrogate(scored: ScoredCoalitions, tasks: int) -> Surrogate:
         change = fit.weights - weights
         weights += change if step <= HOLD else DAMPING * change
         if step >= HOLD and size > 1:
-            _update_scales(scales, fit, weights, noise)
+            scales = _update_scales(scales, fit, weights, noise)
     return replace(fit, noise=noise)
 
 
@@ -162,47 +146,35 @@ def _newton_terms(design: Floats, score: Floats, weight: Floats, weights: Floats
     return weight * curvature, logit + (score - chance) / curvature
 
 
-def _solve(design: Floats, curvature: Floats, target: Floats, scales: _Scales) -> Surrogate:
-    """The weights that maximise Newton's quadratic and the prior together; the task blocks are eliminated first."""
+def _solve(design: Floats, curvature: Floats, target: Floats, scales: Floats) -> Surrogate:
+    """The weights that maximise Newton's quadratic and the prior together; the task blocks are eliminated first.
+
+    `scales` are the prior variances of each task's departure from the shared weights [tasks, 1 + units].
+    """
     size = design.shape[2]
     weighted = design.transpose(0, 2, 1) * curvature[:, None, :]
-    precision = 1.0 / scales.task
+    precision = 1.0 / scales
     hessian = np.matmul(weighted, design)
     hessian[:, np.arange(size), np.arange(size)] += precision
     block = np.linalg.inv(hessian)
     pull = np.matmul(weighted, target[:, :, None])[:, :, 0]
     joint = np.diag(precision.sum(axis=0)) - np.einsum("ti,tij,tj->ij", precision, block, precision, optimize=True)
-    joint += _shared_precision(size, scales.shared)
-    covariance = np.linalg.inv(joint)
-    shared = covariance @ np.einsum("ti,tij,tj->i", precision, block, pull, optimize=True)
+    shared, covariance = average_over_scales(joint, np.einsum("ti,tij,tj->i", precision, block, pull, optimize=True))
     return Surrogate(shared=shared, shared_covariance=covariance, block=block, pull=pull, precision=precision)
 
 
-def _shared_precision(size: int, variance: float) -> Floats:
-    """Prior precision of the shared weights: they scatter around a common mean that the data choose."""
-    units = size - 1
-    prior = np.zeros((size, size))
-    prior[0, 0] = LEVEL_PRECISION
-    if units:
-        prior[1:, 1:] = (np.eye(units) - (1.0 - FREE) / units) / variance
-    return prior
-
-
-def _update_scales(scales: _Scales, fit: Surrogate, weights: Floats, noise: float) -> None:
-    """Change all scales by one accelerated EM step."""
+def _update_scales(scales: Floats, fit: Surrogate, weights: Floats, noise: float) -> Floats:
+    """Change the scales of the tasks' departures by one accelerated EM step."""
     tails = TAILS + LIGHTER * max(noise - COIN_LIKE, 0.0)
-    covariance = fit.shared_covariance
-    units = weights.shape[1] - 1
     departures = _squared_departures(fit, weights)
     common = departures[:, 1:].mean()
     tasks = len(weights)
     own = (departures[:, 1:].sum(axis=0) + POOLING * tasks * common) / (tasks * (1.0 + POOLING))
     heavy_tailed = own * (tails + departures[:, 1:] / np.maximum(own, SMALLEST)) / (tails + 1.0)
-    scales.task[:, 1:] = _accelerate(scales.task[:, 1:], heavy_tailed)
-    scales.task[:, 0] = _accelerate(scales.task[:1, 0], departures[:, 0].mean(keepdims=True))
-    spread = ((fit.shared[1:] - fit.shared[1:].mean()) ** 2).sum() / units
-    uncertainty = np.diag(covariance)[1:].mean() - covariance[1:, 1:].mean()
-    scales.shared = float(_accelerate(np.array([scales.shared]), np.array([spread + uncertainty]))[0])
+    updated = np.empty_like(scales)
+    updated[:, 1:] = _accelerate(scales[:, 1:], heavy_tailed)
+    updated[:, 0] = _accelerate(scales[:1, 0], departures[:, 0].mean(keepdims=True))
+    return updated
 
 
 def _squared_departures(fit: Surrogate, weights: Floats) -> Floats:

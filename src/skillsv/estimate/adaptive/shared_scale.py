@@ -1,0 +1,52 @@
+"""The weights that all tasks share, averaged over the scale of their prior distribution.
+
+With few rollouts the scores say little about how much the units differ. The single most likely scale is then often
+zero: all units would get the same value, with narrow intervals. So the scale is not chosen. The weights are averaged
+over a grid of scales, each with its evidence (the probability of the scores under it). With many rollouts one scale has
+all the weight.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skillsv.estimate.adaptive.observations import Floats
+
+SCALES = np.geomspace(0.02, 1.6, 10)
+"""Standard deviations of the shared weights that are averaged over, in logits: from no difference to a large one."""
+
+USUAL_SCALE = 0.3
+"""Scale of the half-Cauchy prior distribution of the standard deviation, in logits: a usual effect of a unit."""
+
+LEVEL_PRECISION = 0.01
+"""Prior precision of the shared intercept: almost no constraint."""
+
+FREE = 1e-3
+"""Share of prior precision left on the common mean of the shared weights: the scores choose this mean."""
+
+
+def average_over_scales(information: Floats, pull: Floats) -> tuple[Floats, Floats]:
+    """Mean and covariance of the shared weights, given the scores' precision matrix and its product with the weights.
+
+    Column 0 is the intercept. The mixture over scales is summarised by its first two moments.
+    """
+    units = len(pull) - 1
+    if not units:
+        covariance = np.linalg.inv(information + LEVEL_PRECISION)
+        return covariance @ pull, covariance
+    shape = np.eye(units) - (1.0 - FREE) / units
+    prior = np.broadcast_to(information, (len(SCALES), *information.shape)).copy()
+    prior[:, 0, 0] += LEVEL_PRECISION
+    prior[:, 1:, 1:] += shape / (SCALES**2)[:, None, None]
+    covariance = np.linalg.inv(prior)
+    means = covariance @ pull
+    # log evidence up to a constant: the determinant of the prior, that of the posterior, and the fit
+    evidence = -units * np.log(SCALES) - 0.5 * np.linalg.slogdet(prior)[1] + 0.5 * means @ pull
+    # a grid that is even in the logarithm has the Jacobian `SCALES`
+    evidence += np.log(SCALES) - np.log1p((SCALES / USUAL_SCALE) ** 2)
+    weight = np.exp(evidence - evidence.max())
+    weight /= weight.sum()
+    mean = weight @ means
+    apart = means - mean
+    total: Floats = np.einsum("s,sij->ij", weight, covariance) + (apart * weight[:, None]).T @ apart
+    return mean, total
