@@ -7,6 +7,9 @@ in S, w_tj is the weight of unit j on task t, and b_j its weight shared by all t
 tasks and much on a few tasks. Student's t has heavy tails, so those few weights stay large while the others are pulled
 to the shared weight. All scales come from the data (empirical Bayes by an accelerated EM algorithm). The fit uses
 Newton's method on one block per task; the shared weights join the blocks.
+
+A score that passes or fails has the variance p(1 - p). Graded scores vary less: their variance is a share of p(1 - p),
+the *dispersion*, which comes from the residuals of the fit. A score then counts as 1 / dispersion passes or failures.
 """
 
 from __future__ import annotations
@@ -54,6 +57,9 @@ START_TASK = 0.09
 
 START_LEVEL = 2.25
 """Prior variance of the tasks' intercepts at the start, in squared logits: tasks differ much in difficulty."""
+
+LEAST_DISPERSION = 0.02
+"""Smallest dispersion of graded scores: a score counts as at most 50 passes or failures."""
 
 LIMIT = 8.0
 """Largest absolute logit during the fit: beyond it a probability is 0 or 1 to three digits."""
@@ -113,15 +119,19 @@ def fit_surrogate(scored: ScoredCoalitions, tasks: int) -> Surrogate:
     scales = np.full((tasks, size), START_TASK)
     scales[:, 0] = START_LEVEL
     weights = np.zeros((tasks, size))
+    graded = bool(np.any((score != 0.0) & (score != 1.0)))
+    dispersion = 1.0
     for step in range(STEPS):
         curvature, target = _newton_terms(design, score, weight, weights)
         noise = float(curvature.sum() / weight.sum())
-        fit = _solve(design, curvature, target, scales)
+        fit = _solve(design, curvature / dispersion, target, scales)
         change = fit.weights - weights
         weights += change if step <= HOLD else DAMPING * change
+        if graded and step >= HOLD:
+            dispersion = _dispersion(design, score, weight, weights, fit)
         if step >= HOLD and size > 1:
             scales = _update_scales(scales, fit, weights, noise)
-    return replace(fit, noise=noise)
+    return replace(fit, noise=noise * dispersion)
 
 
 def _rows_by_task(scored: ScoredCoalitions, tasks: int) -> tuple[Floats, Floats, Floats]:
@@ -144,6 +154,16 @@ def _newton_terms(design: Floats, score: Floats, weight: Floats, weights: Floats
     chance = 1.0 / (1.0 + np.exp(-logit))
     curvature = np.maximum(chance * (1.0 - chance), LEAST_CURVATURE)
     return weight * curvature, logit + (score - chance) / curvature
+
+
+def _dispersion(design: Floats, score: Floats, weight: Floats, weights: Floats, fit: Surrogate) -> float:
+    """The variance of a score around its prediction as a share of p(1 - p), corrected for the fitted weights."""
+    chance = 1.0 / (1.0 + np.exp(-np.clip(np.matmul(design, weights[:, :, None])[:, :, 0], -LIMIT, LIMIT)))
+    residual = float((weight * (score - chance) ** 2).sum())
+    expected = float((weight * chance * (1.0 - chance)).sum())
+    fitted = fit.precision.size - float((fit.precision * np.einsum("tii->ti", fit.block)).sum())
+    free = max(float(weight.sum()) - fitted, 0.1 * float(weight.sum()))
+    return float(np.clip(residual / max(expected, SMALLEST) * weight.sum() / free, LEAST_DISPERSION, 1.0))
 
 
 def _solve(design: Floats, curvature: Floats, target: Floats, scales: Floats) -> Surrogate:
