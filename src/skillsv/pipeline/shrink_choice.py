@@ -27,6 +27,9 @@ REMOVABLE = frozenset({Action.DELETE, Action.HARMFUL})
 LEAST_VARIANCE = 1e-3
 """Variance of a pair's difference of a steady agent that is never fallen below."""
 
+HIDDEN = 1.0
+"""Loss that no rollout has found yet, in standard errors of the set."""
+
 RARE = 0.5
 """Imaginary tasks with, and without, a loss that were not seen: other tasks than these may show one."""
 
@@ -132,7 +135,8 @@ def _steady_drops(
     tasks = len({item.task for item in evidence.observations})
     mean = np.array([full - predict(everything - removed) for removed in options])
     spread = np.array([sum(errors[unit] ** 2 for unit in removed) ** 0.5 for removed in options])
-    here = mean[:, None] + spread[:, None] * rng.standard_normal(DRAWS)
+    # Effects that no rollout has found are losses: they make every set look better than it is.
+    here = mean[:, None] + spread[:, None] * (HIDDEN + rng.standard_normal(DRAWS))
     lost, gained = np.clip(here, 0.0, 1.0) * tasks, np.clip(-here, 0.0, 1.0) * tasks
     drops: Floats = rng.beta(lost + RARE, tasks - lost + RARE) - rng.beta(gained + RARE, tasks - gained + RARE)
     return drops
