@@ -24,7 +24,7 @@ from skillsv.model.format import count, percent, plural, short_points
 from skillsv.model.skill import CompiledSkill
 from skillsv.rollout.adaptive.task_panel import FIRST_TASKS
 
-ESTIMATED_SHARE = 0.5
+ESTIMATED_SHARE = 0.55
 """Share of the budget that values of a noisy agent get; the proof gets the rest."""
 
 STEADY_TASKS = 80

@@ -80,6 +80,7 @@ class Table:
 
     game: FamilyGame
     noise: FamilyNoise
+    noise_name: str
     panel_a: tuple[str, ...]
     held_out: tuple[str, ...]
     seed: int
@@ -122,12 +123,18 @@ def play(table: Table, goal: ShrinkGoal, *, judged: Mapping[str, float] | None =
     record = estimate(table, ledger, plan.estimate)
     if record.noisy and not plan.variance:  # noise that the first batch did not show
         plan = plan_proof(plan, _batch(table, record), len(table.held_out))
-    evidence = Evidence(
-        compiled=table.game.compiled, observations=record.observations, tokens=table.tokens, judged=judged
-    )
+    evidence = evidence_of(table, record, judged)
     chosen = choose(table, evidence, plan, rng, noisy=record.noisy)
     results = prove_in_turn(evidence, table.held_out, ledger, plan, [one.removed for one in chosen], rng=rng)
     return Play(plan=plan, noisy=record.noisy, chosen=chosen, results=results, spent=ledger.spent)
+
+
+def evidence_of(
+    table: Table, record: AdaptiveRecord | None = None, judged: Mapping[str, float] | None = None
+) -> Evidence:
+    """What the product chooses from."""
+    observations = () if record is None else record.observations
+    return Evidence(compiled=table.game.compiled, observations=observations, tokens=table.tokens, judged=judged)
 
 
 def _batch(table: Table, record: AdaptiveRecord) -> FirstBatch:
