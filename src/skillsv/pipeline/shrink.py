@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import anyio
 import msgspec
 import numpy as np
 
 from skillsv.confirmation.paired_proof import ProofResult
 from skillsv.decide.deletion_sets import find_kept
-from skillsv.errors import GateNotMet, NoDifference, SkillSVError
+from skillsv.errors import BudgetReached, GateNotMet, NoDifference, SkillSVError
 from skillsv.model.coalition import Operator
 from skillsv.model.edit import ProofOutcome
 from skillsv.model.events import Note, RunFinished, RunStarted
@@ -44,7 +45,7 @@ from skillsv.pipeline.valuation import run_rollouts
 from skillsv.report.valuation_json import interval_dict
 from skillsv.rollout import RunFolder, Stop
 from skillsv.settings import Settings
-from skillsv.tasks import NO_PANELS
+from skillsv.tasks import NO_PANELS, KnownPanels
 
 SHRINK_FILE = "shrink.json"
 """The file in the run folder that holds the result."""
@@ -83,7 +84,7 @@ def prepare_shrink(
     Deletion alone is measured: a shorter skill deletes.
     """
     known = NO_PANELS if fresh else known_panels(folder)
-    settings = _panel_settings(job, goal, len(load_job_tasks(job)))
+    settings = _panel_settings(job, goal, load_job_tasks(job), known)
     prepared = prepare(replace(job, settings=settings), known)
     held_out = prepared.panel_b.tasks if fresh else unseen_tasks(prepared.panel_b.tasks, folder)
     tasks = len(prepared.panel_a.tasks)
@@ -98,14 +99,14 @@ def prepare_shrink(
     )
 
 
-def _panel_settings(job: ValuationJob, goal: ShrinkGoal, tasks: int) -> Settings:
+def _panel_settings(job: ValuationJob, goal: ShrinkGoal, tasks: Sequence[Task], known: KnownPanels) -> Settings:
     """The settings of the values: the panels that the goal asks for, unless the user named their sizes."""
     settings = replace(job.settings, method="auto", operators=(Operator.DELETE,), max_rollouts=goal.rollouts)
     if goal.same_tasks:
         return replace(settings, panel_a=None, panel_b=0)
     if settings.panel_a is None and settings.panel_b is None:
-        size = panel_size(tasks, goal)
-        return replace(settings, panel_a=size, panel_b=tasks - size)
+        size, unseen = panel_size(len(tasks), goal), sum(not known.seen(task) for task in tasks)
+        return replace(settings, panel_a=size, panel_b=min(len(tasks) - size, unseen))
     return settings
 
 
@@ -146,6 +147,7 @@ class _Shrink:
     folder: RunFolder
     listener: Listener
     stop: Stop | None
+    started: float = field(default_factory=anyio.current_time)
     usage: Usage = field(default_factory=Usage)
     notes: list[str] = field(default_factory=list)
 
@@ -190,12 +192,13 @@ class _Shrink:
         """The settings with so many rollouts, and with what is left of the other limits."""
         settings = self.shrink.prepared.job.settings
         tokens = (self.usage.input_tokens or 0) + (self.usage.output_tokens or 0)
-        usd = self.usage.usd or 0.0
+        usd, seconds = self.usage.usd or 0.0, anyio.current_time() - self.started
         return replace(
             settings,
             max_rollouts=max(rollouts, 1),
             max_tokens=None if settings.max_tokens is None else max(settings.max_tokens - tokens, 1),
             budget_usd=None if settings.budget_usd is None else max(settings.budget_usd - usd, 1e-9),
+            max_seconds=None if settings.max_seconds is None else max(settings.max_seconds - seconds, 1e-3),
         )
 
     async def estimate(self, rollouts: int, *, fresh: bool = False) -> RolloutResult:
@@ -209,7 +212,8 @@ class _Shrink:
         )
         result = await run_rollouts(prepared, self.folder, self.listener, self.stop, fresh=fresh, whole=False)
         self.usage += result.usage
-        if result.error is not None:
+        # Attempts that failed count, too, so the limit may come before the record is complete: that is enough here.
+        if result.error is not None and not (isinstance(result.error, BudgetReached) and result.observations):
             raise result.error
         return result
 

@@ -77,7 +77,8 @@ def panel_size(tasks: int, goal: ShrinkGoal) -> int:
     if goal.same_tasks:
         return tasks
     most = FIRST_TASKS if goal.rollouts <= SMALL_BUDGET else MANY_TASKS if tasks >= PLENTY else NOISY_TASKS
-    return max(1, min(most, max(FEW_TASKS, tasks - goal.gate.tasks_needed()), tasks - 1))
+    spare = tasks - goal.gate.tasks_needed()
+    return max(1, min(most, max(FEW_TASKS, spare), max(tasks // 2, spare)))
 
 
 def first_batch_size(tasks: int) -> int:

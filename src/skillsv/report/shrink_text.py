@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from skillsv.model.format import count, money, percent, plural, points, short_points, with_bounds
+from skillsv.model.format import count, money, percent, plural, points, short_points
 from skillsv.model.shrink_document import RunCostDocument, ShrinkDocument, ShrinkProofDocument, ShrinkSetDocument
-from skillsv.model.value import Interval
 from skillsv.report.escape import escape_line
 
 MOST_NAMED = 8
@@ -54,10 +53,11 @@ def _proof_lines(result: ShrinkDocument) -> Iterator[str]:
 
 
 def _proof_line(proposed: ShrinkSetDocument, proof: ShrinkProofDocument) -> str:
-    change = Interval(**proof["delta"])
+    delta = proof["delta"]
+    change = f"{points(delta['value'])} [{points(delta['low'])}, {points(delta['high'])}]"
     return (
         f"{proposed['outcome']}. {plural(proof['pairs'], 'pair')} on {plural(proof['tasks'], 'task')}: change "
-        f"{with_bounds(change)} points, at worst {points(proof['at_worst'])} with {percent(proof['level'])} confidence "
+        f"{change} points, at worst {points(proof['at_worst'])} with {percent(proof['level'])} confidence "
         f"(forecast power {percent(proposed['power'])})."
     )
 

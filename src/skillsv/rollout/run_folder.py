@@ -235,7 +235,7 @@ class RunFolder:
 
     def earlier_manifests(self) -> list[Manifest]:
         """The manifests of all runs before the current one. One that cannot be read is left out."""
-        found = []
+        found: list[Manifest] = []
         for path in sorted((self.path / EARLIER).glob(f"*/{MANIFEST}")):
             try:
                 found.append(msgspec.json.decode(path.read_bytes(), type=dict[str, Any]))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -36,6 +37,9 @@ FIRST_SEED = 7_000
 RANDOM_SHARE = 0.25
 """Share of the units that the random arm deletes."""
 
+LOSSY = 0.05
+"""A loss of the score that counts as one in the lines of progress."""
+
 CHECKED_SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
 """Shares of the units in random deletions whose proofs are checked besides: some of them really lose too much."""
 
@@ -57,16 +61,21 @@ class Trial:
     first_passed: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Truth:
     """What deletions really lose, on further tasks of the same kind."""
 
     game: FamilyGame
     noise: FamilyNoise
 
+    @cached_property
+    def new_tasks(self) -> FamilyGame:
+        """The game with the further tasks."""
+        return self.game.with_new_tasks()
+
     def drop(self, removed: frozenset[str]) -> float:
         """The loss of the expected score."""
-        game = self.game.with_new_tasks()
+        game = self.new_tasks
         units = game.compiled.execution
         rows = np.array([[True] * len(units), [unit not in removed for unit in units]])
         full, less = game.chances(rows, self.noise).mean(axis=1).tolist()
@@ -110,15 +119,29 @@ def run_study(
     """Play every game at every budget."""
     trials: list[Trial] = []
     for table in found:
+        truth = Truth(game=table.game, noise=table.noise)
         for rollouts in budgets:
             goal = ShrinkGoal(rollouts=rollouts, gate=gate, same_tasks=same_tasks)
-            trials += _trials(table, goal)
-        tell(f"{table.game.name}, {table.noise_name}: {len(trials)} proofs")
+            found_here = list(_trials(table, goal, truth))
+            trials += found_here
+            tell(_progress(table, rollouts, found_here))
     return trials
 
 
-def _trials(table: Table, goal: ShrinkGoal) -> Iterator[Trial]:
-    truth = Truth(game=table.game, noise=table.noise)
+def _progress(table: Table, rollouts: int, trials: Sequence[Trial]) -> str:
+    """One line about one play: what each arm proved, and the forecast and loss of the product's set."""
+    proven = ", ".join(f"{one.arm} {one.share * one.passed:.2f}" for one in trials if one.arm != "checked")
+    first = trials[0]
+    power = "" if first.forecast is None else f", forecast {first.forecast:.2f}"
+    wrong = sum(one.passed for one in trials if one.drop > LOSSY)
+    lossy = sum(one.drop > LOSSY for one in trials)
+    return (
+        f"{table.game.name}, {table.noise_name}, {rollouts:,} rollouts: {proven}{power}, first passed "
+        f"{first.first_passed}, real drop {100 * first.drop:.1f}, {wrong} of {lossy} lossy sets passed"
+    )
+
+
+def _trials(table: Table, goal: ShrinkGoal, truth: Truth) -> Iterator[Trial]:
     played = play(table, goal)
     yield _shrunk(table, goal, played, truth)
     for chosen, result in zip(played.chosen[1:], played.results[1:], strict=False):
