@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from skillsv.api.shorten import aconfirm as aconfirm
     from skillsv.api.shorten import confirm as confirm
     from skillsv.api.shorten import prune as prune
+    from skillsv.api.shrink import ShrunkSkill as ShrunkSkill
+    from skillsv.api.shrink import ashrink as ashrink
+    from skillsv.api.shrink import shrink as shrink
     from skillsv.api.skill import Skill as Skill
     from skillsv.api.skill import compile as compile  # noqa: A004
     from skillsv.api.skill import lint as lint
@@ -51,6 +54,7 @@ _HOMES = {
     "Proof": "skillsv.api.shorten",
     "Run": "skillsv.api.run",
     "ShorterSkill": "skillsv.api.shorten",
+    "ShrunkSkill": "skillsv.api.shrink",
     "Skill": "skillsv.api.skill",
     "SkillView": "skillsv.sandbox.user_views",
     "Task": "skillsv.model.task",
@@ -58,6 +62,7 @@ _HOMES = {
     "Valuation": "skillsv.api.valuation",
     "Verifier": "skillsv.model.protocols",
     "aconfirm": "skillsv.api.shorten",
+    "ashrink": "skillsv.api.shrink",
     "avalue": "skillsv.api.run",
     "compile": "skillsv.api.skill",
     "confirm": "skillsv.api.shorten",
@@ -68,6 +73,7 @@ _HOMES = {
     "plan": "skillsv.api.plan",
     "prune": "skillsv.api.shorten",
     "render": "skillsv.api.skill",
+    "shrink": "skillsv.api.shrink",
     "value": "skillsv.api.run",
 }
 """The module of each public name. It is imported at the first use."""

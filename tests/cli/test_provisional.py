@@ -19,7 +19,6 @@ FORMATS = {
     "status as json": lambda folder: ["status", folder, "--json"],
     "compare": lambda folder: ["compare", folder, folder],
     "compare as json": lambda folder: ["compare", folder, folder, "--json"],
-    "prune": lambda folder: ["prune", folder],
 }
 
 
@@ -65,3 +64,9 @@ def test_a_finished_run_does_not(original, tmp_path, command, capsys):
 
 def test_junit_carries_it_as_a_property(unfinished, capsys):
     assert '<property name="provisional" value="true" />' in output(FORMATS["junit"](str(unfinished)), capsys)
+
+
+def test_an_unfinished_run_is_not_pruned(unfinished, tmp_path, capsys):
+    assert run(["prune", str(unfinished), "-o", str(tmp_path / "short")]) == 2
+    assert "provisional" in capsys.readouterr().err
+    assert not (tmp_path / "short").exists()

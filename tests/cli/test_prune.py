@@ -122,8 +122,18 @@ def test_a_run_without_output_needs_no_yes(place, capsys):
     assert len(pruned(place, capsys, "--share", "0.7")["removed"]) > 1
 
 
-def test_in_place_changes_the_skill_once_and_then_refuses(place, capsys, tmp_path):
+def test_the_predicted_change_has_an_interval_and_is_no_better_than_the_values_say(place, capsys):
+    answer = pruned(place, capsys)
+    predicted = answer["predicted"]
+    assert predicted["low"] < predicted["value"] < predicted["high"]
+    assert predicted["value"] <= -answer["path"][-1]["lost_value"]
+
+
+def test_in_place_changes_the_skill_once_keeps_a_backup_and_then_refuses(place, capsys, tmp_path):
+    before = (place / "support-desk/SKILL.md").read_bytes()
     assert run(["prune", str(place / "run"), "--in-place", "--only", "harmful"]) == 0
+    (backup,) = (place / "run/backup").iterdir()
+    assert (backup / "SKILL.md").read_bytes() == before
     assert "urgent" not in (place / "support-desk/SKILL.md").read_text()
     assert (place / "support-desk/evals/tasks.jsonl").is_file()
     assert run(["prune", str(place / "run"), "--in-place"]) == 2

@@ -52,6 +52,8 @@ def test_an_earlier_run_resumes_and_pays_for_nothing_twice(name, earlier, tmp_pa
     assert keys_of(folder)[: len(paid)] == paid, "stored rollouts are kept under their keys"
     assert not (folder / "earlier").exists(), "the run was recognised, not set aside"
 
+    (tmp_path / "new").mkdir()  # with the panels of the earlier run: a new folder divides tasks by their strata
+    shutil.copy(folder / "manifest.json", tmp_path / "new")
     assert value(tmp_path / "new", RUNS[name]) == 0
     new = json.loads(capsys.readouterr().out)
     assert {key for _, key in keys_of(folder)} >= {key for _, key in keys_of(tmp_path / "new")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from scipy import stats
 
 from skillsv.errors import TaskError
 from skillsv.model.task import PanelA, Task
-from skillsv.tasks import draw_window, split_panels
+from skillsv.tasks import KnownPanels, draw_window, split_panels
 
 
 def tasks(*strata: int) -> tuple[Task, ...]:
@@ -173,3 +174,52 @@ def test_same_generator_state_draws_the_same_window():
     panel = PanelA(tasks=tasks(4, 9))
     windows = {draw_window(panel, 5, np.random.default_rng(3)).tasks for _ in range(3)}
     assert len(windows) == 1
+
+
+def strata_of(panel):
+    return Counter(task.stratum for task in panel.tasks)
+
+
+def in_strata(count):
+    """Tasks of which a tenth is in the stratum `rare`."""
+    return tuple(
+        replace(task, stratum="rare" if place % 10 == 0 else "usual") for place, task in enumerate(tasks(count))
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_both_panels_hold_every_stratum_in_proportion(seed):
+    panel_a, panel_b = split_panels(in_strata(100), a=40, b=60, seed=seed)
+    assert strata_of(panel_a)["rare"] == 4
+    assert strata_of(panel_b)["rare"] == 6
+
+
+def digests(panel):
+    return frozenset(task.digest for task in panel.tasks)
+
+
+@given(
+    count=st.integers(4, 40),
+    more=st.integers(0, 30),
+    seed=st.integers(0, 3),
+    other_seed=st.integers(0, 3),
+    data=st.data(),
+)
+def test_panels_only_grow_when_tasks_are_added(count, more, seed, other_seed, data):
+    everything = tuple(replace(task, digest=f"d{task.id}") for task in in_strata(count + more))
+    drawn = data.draw(st.permutations(everything))
+    first_a, first_b = split_panels(drawn[:count], a=None, b=None, seed=seed)
+    known = KnownPanels(a=digests(first_a), b=digests(first_b))
+    panel_a, panel_b = split_panels(drawn, a=None, b=None, seed=other_seed, known=known)
+    assert digests(panel_a) >= digests(first_a)
+    assert digests(panel_b) >= digests(first_b)
+    assert len(panel_a.tasks) + len(panel_b.tasks) == count + more
+
+
+def test_a_task_that_a_value_has_seen_is_never_held_out_again():
+    everything = tuple(replace(task, digest=f"d{task.id}") for task in tasks(10))
+    known = KnownPanels(a=frozenset(task.digest for task in everything[:7]))
+    _, panel_b = split_panels(everything, a=None, b=None, seed=1, known=known)
+    assert digests(panel_b) == {task.digest for task in everything[7:]}
+    with pytest.raises(TaskError, match="has seen 7 of 10"):
+        split_panels(everything, a=None, b=5, seed=1, known=known)

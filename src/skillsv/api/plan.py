@@ -30,11 +30,13 @@ from skillsv.pipeline import (
     require_measurable_budget,
     with_measured_cost,
 )
+from skillsv.pipeline.panel_history import known_panels
 from skillsv.rollout import Forecast, PerRollout, RunFolder
 from skillsv.rollout.adaptive import advise
 from skillsv.rollout.forecast import Cost
 from skillsv.sandbox.workspace import folder_name
 from skillsv.settings import SETTINGS, Settings, load_settings, small_settings
+from skillsv.tasks import NO_PANELS
 
 ASSUMED_TASKS = 60
 """Size of the panel in a plan without tasks: the smallest panel in the paper."""
@@ -245,8 +247,7 @@ def plan_job(
 
     Without `inputs`, the run remembers the tasks and the agent that the job names.
     """
-    prepared = prepare(job)
-    name = prepared.compiled.skill.name
+    name = (job.compiled or job.compile()).skill.name
     temporary = None
     if run_dir is None and default_dir is not None:
         run_dir = default_dir(name)
@@ -256,6 +257,7 @@ def plan_job(
         notes = (*notes, TEMPORARY)
     place = RunFolder(run_dir)
     place.check_place(job.skill, name)
+    prepared = prepare(job, NO_PANELS if fresh else known_panels(place))
     measured = PerRollout() if fresh else measured_cost(place, prepared.agent.fingerprint)
     gamma = None if fresh else measured_gamma(place, prepared.compiled, job.settings)
     prepared = with_measured_cost(prepared, measured, gamma)

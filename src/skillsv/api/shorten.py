@@ -44,6 +44,7 @@ from skillsv.pipeline import prune as prune_run
 from skillsv.pipeline.edit import PrunedSkill, original_path
 from skillsv.pipeline.job import PYTHON
 from skillsv.pipeline.proof_text import proof_lines, require_gate
+from skillsv.pipeline.set_prediction import predict_change, require_tested
 from skillsv.rollout import Stop
 from skillsv.settings import settings_from, share_of_points
 
@@ -52,11 +53,14 @@ from skillsv.settings import settings_from, share_of_points
 class ShorterSkill:
     """A shorter skill: its files, what was removed, and the loss that the values predict. `prune` makes one.
 
-    `predicted_loss` is a share of 1, by the values that chose the units; only `confirm` proves it.
+    `predicted_loss` is a share of 1, by the values that chose the units, and looks better than it is: some units look
+    worthless by chance. `predicted_change` is the posterior mean of the change, with an interval. Only `confirm` proves
+    it.
     """
 
     pruned: PrunedSkill = field(repr=False)
     source: Path | None = field(default=None, repr=False)
+    predicted_change: Interval = field(default=Interval(0.0, 0.0, 0.0), repr=False)
 
     @property
     def text(self) -> str:
@@ -214,7 +218,8 @@ def prune(
 
     Without a goal the units go whose verdict is delete, expendable, idle or harmful (`only` chooses; its `delete` means
     all of these but the harmful ones). A goal is one of `to_tokens`, `share` (of the tokens to remove) and `max_drop`
-    (points that may be lost, by the values).
+    (points that may be lost, by the values). Raises RecordsError where the run is not finished, or where a unit that
+    would go has no value yet.
     """
     has_goal = any(goal is not None for goal in (to_tokens, share, max_drop))
     if only is not None and has_goal:
@@ -222,7 +227,11 @@ def prune(
     drop = None if max_drop is None else share_of_points(max_drop, "max_drop", ends=True)
     goal = Goal(to_tokens=to_tokens, share=share, max_drop=drop) if has_goal else None
     actions = REMOVABLE if only is None else DELETABLE if only == "delete" else frozenset({Action(only)})
-    return ShorterSkill(pruned=prune_run(run.stored, goal, actions), source=original_path(run.stored))
+    pruned = prune_run(run.stored, goal, actions)
+    require_tested(run.stored, pruned.removed)
+    return ShorterSkill(
+        pruned=pruned, source=original_path(run.stored), predicted_change=predict_change(run.stored, pruned)
+    )
 
 
 def confirm(

@@ -32,6 +32,7 @@ EXAMPLE_WIDTH = 200
 
 COMMANDS = (
     ("demo", "skillsv.cli.demo:demo", "See what each line of the example skill is worth."),
+    ("shrink", "skillsv.cli.shrink:shrink", "Make a skill shorter, and prove that it is no worse."),
     ("compile", "skillsv.cli.compile:compile_", "Map a skill: units, dependencies, hierarchy."),
     ("lint", "skillsv.cli.lint:lint", "List the defects of skills, without running anything."),
     ("orders", "skillsv.cli.orders:orders", "Sample feasible insertion orders."),

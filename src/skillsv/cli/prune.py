@@ -12,11 +12,14 @@ from skillsv.cli.flags import Json, given_share
 from skillsv.cli.printing import say
 from skillsv.errors import OutputError, SettingsError
 from skillsv.model.edit import PruneStep
-from skillsv.model.format import count, percent, points
+from skillsv.model.format import count, percent, points, with_bounds
 
 if TYPE_CHECKING:
     from skillsv.api.run import Run
     from skillsv.api.shorten import ShorterSkill
+
+BACKUP = "backup"
+"""The folder in the run folder that keeps the files which --in-place changed."""
 
 
 def prune(
@@ -43,7 +46,8 @@ def prune(
 
     Write a shorter skill: units go in ascending value, each with all that needs it. Without a goal, the units go whose
     verdict is 'delete', 'expendable', 'idle' or 'harmful'. A patch is written beside the folder. Prove it with
-    'skillsv confirm'.
+    'skillsv confirm'. It refuses an unfinished run, and a path with units that have no value yet. --in-place keeps a
+    backup in the run folder.
     Before more than half of the skill goes, it asks; without a terminal it needs --yes. Without -o or --in-place
     nothing is written.
     """
@@ -57,8 +61,6 @@ def prune(
         raise SettingsError("--in-place and -o ask for two places at once.", hint="Give one of them.")
     given_share(max_drop, "--max-drop", ends=True)
     loaded = load_run(run)
-    if loaded.valuation.provisional:
-        say("Note: the values are provisional: the run is not finished.")
     short = prune_run(loaded, to_tokens=to_tokens, share=share, max_drop=max_drop, only=only)
     if in_place or output is not None:
         _ask_about_large_removal(loaded, short, yes=yes)
@@ -89,7 +91,7 @@ def _write(run: Run, pruned: ShorterSkill, output: Path | None, *, in_place: boo
     from skillsv.rendering.output import check_patch, write_patch
 
     if in_place:
-        _change_in_place(find_original(run.stored), pruned)
+        _change_in_place(find_original(run.stored), pruned, run.folder)
     elif output is not None:
         check_patch(output, force=force)
         pruned.write(output, force=force)
@@ -97,11 +99,19 @@ def _write(run: Run, pruned: ShorterSkill, output: Path | None, *, in_place: boo
         say(f"Wrote {output} and {place}.")
 
 
-def _change_in_place(skill: Path, pruned: ShorterSkill) -> None:
-    """Write the files that changed and remove those that are gone; other files of the folder stay as they are."""
+def _change_in_place(skill: Path, pruned: ShorterSkill, run: Path) -> None:
+    """Write the files that changed and remove those that are gone; other files of the folder stay as they are.
+
+    The files as they were are kept in the run folder. Beside the skill a copy might be read as a skill of its own.
+    """
     top = skill.parent if skill.is_file() else skill
     old, new = pruned.files_before, pruned.files
+    backup = run / BACKUP / pruned.pruned.before.digest[:12]
     try:
+        for path in old:
+            if new.get(path) != old[path]:
+                (backup / path).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(top / path, backup / path)
         for path in old.keys() - new.keys():
             (top / path).unlink()
         for path, data in new.items():
@@ -112,7 +122,7 @@ def _change_in_place(skill: Path, pruned: ShorterSkill) -> None:
                 temporary.replace(top / path)
     except OSError as error:
         raise OutputError(f"{error.strerror}.", where=str(error.filename or skill)) from error
-    say(f"Changed {skill}.")
+    say(f"Changed {skill}. The files as they were are in {backup}.")
 
 
 def _show_difference(pruned: ShorterSkill) -> None:
@@ -134,7 +144,9 @@ def _total_lines(run: Run, pruned: ShorterSkill) -> list[str]:
     change = points(-pruned.predicted_loss)
     return [
         f"{gone}; {count(after)} of {count(before)} tokens stay ({percent(share)}).",
-        f"By the values, the score changes by {change} points. 'skillsv confirm' proves it on tasks not used yet.",
+        f"By the values that chose them, the score changes by {change} points.",
+        f"Some units look worthless by chance, so expect {with_bounds(pruned.predicted_change)} points.",
+        "'skillsv confirm' proves it on tasks not used yet.",
     ]
 
 
@@ -152,6 +164,11 @@ def _summary(run: Run, pruned: ShorterSkill) -> dict[str, Any]:
         "skill": run.skill.name,
         "tokens_before": pruned.tokens_before,
         "tokens_after": pruned.tokens_after,
+        "predicted": {
+            "value": pruned.predicted_change.value,
+            "low": pruned.predicted_change.low,
+            "high": pruned.predicted_change.high,
+        },
         "removed": list(pruned.removed),
         "kept": [unit for unit in run.skill.compiled.execution if unit not in pruned.removed],
         "path": [

@@ -4,6 +4,7 @@ scoring     all versions on the whole of panel B      agreement          Kendall
 gate        "no worse than 2 points", intervals       baselines          Closure-LOO, LLM judge, chance
 curves      pruning curves and the area under them    interaction_tests  pairs of units, on panel A
 proof       all of it from one table of scores        compare            two runs, unit by unit
+power       how likely a proof succeeds               paired_proof       old against new in pairs, for `shrink`
 """
 
 from skillsv.confirmation.agreement import Agreement, holm

@@ -7,6 +7,7 @@ run              a run read from its folder, or reopened for more rollouts      
 publish          valuation.json and report.html in the run folder                                free
 edit             a shorter skill, from the values                                                free
 refine           a rewritten skill: by an editor, checked, or with redundant units merged        free
+shrink           a shorter skill and its proof from one budget (shrink_plan, _choice, _proof)     spends
 confirm          old against new and pruning curves, on panel B (rankings: what curves compare)  spends
 interactions     tests of redundant and complementary pairs                                      spends
 renderings       scores of whole versions of a skill, on any tasks                               spends

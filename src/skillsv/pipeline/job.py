@@ -27,7 +27,16 @@ from skillsv.rollout.adaptive import forecast_adaptive
 from skillsv.rollout.adaptive.repeat_sampler import REPEATED_SHARE
 from skillsv.rollout.forecast import GAMMA_EXPECTED, GAMMA_HIGH, GAMMA_LOW, cost_of
 from skillsv.settings import Settings, compile_options, identity_settings, settings_dict
-from skillsv.tasks import cover_judges, draw_window, load_tasks, make_verifier, split_panels, tasks_folder
+from skillsv.tasks import (
+    NO_PANELS,
+    KnownPanels,
+    cover_judges,
+    draw_window,
+    load_tasks,
+    make_verifier,
+    split_panels,
+    tasks_folder,
+)
 from skillsv.version import __version__
 
 TASK_SOURCES = "skillsv.task_sources"
@@ -177,12 +186,15 @@ class PreparedRun:
         return make_renderer(self.compiled, self.job.settings)
 
 
-def prepare(job: ValuationJob) -> PreparedRun:
-    """Compile the skill, read the tasks, draw the chains, forecast the cost. Runs nothing and writes nothing."""
+def prepare(job: ValuationJob, known: KnownPanels = NO_PANELS) -> PreparedRun:
+    """Compile the skill, read the tasks, draw the chains, forecast the cost. Runs nothing and writes nothing.
+
+    `known` are the panels of earlier runs in the same folder.
+    """
     settings = job.settings
     compiled = job.compile()
     tasks = load_job_tasks(job)
-    panel_a, panel_b = split_panels(tasks, a=settings.panel_a, b=settings.panel_b, seed=settings.seed)
+    panel_a, panel_b = split_panels(tasks, a=settings.panel_a, b=settings.panel_b, seed=settings.seed, known=known)
     return PreparedRun(
         job=job,
         compiled=compiled,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -16,19 +15,18 @@ from skillsv.confirmation.baselines import (
     judge_ranking,
     judge_tasks,
     random_ranking,
-    read_score,
 )
 from skillsv.decide import pruning_path
 from skillsv.decide.interactions import find_partners
-from skillsv.errors import VerifierFailure
-from skillsv.model.coalition import Coalition, Operator
+from skillsv.model.coalition import Coalition
 from skillsv.model.edit import PruneStep
 from skillsv.model.protocols import Listener
-from skillsv.model.rollout import Ending, Outcome, Request, RequestScores
+from skillsv.model.rollout import Request, RequestScores
 from skillsv.model.task import Task
 from skillsv.model.value import Interval, Ranking
 from skillsv.pipeline.clients import make_client
 from skillsv.pipeline.edit import count_tokens
+from skillsv.pipeline.judge_opinions import ScoreReader, request_judgement
 from skillsv.pipeline.run import ReopenedRun, Run, panel_a
 from skillsv.pipeline.session import open_recorded_run
 from skillsv.rollout import Policy, Stop
@@ -138,31 +136,13 @@ async def _ask_judge(reopened: ReopenedRun, listener: Listener, stop: Stop | Non
     judge = make_client(make_agent, spec, reopened.settings, reopened.job.folder)
     compiled = reopened.run.compiled
     tasks = judge_tasks(compiled)
-    requests = {unit: _request_judgement(task) for unit, task in tasks.items()}
-    judged = replace(reopened, agent=judge, verifier=_ScoreReader())
+    requests = {unit: request_judgement(task) for unit, task in tasks.items()}
+    judged = replace(reopened, agent=judge, verifier=ScoreReader())
     async with open_recorded_run(
         judged, tasks.values(), listener, stop, expected=len(tasks), purpose="baselines"
     ) as runner:
         (answers,) = await runner.run_policies([_request_all(tuple(requests.values()))])
     return judge_ranking(compiled, {unit: answers[request] for unit, request in requests.items()})
-
-
-def _request_judgement(task: Task) -> Request:
-    """A rollout without the skill: the question to the judge holds all that it needs."""
-    return Request(coalition=frozenset(), operator=Operator.DELETE, task=task.id, why="baseline:judge")
-
-
-class _ScoreReader:
-    """The verifier of a judge's answers: the score is the number that the judge wrote."""
-
-    async def score(self, task: Task, outcome: Outcome, workspace: Path) -> float:
-        del workspace
-        if outcome.ending is Ending.CUT:
-            raise VerifierFailure(f"the token limit cut the judge's answer to {task.id}.")
-        score = read_score(outcome.answer)
-        if score is None:
-            raise VerifierFailure(f"the judge's answer to {task.id} holds no number from 0 to 100.")
-        return score
 
 
 def pruning_paths(run: Run, method: str, rankings: Sequence[Ranking]) -> list[tuple[PruneStep, ...]]:

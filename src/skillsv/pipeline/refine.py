@@ -55,26 +55,30 @@ class Revision:
     removed: tuple[str, ...] = ()
 
 
-async def refine_by(spec: str, run: Run, folder: RunFolder, settings: Settings, place: Path) -> Revision:
+async def refine_by(
+    spec: str, run: Run, folder: RunFolder, settings: Settings, place: Path, *, before: Rendering | None = None
+) -> Revision:
     """Rewrite the skill with the editor `spec`. Its options are in `settings`; names of files start at `place`."""
-    return await refine_with(run, make_client(make_editor, spec, settings, place), folder)
+    return await refine_with(run, make_client(make_editor, spec, settings, place), folder, before=before)
 
 
-async def refine_with(run: Run, editor: Editor, folder: RunFolder) -> Revision:
-    """Ask the editor and check its skill; where it has faults, ask again and name them, at most twice more."""
+async def refine_with(run: Run, editor: Editor, folder: RunFolder, *, before: Rendering | None = None) -> Revision:
+    """Ask the editor and check its skill; where it has faults, ask again and name them, at most twice more.
+
+    `before` is what the editor begins with, such as a shorter skill; None: the skill as it was valued.
+    """
     renderer = run.renderer
-    before = renderer.render(run.compiled.everything, Operator.DELETE)
+    before = before or renderer.render(run.compiled.everything, Operator.DELETE)
+    most = renderer.count_tokens(before)
     faults: tuple[str, ...] = ()
     for number in range(1, TRIES + 1):
         files, faults = await _ask_editor(run, editor, before, faults)
         after = _replace_files(before, files)
         tokens = 0
         if not faults:
-            tokens, faults = _examine(run, after, renderer.total_tokens)
+            tokens, faults = _examine(run, after, most)
         if not faults:
-            return Revision(
-                before=before, after=after, tokens_before=renderer.total_tokens, tokens_after=tokens, tries=number
-            )
+            return Revision(before=before, after=after, tokens_before=most, tokens_after=tokens, tries=number)
     path = _keep_refused(folder, after)
     raise SkillSVError(
         f"the editor gave no usable skill in {TRIES} tries; the last one was refused: {faults[0]}",

@@ -27,6 +27,7 @@ from skillsv.pipeline.job import (
     load_job_tasks,
     make_renderer,
 )
+from skillsv.pipeline.panel_history import unseen_tasks
 from skillsv.rendering import Renderer
 from skillsv.rollout import RunFolder
 from skillsv.rollout.adaptive import least_budget
@@ -297,7 +298,20 @@ def panel_b(reopened: ReopenedRun) -> PanelB:
             hint="Name new tasks with --tasks, or value the skill again with --panel-b.",
         )
     _refuse_tasks_of_panel_a(panel.tasks, manifest["panel_a"], where)
+    _refuse_seen_tasks(panel.tasks, reopened.folder, where)
     return panel
+
+
+def _refuse_seen_tasks(tasks: Sequence[Task], folder: RunFolder, where: str) -> None:
+    """Raise TaskError where the ledger shows that some value of this folder, also of an earlier run, saw a task."""
+    unseen = {task.id for task in unseen_tasks(tasks, folder)}
+    seen = [task.id for task in tasks if task.id not in unseen]
+    if seen:
+        raise TaskError(
+            f"{len(seen)} tasks have been seen by a value of this folder, first {seen[0]}: they prove nothing.",
+            where=where,
+            hint="Confirm on other tasks, or value the skill again: tasks that were seen go into panel A.",
+        )
 
 
 def _unchanged_tasks(reopened: ReopenedRun, digests: Mapping[str, str], panel: str) -> tuple[Task, ...]:

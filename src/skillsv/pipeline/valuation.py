@@ -58,10 +58,12 @@ async def run_rollouts(
     *,
     fresh: bool = False,
     keep_going: bool = False,
+    whole: bool = True,
 ) -> RolloutResult:
     """Run all rollouts of a valuation, or as many as the budget allows. Finished rollouts are kept in any case.
 
-    A skill that changes no score ends the run after the first checks, unless `keep_going`.
+    A skill that changes no score ends the run after the first checks, unless `keep_going`. Without `whole` the
+    valuation is a step of a larger job, which checks the activation and judges the budget itself.
     """
     folder.check_place(prepared.job.skill, prepared.compiled.skill.name)
     load_code(prepared.agent, prepared.verifier)
@@ -76,7 +78,7 @@ async def run_rollouts(
         folder.keep_notes(folder.notes(), provisional=True)
 
     async with open_runner(session_of(prepared, folder), listener, stop, on_locked=begin) as runner:
-        result = await _Rollouts(prepared, runner, folder, listener, keep_going=keep_going).run()
+        result = await _Rollouts(prepared, runner, folder, listener, keep_going=keep_going, whole=whole).run()
         folder.keep_notes((*result.notes, *early_end_note(result)), provisional=result.error is not None)
     listener(RunFinished(reason="done" if result.error is None else result.error.what))
     return result
@@ -91,6 +93,7 @@ class _Rollouts:
     folder: RunFolder
     listener: Listener
     keep_going: bool = False
+    whole: bool = True
     further_checked: int = 0
     notes: list[str] = field(default_factory=list)
     records: dict[int, ChainRecord] = field(default_factory=dict)
@@ -103,7 +106,8 @@ class _Rollouts:
         try:
             self.check_identity()
             await self.recheck()
-            await self.check_activation()
+            if self.whole:
+                await self.check_activation()
             if self.prepared.job.settings.method == "chain":
                 await self.run_chains()
             else:
@@ -210,7 +214,7 @@ class _Rollouts:
         """Run the adaptive policy. Where no limit was given, an agent that proves noisy gets a larger budget."""
         # The check of the activation was paid for, too: with it the run stays within the agreed budget. Of the further
         # tasks only the bare agent counts: the policy asks for the full skill on every task anyway.
-        checked = 2 * len(self.prepared.first_window) + self.further_checked
+        checked = 2 * len(self.prepared.first_window) + self.further_checked if self.whole else 0
         expected, high = (
             cost.rollouts - checked for cost in (self.prepared.forecast.expected, self.prepared.forecast.high)
         )
@@ -243,7 +247,7 @@ class _Rollouts:
         settings, tasks = self.prepared.job.settings, len(self.prepared.panel_a.tasks)
         least = least_budget(tasks, noisy=record.noisy, operators=len(settings.operators))
         limit = settings.max_rollouts
-        if limit is not None and limit < least and record.ended != FINISHED:
+        if self.whole and limit is not None and limit < least and record.ended != FINISHED:
             raise BudgetReached(
                 f"the budget of {limit:,} rollouts is used up, and such an agent needs {least:,} for a whole answer.",
                 hint="The partial result is kept; raise the limit to go on from here.",

@@ -199,6 +199,12 @@ class Ledger:
             StoredGroup(task=task, agent=agent, rollouts=number, since=since) for task, agent, number, since in rows
         ]
 
+    def tasks_of_runs(self) -> set[tuple[str, str]]:
+        """The digest of every task that was scored, with the name of the run that scored it."""
+        with explain_ledger_errors(self.path):
+            rows = self._reader.execute("SELECT DISTINCT task, run FROM rollout WHERE score IS NOT NULL").fetchall()
+        return {(task, run) for task, run in rows}
+
     def copy_rollouts(self, keys: Mapping[tuple[str, str], tuple[str, str]]) -> int:
         """Copy scored rollouts to other keys: from task digest and fingerprint to task digest and fingerprint.
 

@@ -233,6 +233,16 @@ class RunFolder:
             raise RecordsError(f"is no manifest ({error}).", where=str(path), hint=hint) from error
         return manifest
 
+    def earlier_manifests(self) -> list[Manifest]:
+        """The manifests of all runs before the current one. One that cannot be read is left out."""
+        found: list[Manifest] = []
+        for path in sorted((self.path / EARLIER).glob(f"*/{MANIFEST}")):
+            try:
+                found.append(msgspec.json.decode(path.read_bytes(), type=dict[str, Any]))
+            except (OSError, msgspec.DecodeError):
+                continue
+        return found
+
     def append(self, *records: Record) -> None:
         """Add finished records; on return they are on disk. A record that is there already is not written again."""
         if self._written is None:

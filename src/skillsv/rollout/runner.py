@@ -117,6 +117,10 @@ class Runner:
             if rollout.score is not None and rollout.ending is Ending.ANSWERED
         }
 
+    def stored_rollouts(self, requests: Iterable[Request]) -> list[Rollout]:
+        """The scored rollouts of these requests that the ledger holds. They do not count as reused."""
+        return list(self._ledger.lookup([self._key(request) for request in requests], counted=False).values())
+
     def drop_copies(self) -> None:
         """Remove the rollouts that were taken over unchecked for this agent."""
         self._ledger.drop_copies(self._agent)

@@ -3,10 +3,12 @@
 from skillsv.tasks.files import cover_judges
 from skillsv.tasks.load import load_tasks, read_tasks, tasks_file, tasks_folder
 from skillsv.tasks.objects import as_text, object_id, tasks_from_objects
-from skillsv.tasks.panels import draw_window, split_panels
+from skillsv.tasks.panels import NO_PANELS, KnownPanels, draw_window, split_panels
 from skillsv.tasks.verifiers import make_verifier
 
 __all__ = [
+    "NO_PANELS",
+    "KnownPanels",
     "as_text",
     "cover_judges",
     "draw_window",

@@ -1,0 +1,126 @@
+"""`skillsv shrink`: a shorter skill and its proof, from one budget of rollouts."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from skillsv.cli.flags import (
+    AgentFlags,
+    BudgetFlags,
+    CompileFlags,
+    Json,
+    RunFlags,
+    given,
+    setting_parameter,
+)
+from skillsv.cli.printing import say
+
+if TYPE_CHECKING:
+    from skillsv.api.shrink import ShrinkPlan, ShrunkSkill
+
+
+def shrink(
+    skill: Annotated[Path, Parameter(help="A skill folder, or one Markdown file.")],
+    /,
+    *,
+    tasks: Annotated[
+        Path, Parameter(help="Tasks: JSONL, evals.json, a folder of Harbor tasks, or inspect:FILE.py@task.")
+    ],
+    agent: Annotated[
+        str,
+        Parameter(help="command:PROGRAM ..., python:FILE.py:name, model:PROVIDER:NAME, inspect:FILE.py@task."),
+    ],
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="Write the shorter skill here.")] = None,
+    force: Annotated[bool, Parameter(negative=(), help="Replace an earlier output of skillsv, if unchanged.")] = False,
+    max_drop: Annotated[float, Parameter(help="Points that the proof must rule out to be lost.")] = 5,
+    level: Annotated[float, Parameter(help="Confidence level, in percent or as a share.")] = 95,
+    same_tasks: Annotated[
+        bool, Parameter(negative=(), help="Prove it on the tasks that chose the units; the claim is about these alone.")
+    ] = False,
+    keep: Annotated[
+        tuple[str, ...], Parameter(negative=(), help="Units that stay: an id, or a glob of ids, files or sections.")
+    ] = (),
+    ask_judge: Annotated[
+        bool, Parameter(negative=(), help="Ask the agent of --judge about each unit first; its weight is learnt.")
+    ] = False,
+    refine: Annotated[
+        str | None, Parameter(help="An editor that rewrites what is left: command:PROGRAM, model:PROVIDER:NAME.")
+    ] = None,
+    seed: Annotated[int | None, setting_parameter("seed")] = None,
+    panel_a: Annotated[str | None, setting_parameter("panel_a")] = None,
+    panel_b: Annotated[str | None, setting_parameter("panel_b")] = None,
+    markdown: Annotated[Path | None, Parameter(help="Write Markdown for a pull request to this file.")] = None,
+    json: Json = False,
+    run: RunFlags | None = None,
+    budget: BudgetFlags | None = None,
+    how: AgentFlags | None = None,
+    compiler: CompileFlags | None = None,
+) -> int:
+    """skillsv shrink my-skill --tasks tasks.jsonl --agent "command:./agent.sh" --max-rollouts 800 -o shorter
+
+    Make a skill shorter, and prove that it is no worse: one budget for values and proof together. First it says what
+    that can prove; after the first batch it plans again with the measured noise. The exit code is 0 where a shorter
+    skill is shown to be no worse, 3 where it is not shown or worse, 5 where the skill makes no difference to the agent.
+    Nothing is written to -o unless it is shown. The same command again resumes.
+    """
+    from skillsv.api.inputs import Inputs
+    from skillsv.api.plan import default_folder
+    from skillsv.api.shrink import ProofArguments, ShrinkOptions, make_shrink_plan
+    from skillsv.cli.consent import agree
+    from skillsv.rendering.output import check_patch
+
+    flags = run or RunFlags()
+    if output is not None:
+        check_patch(output, force=force)
+    own = {"seed": seed, "panel_a": panel_a, "panel_b": panel_b}
+    settings = {**given(budget, how, compiler), **{name: value for name, value in own.items() if value is not None}}
+    plan = make_shrink_plan(
+        skill,
+        Inputs(tasks=tasks, agent=agent),
+        settings,
+        goal=ProofArguments(max_drop=max_drop, level=level, same_tasks=same_tasks),
+        options=ShrinkOptions(keep=keep, ask_judge=ask_judge, editor=refine, keep_going=flags.keep_going),
+        run_dir=flags.run_dir,
+        default_dir=default_folder,
+        fresh=flags.fresh,
+    )
+    for note in plan.notes:
+        say(note)
+    agree(plan.lines(), yes=flags.yes or plan.has_limit)
+    short = _run(plan, flags)
+    _deliver(short, output, markdown, force=force, json=json)
+    return 0 if short.met else 3
+
+
+def _run(plan: ShrinkPlan, flags: RunFlags) -> ShrunkSkill:
+    import anyio
+
+    from skillsv.api.shrink import run_shrink_plan
+    from skillsv.pipeline.progress import progress
+    from skillsv.rollout import Stop
+
+    async def work() -> ShrunkSkill:
+        with progress(sys.stderr, quiet=flags.quiet) as listener:
+            return await run_shrink_plan(plan, listener, Stop(), fresh=flags.fresh)
+
+    return anyio.run(work)
+
+
+def _deliver(short: ShrunkSkill, output: Path | None, markdown: Path | None, *, force: bool, json: bool) -> None:
+    """Write the shorter skill, the patch and the Markdown, and print the result."""
+    from skillsv.cli.printing import deliver, json_text
+    from skillsv.rendering.output import write_patch
+    from skillsv.rollout import RunFolder
+
+    if output is not None and short.met:
+        short.write(output, force=force)
+        say(f"Wrote {output} and {write_patch(output, short.patch, force=force)}.")
+    if markdown is not None:
+        markdown.write_text(short.markdown, encoding="utf-8", newline="\n")
+        say(f"Wrote {markdown}.")
+    lines = [*short.lines(), f"Report: {RunFolder(short.run.folder).report}"]
+    deliver(json_text(short.to_dict()) if json else "".join(f"{line}\n" for line in lines), None)

@@ -1,0 +1,61 @@
+"""Sets of units that may be deleted together: closed, and without the units that must stay."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from skillsv.errors import SettingsError
+from skillsv.model.skill import CompiledSkill, UnitKind, find_unit
+
+DeletionSet = frozenset[str]
+"""Units that are deleted together. Whatever needs one of them is in the set, too."""
+
+
+def find_kept(compiled: CompiledSkill, names: Iterable[str]) -> frozenset[str]:
+    """The units that must stay: those that a name or glob names, and all protected regions.
+
+    A glob is compared with the id of a unit, its file, and its section. Raises SettingsError where nothing fits.
+    """
+    kept = {unit.id for unit in compiled.units if unit.kind is UnitKind.REGION}
+    for name in names:
+        found = {unit.id for unit in compiled.units if _fits(compiled, unit.id, name)}
+        if not found and any(sign in name for sign in "*?["):
+            raise SettingsError(f"'{name}' fits no unit.", hint="'skillsv compile' lists units, files and sections.")
+        kept |= found or {find_unit(tuple(unit.id for unit in compiled.units), name)}
+    return frozenset(kept)
+
+
+def _fits(compiled: CompiledSkill, unit_id: str, glob: str) -> bool:
+    unit = compiled.unit[unit_id]
+    return any(fnmatch.fnmatchcase(name, glob) for name in (unit_id, unit.file, "/".join(unit.section)))
+
+
+def closures(compiled: CompiledSkill, kept: Iterable[str] = ()) -> Mapping[str, DeletionSet]:
+    """For each unit that may go, the set that goes with it. A unit that a kept one needs may not go."""
+    must_stay = frozenset(kept)
+    together = {unit: compiled.reverse_closure(frozenset({unit})) for unit in compiled.execution}
+    return {unit: group for unit, group in together.items() if not group & must_stay}
+
+
+def prefixes(order: Sequence[str], groups: Mapping[str, DeletionSet]) -> Iterator[DeletionSet]:
+    """The sets that arise when the units go in this order, each with what needs it; every set once, growing."""
+    removed: DeletionSet = frozenset()
+    for unit in order:
+        if unit in groups and unit not in removed:
+            removed |= groups[unit]
+            yield removed
+
+
+def candidate_sets(orders: Iterable[Sequence[str]], groups: Mapping[str, DeletionSet]) -> list[DeletionSet]:
+    """All prefixes of all orders, without repeats."""
+    return list(dict.fromkeys(removed for order in orders for removed in prefixes(order, groups)))
+
+
+def neighbours(removed: DeletionSet, groups: Mapping[str, DeletionSet]) -> Iterator[DeletionSet]:
+    """The sets with one group more, and the sets from which one unit is taken back with all that it needs."""
+    for unit, group in groups.items():
+        if unit not in removed:
+            yield removed | group
+    for unit in sorted(removed):
+        yield frozenset(other for other in removed if unit not in groups[other])

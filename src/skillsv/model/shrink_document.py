@@ -1,0 +1,82 @@
+"""The JSON `skillsv.shrink/1` as types. `docs/schema` is generated from them; `pipeline.shrink` writes them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypedDict
+
+from msgspec import Meta
+
+from skillsv.model.valuation_document import Count, Effect, EffectDocument, ScoreDocument, Share
+
+Outcome = Literal["no worse", "not shown", "worse", "nothing to remove"]
+"""What a shrink shows."""
+
+
+class ShrinkProofDocument(TypedDict):
+    """The proof of one set: old skill against new, in pairs."""
+
+    tasks: Annotated[Count, Meta(description="Distinct tasks.")]
+    pairs: Annotated[Count, Meta(description="Pairs of rollouts; a task may have several, under null changes.")]
+    old: Annotated[ScoreDocument, Meta(description="The score of the skill as it was.")]
+    new: Annotated[ScoreDocument, Meta(description="The score of the shorter skill.")]
+    delta: Annotated[EffectDocument, Meta(description="New minus old, task by task.")]
+    at_worst: Annotated[Effect, Meta(description="The lowest change that is not ruled out, a share in [-1, 1].")]
+    level: Annotated[Share, Meta(description="The confidence of this bound, corrected for the number of sets.")]
+    lost: Annotated[list[str], Meta(description="Tasks whose score fell.")]
+    gained: Annotated[list[str], Meta(description="Tasks whose score rose.")]
+
+
+class ShrinkSetDocument(TypedDict):
+    """A set of units that was proposed. `proof` is null where the budget did not reach it."""
+
+    removed: Annotated[list[str], Meta(description="The units that go, in document order.")]
+    tokens_after: Annotated[Count, Meta(description="The tokens of what is left.")]
+    power: Annotated[Share, Meta(description="The forecast chance that the proof succeeds.")]
+    predicted: Annotated[EffectDocument, Meta(description="The predicted change of the score.")]
+    outcome: Annotated[Literal["no worse", "not shown", "worse"] | None, Meta(description="What its proof shows.")]
+    proof: Annotated[ShrinkProofDocument | None, Meta(description="The proof.")]
+
+
+class RunCostDocument(TypedDict):
+    """What one rollout of the agent takes on average. Null: not known."""
+
+    rollouts: Annotated[Count, Meta(description="Rollouts that this is the mean of.")]
+    input_tokens: Annotated[float | None, Meta(description="Tokens that the agent read.")]
+    output_tokens: Annotated[float | None, Meta(description="Tokens that the agent wrote.")]
+    usd: Annotated[float | None, Meta(description="US dollars.")]
+    seconds: Annotated[float | None, Meta(description="Seconds.")]
+
+
+class ShrinkCostDocument(TypedDict):
+    """A run of the agent with the old and with the new skill, on the tasks of the proof."""
+
+    before: RunCostDocument
+    after: RunCostDocument
+
+
+class ShrinkRolloutsDocument(TypedDict):
+    """What was spent."""
+
+    budget: Annotated[Count, Meta(description="The limit of values and proof together.")]
+    values: Annotated[Count, Meta(description="Rollouts for values.")]
+    proof: Annotated[Count, Meta(description="Rollouts for the proof.")]
+
+
+class ShrinkDocument(TypedDict):
+    """A shorter skill and its proof. Amounts of score are shares in [0, 1], never points of a hundred."""
+
+    schema: Annotated[Literal["skillsv.shrink/1"], Meta(description="The name and version of this format.")]
+    skill: Annotated[str, Meta(description="The name of the skill.")]
+    outcome: Annotated[Outcome, Meta(description="What is shown of the shorter skill.")]
+    claim: Annotated[Literal["tasks like these", "these tasks"], Meta(description="What the proof speaks about.")]
+    max_drop: Annotated[Share, Meta(description="The loss of score that is allowed.")]
+    removed: Annotated[list[str], Meta(description="The units that go, where it is shown; else none.")]
+    refined: Annotated[bool, Meta(description="Whether an editor rewrote what is left.")]
+    tokens_before: Annotated[Count, Meta(description="The tokens of the skill.")]
+    tokens_after: Annotated[Count, Meta(description="The tokens of the shorter skill.")]
+    noisy: Annotated[bool, Meta(description="Whether the agent answers differently where nothing changes.")]
+    power: Annotated[Share, Meta(description="The chance to prove a set that loses nothing, by the measured noise.")]
+    sets: Annotated[list[ShrinkSetDocument], Meta(description="The sets that were proposed, the first one first.")]
+    cost: Annotated[ShrinkCostDocument | None, Meta(description="What a run of the agent takes; null without proof.")]
+    rollouts: Annotated[ShrinkRolloutsDocument, Meta(description="What was spent.")]
+    notes: Annotated[list[str], Meta(description="Sentences about the plan, the choice and the proof.")]

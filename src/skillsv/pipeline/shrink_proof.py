@@ -1,0 +1,154 @@
+"""The proof of a shrink: its session, its versions under null changes, and what a run of the agent costs in each."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from skillsv.compiler import compile_skill
+from skillsv.confirmation.paired_proof import REASON, Claim, Pair, PairedProof, ProofResult
+from skillsv.model.coalition import Coalition, Operator, Rendering
+from skillsv.model.edit import ProofOutcome
+from skillsv.model.protocols import Listener
+from skillsv.model.rollout import Request, Rollout
+from skillsv.model.shrink_document import RunCostDocument, ShrinkCostDocument
+from skillsv.model.skill import CompiledSkill
+from skillsv.model.task import Task
+from skillsv.pipeline.job import PreparedRun, make_renderer
+from skillsv.pipeline.session import REVISED, Session, open_runner, runner_options
+from skillsv.rendering import Renderer
+from skillsv.rollout import RunFolder, Runner, Stop
+from skillsv.sandbox.workspace import write_tree
+from skillsv.settings import Settings, compile_options
+
+PURPOSE = "shrink"
+"""Ending of the name of a run under which the ledger keeps the rollouts of a proof."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewVersion:
+    """A version to prove: the files that are delivered, and the coalition that stands for them in requests."""
+
+    coalition: Coalition
+    after: Rendering
+    tokens: int
+    removed: tuple[str, ...]
+    renderer: Renderer | None = None
+
+
+def pruned_version(renderer: Renderer, removed: frozenset[str]) -> NewVersion:
+    """The skill without these units."""
+    compiled = renderer.compiled
+    after = renderer.render(compiled.everything - removed, Operator.DELETE)
+    return NewVersion(
+        coalition=compiled.everything - removed,
+        after=after,
+        tokens=renderer.count_tokens(after),
+        removed=tuple(unit for unit in compiled.execution if unit in removed),
+    )
+
+
+def revised_version(version: NewVersion, after: Rendering, compiled: CompiledSkill, settings: Settings) -> NewVersion:
+    """The version that an editor made of a pruned one. It is compiled, so that null changes of it can be rendered."""
+    with tempfile.TemporaryDirectory(prefix="skillsv-shrink-") as folder:
+        write_tree(after, Path(folder))
+        main = Path(folder) / after.main if compiled.skill.single_file else Path(folder)
+        revised = compile_skill(main, compile_options(settings))
+    named = replace(revised, skill=replace(revised.skill, name=compiled.skill.name))
+    renderer = make_renderer(named, settings)
+    return replace(version, coalition=REVISED, after=after, tokens=renderer.total_tokens, renderer=renderer)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProofOutcomes:
+    """The proofs of some versions in turn, and what the agent's runs took with the old and the last new version."""
+
+    results: tuple[ProofResult, ...]
+    cost: ShrinkCostDocument | None
+    rollouts: int
+
+
+async def prove_versions(
+    prepared: PreparedRun,
+    folder: RunFolder,
+    versions: Sequence[NewVersion],
+    claims: Sequence[Claim],
+    pairs: Sequence[Pair],
+    *,
+    tasks: Sequence[Task],
+    rollouts: int,
+    settings: Settings,
+    rng: np.random.Generator,
+    listener: Listener,
+    stop: Stop | None,
+) -> ProofOutcomes:
+    """Prove one version after the other, until one is shown to be no worse or the rollouts are used up."""
+    revised = {version.coalition: version.renderer for version in versions if version.renderer is not None}
+    renderer = prepared.renderer
+
+    def render(coalition: Coalition, operator: Operator, null_change: int = 0) -> Rendering:
+        other = revised.get(coalition)
+        if other is not None:
+            return other.render(other.compiled.everything, operator, null_change)
+        return renderer.render(coalition, operator, null_change)
+
+    session = Session(
+        job=replace(prepared.job, settings=settings),
+        agent=prepared.agent,
+        verifier=prepared.verifier,
+        tasks=tasks,
+        render=render,
+        folder=folder,
+        options=runner_options(settings, f"{folder.run_id}-{PURPOSE}"),
+    )
+    proof = PairedProof(old=prepared.compiled.everything, pairs=pairs)
+    results: list[ProofResult] = []
+    cost = None
+    async with open_runner(session, listener, stop) as runner:
+        for version, claim in zip(versions, claims, strict=False):
+            left = rollouts - proof.used()
+            if not proof.affordable(version.coalition, left):
+                break
+            (result,) = await runner.run_policies([proof.run(version.coalition, left, claim, rng)])
+            results.append(_with_tokens(result, renderer.total_tokens, version.tokens))
+            cost = _measure_cost(runner, proof, version.coalition)
+            if result.confirmation.outcome is ProofOutcome.NO_WORSE:
+                break
+    return ProofOutcomes(results=tuple(results), cost=cost, rollouts=proof.used())
+
+
+def _with_tokens(result: ProofResult, before: int, after: int) -> ProofResult:
+    return replace(result, confirmation=replace(result.confirmation, tokens_old=before, tokens_new=after))
+
+
+def _measure_cost(runner: Runner, proof: PairedProof, new: Coalition) -> ShrinkCostDocument:
+    """The mean cost of a rollout with either version, on the pairs that both were run on."""
+    both = [pair for pair in proof.pairs if (proof.old, pair) in proof.scores and (new, pair) in proof.scores]
+    old, changed = (
+        runner.stored_rollouts(
+            Request(coalition=version, operator=Operator.DELETE, task=task, why=REASON, null_change=change)
+            for task, change in both
+        )
+        for version in (proof.old, new)
+    )
+    return {"before": _mean_cost(old), "after": _mean_cost(changed)}
+
+
+def _mean_cost(rollouts: Sequence[Rollout]) -> RunCostDocument:
+    return {
+        "rollouts": len(rollouts),
+        "input_tokens": _mean([rollout.usage.input_tokens for rollout in rollouts]),
+        "output_tokens": _mean([rollout.usage.output_tokens for rollout in rollouts]),
+        "usd": _mean([rollout.usage.usd for rollout in rollouts]),
+        "seconds": _mean([rollout.duration for rollout in rollouts]),
+    }
+
+
+def _mean(amounts: Sequence[float | None]) -> float | None:
+    """The mean; None where an amount is not known."""
+    known = [amount for amount in amounts if amount is not None]
+    return sum(known) / len(known) if known and len(known) == len(amounts) else None

@@ -1,0 +1,90 @@
+"""How a shrink divides its budget, and what it reads from the first batch."""
+
+import pytest
+
+import skillsv as sv
+from skillsv.confirmation import Gate
+from skillsv.model.coalition import AdaptiveReason, Observation, Operator
+from skillsv.pipeline.shrink_plan import (
+    FirstBatch,
+    ShrinkGoal,
+    panel_size,
+    plan_shrink,
+    read_first_batch,
+)
+
+GOAL = ShrinkGoal(rollouts=800, gate=Gate(max_drop=0.05))
+NOISY = FirstBatch(trigger=(0.0,) * 30, full=(1.0,) * 30, changed=(0.0,) * 3 + (1.0,) * 27, noisy=True)
+STEADY = FirstBatch(trigger=(0.0,) * 30, full=(1.0,) * 30, changed=(1.0,) * 30, noisy=False)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "rollouts", "size"), [(300, 800, 60), (120, 800, 40), (120, 400, 30), (79, 800, 20), (30, 800, 15)]
+)
+def test_panels_leave_enough_tasks_for_the_proof(tasks, rollouts, size):
+    assert panel_size(tasks, ShrinkGoal(rollouts=rollouts, gate=GOAL.gate)) == size
+
+
+def test_the_same_tasks_serve_values_and_proof():
+    assert panel_size(30, ShrinkGoal(rollouts=600, gate=GOAL.gate, same_tasks=True)) == 30
+
+
+@pytest.mark.parametrize("batch", [None, NOISY, STEADY])
+def test_values_and_proof_stay_within_the_budget(batch):
+    plan = plan_shrink(GOAL, 40, 120, batch)
+    assert plan.estimate + plan.size.rollouts <= 800
+    assert plan.measured is (batch is not None)
+
+
+def test_a_steady_agent_gets_more_rollouts_for_values_and_a_sure_proof():
+    noisy, steady = (plan_shrink(GOAL, 40, 120, batch) for batch in (NOISY, STEADY))
+    assert steady.estimate > noisy.estimate
+    assert steady.power == 1.0
+    assert 0 < noisy.power < 1
+
+
+def test_too_few_tasks_leave_no_power_and_the_advice_names_what_helps():
+    plan = plan_shrink(GOAL, 20, 30, NOISY)
+    assert not plan.worthwhile
+    advice = plan.advice()
+    assert "at least 59 held-out tasks (now 30)" in advice
+    assert "--same-tasks" in advice
+    assert "--max-drop" in advice
+
+
+def test_two_sets_share_the_error_rate():
+    first, second = (claim.gate.level for claim in GOAL.claims(2))
+    assert (1 - first) + (1 - second) == pytest.approx(0.05)
+    (only,) = GOAL.claims(1)
+    assert only.gate.level == pytest.approx(0.95)
+
+
+def test_content_without_an_effect_is_silent_also_under_noise():
+    assert FirstBatch(trigger=(1.0, 0.0), full=(1.0, 0.0), changed=(1.0, 0.0), noisy=False).silent
+    noise = FirstBatch(trigger=(0.0, 1.0) * 10, full=(1.0,) * 10 + (0.0,) * 10, changed=(0.0, 1.0) * 10, noisy=True)
+    assert noise.silent
+    assert not NOISY.silent
+
+
+def observation(compiled, task, score, *, full, change=0):
+    return Observation(
+        coalition=compiled.everything if full else frozenset({compiled.trigger}),
+        operator=Operator.DELETE,
+        task=task,
+        replicate=change,
+        score=score,
+        why=AdaptiveReason.ANCHOR_FULL,
+        null_change=change,
+    )
+
+
+def test_the_first_batch_reads_tasks_with_all_three_scores():
+    compiled = sv.compile("# Facts\n\n- one\n- two\n").compiled
+    found = [
+        observation(compiled, task, score, full=full, change=change)
+        for task, scores in {"a": (0.0, 1.0, 0.0), "b": (0.0, 1.0, 1.0), "c": (0.0, 1.0, None)}.items()
+        for score, full, change in zip(scores, (False, True, True), (0, 0, 1), strict=True)
+    ]
+    batch = read_first_batch(compiled, found)
+    assert (batch.trigger, batch.full, batch.changed) == ((0.0, 0.0), (1.0, 1.0), (0.0, 1.0))
+    assert not batch.noisy
