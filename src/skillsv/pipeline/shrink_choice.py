@@ -16,13 +16,9 @@ from skillsv.estimate.adaptive.deletion_draws import DRAWS, draw_deletions
 from skillsv.estimate.adaptive.observations import Floats, read_observations
 from skillsv.model.coalition import Observation
 from skillsv.model.skill import CompiledSkill
-from skillsv.model.value import Action, Interval, UnitReport
+from skillsv.model.value import REMOVABLE, Interval, UnitReport
 from skillsv.pipeline.deletion_choice import LEAST_POWER, SMALLER, ChosenSet, choose_sets
 from skillsv.pipeline.shrink_plan import ShrinkPlan
-
-REMOVABLE = frozenset({Action.DELETE, Action.HARMFUL})
-"""The verdicts whose units a shrink of a steady agent leaves out."""
-
 
 LEAST_VARIANCE = 1e-3
 """Variance of a pair's difference of a steady agent that is never fallen below."""
