@@ -167,6 +167,12 @@ def test_what_cannot_be_used_is_refused_before_the_first_rollout(install, monkey
         make_agent("codex:m1", options())
 
 
+def test_a_server_address_with_a_password_is_refused(install):
+    install("codex", LOOK)
+    with pytest.raises(SettingsError, match="holds more than an address"):
+        make_agent("codex:m1", options(base_url="https://me:secret@example.org/v1"))
+
+
 def test_a_sandboxed_program_cannot_have_the_home_of_the_user(install):
     install("codex", LOOK)
     with pytest.raises(SettingsError, match="HOME cannot be forwarded"):

@@ -18,6 +18,7 @@ from skillsv.agents.command import find_failure
 from skillsv.agents.fingerprints import AgentInputs
 from skillsv.agents.options import AgentOptions
 from skillsv.agents.provider_errors import PERMANENT_STATUSES, kind_of_error, status_in
+from skillsv.agents.server_address import check_url
 from skillsv.errors import AgentFailure, SettingsError, SkillSVError, Unavailable
 from skillsv.model.coalition import Rendering
 from skillsv.model.frontmatter import read_frontmatter
@@ -64,7 +65,7 @@ class CodingAgent:
         self._options = options
         self._sandbox = options.chat.sandbox
         url = options.chat.base_url or (os.environ.get(program.url_variable) if program.url_variable else None)
-        self._model = ModelChoice(name=model, base_url=url)
+        self._model = ModelChoice(name=model, base_url=check_url(url) if url else None)
         self._installed = self._check()
         self._launch: Launch = program.launch(self._model)
         self._inputs = AgentInputs(options)
