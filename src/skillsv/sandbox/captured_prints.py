@@ -120,11 +120,12 @@ def capture_prints(label: str = "") -> Iterator[list[str]]:
 def log_prints(path: Path) -> Iterator[None]:
     """Write what functions of the user print to this file, which is made when the first of them prints."""
     router = _install()
+    previous = _log.path
     _log.open(path)
     try:
         yield
     finally:
-        _log.open(None)
+        _log.open(previous)
         _remove(router)
 
 
