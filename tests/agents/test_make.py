@@ -28,7 +28,7 @@ def test_an_unknown_specification_is_refused_with_the_known_kinds(spec):
     with pytest.raises(SettingsError) as caught:
         make_agent(spec)
     known = "model:PROVIDER:NAME, command:PROGRAM ..., python:FILE.py:name, inspect:FILE.py@task, "
-    known += "planted:NAME, rules (short for planted:rules)."
+    known += "planted:NAME, rules (short for planted:rules), claude-code:MODEL"
     assert f"is not an agent. Known: {known}" in str(caught.value)
 
 

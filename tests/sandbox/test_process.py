@@ -16,7 +16,7 @@ import anyio.to_thread
 import psutil
 import pytest
 
-from skillsv.sandbox.process import Limits, ProgramResult, limit_command, run_program
+from skillsv.sandbox.process import Limits, ProgramResult, _Head, limit_command, run_program
 
 QUICK = Limits(seconds=20.0, grace=0.2)
 
@@ -160,6 +160,33 @@ def test_hundred_megabytes_of_output_fill_no_memory(tmp_path):
     assert done.code == 0
     assert len(done.stdout) == 1_000_000
     assert peak < 10_000_000
+
+
+def test_endless_output_ends_the_program_at_the_limit(tmp_path):
+    limits = Limits(seconds=None, output_bytes=1000, stop_at_output=True, grace=0.2)
+    done = run("while True: print('x' * 99)", tmp_path, limits=limits)
+    assert (done.truncated, done.timed_out, len(done.stdout)) == (True, False, 1000)
+
+
+def test_endless_stderr_ends_the_program_at_the_limit(tmp_path):
+    limits = Limits(seconds=None, output_bytes=1000, stop_at_output=True, grace=0.2)
+    done = run("import sys\nwhile True: print('x' * 99, file=sys.stderr)", tmp_path, limits=limits)
+    assert (done.truncated, done.stdout, len(done.stderr)) == (True, b"", 1000)
+
+
+def test_dropped_lines_are_neither_kept_nor_counted(tmp_path):
+    code = "for _ in range(99): print('drop ' + 'x' * 99)\nprint('dr'); print('kept'); print('drop', end='')"
+    limits = Limits(seconds=20.0, output_bytes=10, stop_at_output=True, dropped_lines=b"drop")
+    done = run(code, tmp_path, limits=limits)
+    assert (done.stdout, done.truncated, done.code) == (b"dr\nkept\n", False, 0)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 64])
+def test_dropped_lines_are_found_in_chunks_of_any_size(size):
+    stream, head = b"drop 1\nd\nkeep drop\n\ndrop 2\ndro", _Head(100, b"drop")
+    for start in range(0, len(stream), size):
+        head.add(stream[start : start + size])
+    assert head.text() == b"d\nkeep drop\n\ndro"
 
 
 def test_output_of_exactly_the_limit_is_not_truncated(tmp_path):

@@ -10,6 +10,8 @@ import msgspec
 
 from skillsv.agents.fingerprints import AgentInputs
 from skillsv.agents.options import AgentOptions
+from skillsv.agents.placeholders import check_placeholders, fill_placeholders, takes_input
+from skillsv.agents.usage_file import USAGE_VARIABLE, read_usage, usage_path
 from skillsv.errors import AgentFailure
 from skillsv.model.coalition import Rendering
 from skillsv.model.rollout import FailureKind, Outcome
@@ -33,7 +35,9 @@ class CommandAgent:
     """Runs the program: task JSON on stdin, answer on stdout, the folder of the skill in SKILLSV_SKILL.
 
     The workspace holds the files of the task. SKILLSV_TASK_ID and SKILLSV_REPLICATE are set. For the bare agent
-    SKILLSV_SKILL is not set and nothing of the skill is on disk. Of the user's environment the program sees PATH, LANG
+    SKILLSV_SKILL is not set and nothing of the skill is on disk. With `stdin` "text", stdin is the task's input. In the
+    command, `{input}` stands for the input (stdin is then empty) and `{skill}` for the folder of the skill. The program
+    may write what it used to the file in SKILLSV_USAGE. Of the user's environment the program sees PATH, LANG
     and the variables in `forward_env`; HOME and TMPDIR are folders of its own. A non-zero exit, a timeout, output over
     the limit and output that is not UTF-8 are failures of the infrastructure, never wrong answers. Empty output with
     exit code 0 is an answer: the task may be to write a file.
@@ -42,12 +46,16 @@ class CommandAgent:
     def __init__(self, command: str, options: AgentOptions) -> None:
         self._options = options
         self._argv = command_line(command, options.folder)
+        check_placeholders(self._argv)
         self._inputs = AgentInputs(options, lambda: FileWatch(command_files(self._argv, options.folder)))
         settings = [command, options.skill_dir or "", str(not options.show_target), *sorted(options.forward_env)]
+        if options.stdin != "json":  # earlier versions had no such setting
+            settings.append(f"stdin {options.stdin}")
         self._fingerprint = self._inputs.extend(f"command/1:{self._inputs.digest_code(settings, command)}")
         self._limits = Limits(
             seconds=options.timeout,
             output_bytes=options.output_bytes,
+            stop_at_output=True,
             memory_bytes=options.memory_bytes,
             file_bytes=options.file_bytes,
             processes=options.processes,
@@ -72,12 +80,15 @@ class CommandAgent:
         """Run the program once in `workspace`."""
         env = private_environment(workspace, self._options.forward_env)
         env |= {"SKILLSV_TASK_ID": task.id, "SKILLSV_REPLICATE": str(replicate)}
+        env[USAGE_VARIABLE] = str(usage_path(workspace))
+        place = None
         if skill is not None and not skill.empty:
-            env["SKILLSV_SKILL"] = str(place_skill(skill, workspace, self._options.skill_dir))
+            place = place_skill(skill, workspace, self._options.skill_dir)
+            env["SKILLSV_SKILL"] = str(place)
+        argv = fill_placeholders(self._argv, task.input, place)
+        stdin = b"" if takes_input(self._argv) else encode_task(task, self._options)
         try:
-            done = await run_program(
-                self._argv, cwd=workspace, env=env, stdin=encode_task(task, self._options), limits=self._limits
-            )
+            done = await run_program(argv, cwd=workspace, env=env, stdin=stdin, limits=self._limits)
         except OSError as error:
             raise AgentFailure(
                 f"{self._argv[0]} cannot be started: {error.strerror}.", kind=FailureKind.CRASH
@@ -87,31 +98,52 @@ class CommandAgent:
     def _outcome(self, done: ProgramResult, workspace: Path) -> Outcome:
         stderr = self._redact(done.stderr.decode("utf-8", errors="replace"))
         name = Path(self._argv[0]).name
-        if done.timed_out:
-            raise AgentFailure(f"{name} did not end within {self._options.timeout:g} s.", kind=FailureKind.TIMEOUT)
-        if done.over_quota:
-            raise AgentFailure(f"{name}: {done.over_quota}", kind=FailureKind.DISK)
-        if done.code != 0:
-            raise AgentFailure(f"{name} {_describe_exit(done.code)}{_last_line(stderr)}", kind=_crash_kind(workspace))
-        if done.truncated:
-            raise AgentFailure(
-                f"{name} printed more than {self._options.output_bytes} bytes.", kind=FailureKind.BAD_OUTPUT
-            )
+        reported = read_usage(workspace)
+        failure = find_failure(done, name, self._limits)
+        if failure is None and done.code != 0:
+            message = f"{name} {_describe_exit(done.code)}{_last_line(stderr)}"
+            failure = AgentFailure(message, kind=_crash_kind(workspace))
+        if failure is not None:
+            failure.usage = reported.usage
+            raise failure
         try:
             answer = done.stdout.decode("utf-8")
         except UnicodeDecodeError as error:
             raise AgentFailure(
-                f"{name} printed bytes that are not UTF-8 (at byte {error.start}).", kind=FailureKind.BAD_OUTPUT
+                f"{name} printed bytes that are not UTF-8 (at byte {error.start}).",
+                kind=FailureKind.BAD_OUTPUT,
+                usage=reported.usage,
             ) from error
-        return Outcome(answer=self._redact(answer), transcript=stderr or None)
+        problem = f"[{USAGE_VARIABLE} cannot be read: {reported.problem}]\n" if reported.problem else ""
+        return Outcome(
+            answer=self._redact(answer),
+            usage=reported.usage,
+            transcript=f"{problem}{stderr}" or None,
+            opened=reported.skill_opened,
+            turns=reported.turns,
+        )
 
     def _redact(self, text: str) -> str:
         """The text without the values of forwarded variables: they may be keys, and the ledger stores the text."""
         return redact(text, {name: os.environ.get(name, "") for name in self._options.forward_env})
 
 
+def find_failure(done: ProgramResult, name: str, limits: Limits) -> AgentFailure | None:
+    """The failure of a program that reached a limit of time, disk or output; None where it reached none."""
+    if done.timed_out:
+        return AgentFailure(f"{name} did not end within {limits.seconds:g} s.", kind=FailureKind.TIMEOUT)
+    if done.over_quota:
+        return AgentFailure(f"{name}: {done.over_quota}", kind=FailureKind.DISK)
+    if done.truncated:
+        message = f"{name} printed more than {limits.output_bytes} bytes and was stopped."
+        return AgentFailure(message, kind=FailureKind.BAD_OUTPUT)
+    return None
+
+
 def encode_task(task: Task, options: AgentOptions) -> bytes:
-    """The task as JSON for the program; fields that grade the answer are in it only with `show_target`."""
+    """The task on stdin: its input, or JSON, in which fields that grade the answer are only with `show_target`."""
+    if options.stdin == "text":
+        return task.input.encode("utf-8", errors="surrogateescape")
     fields = full_task_fields(task) if options.show_target else public_task_fields(task)
     return msgspec.json.encode(fields) + b"\n"
 

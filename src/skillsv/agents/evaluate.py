@@ -45,9 +45,9 @@ class EvaluateAgent:
 
     async def run(self, skill: Rendering | None, task: Task, replicate: int, workspace: Path) -> Outcome:
         """Evaluate the text once."""
-        del replicate, workspace
+        del workspace
         text = "" if skill is None else skill.text
-        with capture_prints() as printed:
+        with capture_prints(f"task {task.id}, replicate {replicate}") as printed:
             value = await call_as_agent(self._user, (text, self._examples[task.id]), self._options.timeout)
         try:
             score = math.nan if isinstance(value, str) else float(value)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from skillsv.agents.options import AgentOptions
+from skillsv.agents.options import CODING_PROGRAMS, AgentOptions
 from skillsv.model.fingerprint import extend
 from skillsv.sandbox.covered_files import CoveredFiles, FileWatch, declared_files
 from skillsv.sandbox.sources import digest_words
@@ -23,6 +23,10 @@ NOT_CHECKED: Mapping[str, str] = {
     "python": "installed packages, files that the agent opens by itself, services that it calls",
     "function": "what the function calls, values and files that it refers to, services that it calls",
     "model": "the weights behind the server, and the library that calls it",
+    **dict.fromkeys(
+        CODING_PROGRAMS,
+        "the weights behind the server, keys, and programs that the agent uses",
+    ),
     "inspect": "installed packages, files that the task opens by itself, the weights behind the model",
 }
 """What no fingerprint covers, by the kind of agent. Planted agents have nothing of the kind."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.util import find_spec
 
-from skillsv.agents.options import AgentOptions
+from skillsv.agents.options import CODING_PROGRAMS, AgentOptions
 from skillsv.errors import SettingsError
 from skillsv.model.protocols import Agent
 from skillsv.sandbox.inspect_file import require_inspect
@@ -22,7 +23,7 @@ def make_agent(spec: str, options: AgentOptions | None = None) -> Agent:
         raise SettingsError(
             f"`{spec}` is not an agent.",
             hint="Known: model:PROVIDER:NAME, command:PROGRAM ..., python:FILE.py:name, inspect:FILE.py@task, "
-            "planted:NAME, rules (short for planted:rules).",
+            f"planted:NAME, rules (short for planted:rules), {', '.join(f'{name}:MODEL' for name in CODING_PROGRAMS)}.",
         )
     return maker(rest, options or AgentOptions())
 
@@ -33,6 +34,10 @@ def price_known(spec: str, options: AgentOptions) -> bool:
     A specification without a colon names a rule-following agent, of a benchmark or `rules`. These cost nothing.
     """
     scheme, colon, rest = spec.partition(":")
+    if scheme in CODING_PROGRAMS:
+        from skillsv.agents.coding import PROGRAMS
+
+        return PROGRAMS[scheme].prices and options.chat.base_url is None
     if scheme != "model":
         return scheme == "planted" or not colon
     from skillsv.agents.model import has_price
@@ -70,6 +75,12 @@ def _inspect(rest: str, options: AgentOptions) -> Agent:
     return InspectAgent(rest, options)
 
 
+def _coding(name: str, rest: str, options: AgentOptions) -> Agent:
+    from skillsv.agents.coding import PROGRAMS, CodingAgent
+
+    return CodingAgent(PROGRAMS[name], rest, options)
+
+
 def _planted(rest: str, options: AgentOptions) -> Agent:
     del options  # a planted agent starts no program and reads no file
     from skillsv.agents.planted import make_planted
@@ -83,6 +94,7 @@ MAKERS: Mapping[str, Callable[[str, AgentOptions], Agent]] = {
     "model": _model,
     "inspect": _inspect,
     "planted": _planted,
+    **{name: partial(_coding, name) for name in CODING_PROGRAMS},
 }
 """One row per kind of agent. The module of a kind is imported only when an agent of that kind is made."""
 

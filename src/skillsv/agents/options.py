@@ -8,6 +8,10 @@ from typing import Literal
 
 Delivery = Literal["prompt", "files"]
 ToolSet = Literal["all", "files", "none"]
+StdinFormat = Literal["json", "text"]
+
+CODING_PROGRAMS = ("claude-code", "codex", "gemini", "opencode", "pi", "mini-swe-agent", "aider")
+"""The names of the rows of `skillsv.agents.coding.PROGRAMS`, which is imported only when a row is needed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +49,7 @@ class AgentOptions:
     - `timeout`: the time limit of one rollout in seconds (None: no limit).
     - `output_bytes`: the longest answer that is accepted.
     - `skill_dir`: the folder in the workspace where a coding agent looks for skills (`.claude/skills`).
+    - `stdin`: what a command agent reads there: the task as JSON, or its input as text.
     - `forward_env`: the environment variables that a program may see; all others are hidden from it.
     - `folder`: file names in a specification are relative to it.
     - `agent_version`: a text that stands for the agent's files in its fingerprint (None: their bytes do).
@@ -58,6 +63,7 @@ class AgentOptions:
     timeout: float | None = 600.0
     output_bytes: int = 8 * 1024 * 1024
     skill_dir: str | None = None
+    stdin: StdinFormat = "json"
     forward_env: tuple[str, ...] = ()
     folder: Path = field(default_factory=Path.cwd)
     agent_version: str | None = None

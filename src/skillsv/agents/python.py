@@ -37,9 +37,9 @@ class PythonAgent:
 
     `skill` is None for the bare agent, else it has `.text`, `.files` and `.folder`. `task` has the fields of the task
     without those that grade the answer (`show_target` adds them). A plain function runs in a thread; with several jobs,
-    several threads call it at the same time. What it prints becomes the transcript, unless the outcome has its own. An
-    exception is a failure of the infrastructure, never a wrong answer; raise `skillsv.errors.AgentFailure` to set its
-    kind.
+    several threads call it at the same time. What it prints becomes the transcript, unless the outcome has its own, and
+    goes to `agent.log` in the run folder. An exception is a failure of the infrastructure, never a wrong answer; raise
+    `skillsv.errors.AgentFailure` to set its kind.
     """
 
     def __init__(self, function: UserFunction | GivenFunction, options: AgentOptions) -> None:
@@ -79,7 +79,7 @@ class PythonAgent:
             view.of(task, workspace),
             replicate,
         )
-        with capture_prints() as printed:
+        with capture_prints(f"task {task.id}, replicate {replicate}{', bare agent' if bare else ''}") as printed:
             answer = await call_as_agent(self._user, arguments[: self._arguments], self._options.timeout)
         outcome = self._outcome(answer)
         if printed and outcome.transcript is None:

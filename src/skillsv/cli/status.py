@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from skillsv.cli.flags import Json
-from skillsv.model.format import count, duration, money
+from skillsv.model.format import count, duration, money, plural
+
+if TYPE_CHECKING:
+    from skillsv.rollout.earlier_runs import EarlierRun
 
 
-def status(run: Annotated[Path, Parameter(help="The folder of a run.")], /, *, json: Json = False) -> int:
+def status(
+    run: Annotated[Path, Parameter(help="The folder of a run.")],
+    /,
+    *,
+    earlier: Annotated[bool, Parameter(negative=(), help="List the earlier runs of this folder, too.")] = False,
+    json: Json = False,
+) -> int:
     """skillsv status .skillsv/my-skill
 
     Say how far a run is and what it has spent: while it runs, and afterwards.
@@ -22,13 +31,16 @@ def status(run: Annotated[Path, Parameter(help="The folder of a run.")], /, *, j
     from skillsv.pipeline.reuse import explain_stored
     from skillsv.report.sentences import proof_sentence
     from skillsv.rollout import RunFolder, Status
+    from skillsv.rollout.earlier_runs import list_earlier_runs
 
     folder = RunFolder(run)
     found: Status = folder.status()
     proof = recorded_confirmation(folder)
     said = None if proof is None else proof_sentence(proof)
+    others = list_earlier_runs(run) if earlier else []
     if json:
-        deliver(json_text({"schema": "skillsv.status/1", **asdict(found), "proof": said}), None)
+        more = {"earlier": [asdict(other) for other in others]} if earlier else {}
+        deliver(json_text({"schema": "skillsv.status/1", **asdict(found), "proof": said, **more}), None)
         return 0
     chains = "" if found.planned is None else f", {found.chains} of {found.planned} chains done"
     usage = found.usage
@@ -43,6 +55,14 @@ def status(run: Annotated[Path, Parameter(help="The folder of a run.")], /, *, j
         *([f"Answers cut by the token limit: {count(found.cut)}."] if found.cut else []),
         *(["Provisional: the run is not finished."] if found.provisional else []),
         *(f"Missing as {kind}: {count}." for kind, count in found.failures.items()),
+        *(_describe(other) for other in others),
+        *(["No earlier runs in this folder."] if earlier and not others else []),
     ]
     deliver("\n".join(lines) + "\n", None)
     return 0
+
+
+def _describe(run: EarlierRun) -> str:
+    state = "valued" if run.valued else "not valued"
+    tasks, rollouts = plural(run.tasks, "task"), plural(run.rollouts, "rollout")
+    return f"Earlier run {run.name}: {run.ended}, {run.agent}, {tasks}, {rollouts} paid, {state}."

@@ -28,7 +28,7 @@ def value(
     ],
     agent: Annotated[
         str,
-        Parameter(help="command:PROGRAM ..., python:FILE.py:name, model:PROVIDER:NAME, inspect:FILE.py@task."),
+        Parameter(help="claude-code:MODEL and others, command:PROGRAM ..., python:FILE.py:name, model:PROVIDER:NAME."),
     ],
     json: Json = False,
     run: RunFlags | None = None,

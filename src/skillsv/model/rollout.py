@@ -96,6 +96,7 @@ class Outcome:
 
     `opened` says whether the agent read the skill (None: unknown). `scores` are the scores of the agent's own evaluator
     by scorer name, if it has one; the verifier `inspect` reads them. `ending` says whether the answer is complete.
+    `turns` counts the requests to the model, where the agent says so.
     """
 
     answer: str
@@ -104,6 +105,7 @@ class Outcome:
     opened: bool | None = None
     scores: Mapping[str, float] = field(default_factory=dict)
     ending: Ending = Ending.ANSWERED
+    turns: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,6 +25,7 @@ def make_client(make: Callable[[str, AgentOptions], T], spec: str, settings: Set
     options = AgentOptions(
         timeout=settings.timeout,
         skill_dir=settings.skill_dir,
+        stdin=settings.stdin,
         forward_env=settings.forward_env,
         show_target=settings.show_target,
         folder=folder,

@@ -38,6 +38,8 @@ from skillsv.rollout import (
     stop_on_signals,
 )
 from skillsv.rollout.ray.cluster_options import LOCAL, ClusterOptions
+from skillsv.rollout.run_folder import AGENT_LOG
+from skillsv.sandbox.captured_prints import log_prints
 from skillsv.sandbox.covered_files import find_change
 from skillsv.sandbox.user_function import load_code
 from skillsv.settings import Settings
@@ -89,6 +91,7 @@ async def open_runner(
     async with AsyncExitStack() as stack:
         ledger = stack.enter_context(Ledger.open(session.folder.ledger))
         on_locked()
+        stack.enter_context(log_prints(session.folder.path / AGENT_LOG))
         engine = make_engine(session.job, session.agent, session.verifier, listener)
         engine = await stack.enter_async_context(engine)
         if stop is not None and threading.current_thread() is threading.main_thread():

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from skillsv.errors import NoDifference
 from skillsv.model.coalition import Coalition
+from skillsv.model.format import plural
 from skillsv.pipeline.job import PreparedRun
 from skillsv.rollout import Activation, Runner, anchor
 
@@ -39,10 +40,24 @@ def require_difference(activation: Activation, tasks: Sequence[str], prepared: P
     """
     if not activation.silent or len(activation.pairs) < _least_tasks(prepared):
         return
+    openings = describe_openings(tasks[: len(activation.full)], prepared, runner)
     raise NoDifference(
-        activation.finding(),
+        f"{activation.finding()} {openings}" if openings else activation.finding(),
         hint=f"{activation.advice()} The rollouts are kept; --keep-going values the skill nevertheless.",
         examples=_examples(activation, tasks, prepared, runner),
+    )
+
+
+def describe_openings(tasks: Sequence[str], prepared: PreparedRun, runner: Runner) -> str | None:
+    """The sentence about tasks where the agent did not open the full skill; None where it did, or does not say."""
+    known = [runner.opened(anchor(prepared.compiled.everything, task)) for task in tasks]
+    opened = [value for value in known if value is not None]
+    if all(opened):
+        return None
+    number = sum(opened) or "none"
+    return (
+        f"The agent opened the skill on {number} of {plural(len(opened), 'task')}. What it does not open cannot help: "
+        "the description in the frontmatter decides whether it does."
     )
 
 

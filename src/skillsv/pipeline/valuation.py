@@ -21,7 +21,7 @@ from skillsv.pipeline.chain_waves import ChainWaves
 from skillsv.pipeline.cost import CostListener
 from skillsv.pipeline.job import PreparedRun, make_manifest, strata_of
 from skillsv.pipeline.session import open_runner, session_of
-from skillsv.pipeline.smoke_gate import further_tasks, require_difference
+from skillsv.pipeline.smoke_gate import describe_openings, further_tasks, require_difference
 from skillsv.rollout import (
     RunFolder,
     Runner,
@@ -183,6 +183,7 @@ class _Rollouts:
         if not self.keep_going:
             require_difference(activation, (*window, *further), self.prepared, self.runner)
         self.note(activation.sentence())
+        self.note(describe_openings((*window, *further)[: len(activation.full)], self.prepared, self.runner))
 
     async def run_chains(self) -> None:
         """The paper's Algorithm 1 along every planned order, then the anchors on all tasks of panel A.

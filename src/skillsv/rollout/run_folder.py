@@ -4,6 +4,7 @@ manifest.json    settings, versions, seeds, fingerprints: the run's identity
 records.jsonl    finished chains, anchors on the panel, and observations, one a line
 records.crc32    a checksum for each line of the records
 notes.json       sentences about the run (activation, noise, how it ended), and whether it is provisional
+agent.log        what functions of the user printed, where they printed something
 ledger.sqlite    every paid rollout of all runs in this folder
 skill/           a copy of the valued skill, for later commands
 valuation.json   report.html
@@ -49,7 +50,10 @@ EARLIER = "earlier"
 NOTES = "notes.json"
 """Sentences about the run."""
 
-_FILES_OF_A_RUN = (REPORT, VALUATION, NOTES, CHECKSUMS, RECORDS, SKILL, MANIFEST)
+AGENT_LOG = "agent.log"
+"""What functions of the user printed."""
+
+_FILES_OF_A_RUN = (REPORT, VALUATION, NOTES, AGENT_LOG, CHECKSUMS, RECORDS, SKILL, MANIFEST)
 """What is moved when another run begins; the manifest last, because it identifies the run of the other files."""
 
 Manifest = Mapping[str, Any]
@@ -162,7 +166,7 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.records = path / RECORDS
-        self.ledger = path / LEDGER
+        self.ledger = _ledger_of(path)
         self.valuation = path / VALUATION
         self.report = path / REPORT
         self.skill = path / SKILL
@@ -401,6 +405,12 @@ class RunFolder:
             partial.mkdir(parents=True, exist_ok=True)
             partial.rename(self.skill)
             sync_folder(self.path)
+
+
+def _ledger_of(path: Path) -> Path:
+    """The ledger of a run: in its folder, or in that of the current run, which an earlier run shares it with."""
+    own = path / LEDGER
+    return path.parent.parent / LEDGER if path.parent.name == EARLIER and not own.exists() else own
 
 
 def _fingerprint(line: bytes) -> bytes:

@@ -106,6 +106,12 @@ class Runner:
         """Answer and transcript of a rollout that was run, None where there is none."""
         return self._ledger.detail(self._key(request))
 
+    def opened(self, request: Request) -> bool | None:
+        """Whether the agent opened the skill in a rollout that was run; None where that is unknown."""
+        key = self._key(request)
+        stored = self._ledger.lookup([key], counted=False).get(key)
+        return None if stored is None else stored.opened
+
     def stored_scores(self, requests: Iterable[Request]) -> dict[Request, float]:
         """The scores of those requests whose rollouts are in the ledger. They do not count as reused."""
         keys = {request: self._key(request) for request in requests}

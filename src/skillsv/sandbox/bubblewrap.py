@@ -70,6 +70,7 @@ class SandboxOptions:
     """What a sandboxed program sees besides the system.
 
     - `packages`: extra Python packages (folders, or single module files) that it may import.
+    - `programs`: folders with programs outside the system's folders; they are visible, read-only, at their own paths.
     - `workspace_mount`: the path of the workspace. Where it is not `/task`, that is a link to it.
     - `folders`: further folders that it may change, by their path in the sandbox. If this process runs as root,
       `nobody` must have access to them and to the folders above them (`give_to_nobody`).
@@ -78,6 +79,7 @@ class SandboxOptions:
     """
 
     packages: tuple[Path, ...] = ()
+    programs: tuple[Path, ...] = ()
     workspace_mount: str = WORKSPACE_MOUNT
     folders: Mapping[str, Path] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -88,6 +90,8 @@ class SandboxOptions:
         words = [
             word for package in self.packages for word in ("--ro-bind", str(package), f"{PACKAGES}/{package.name}")
         ]
+        for folder in self.programs:
+            words += ["--ro-bind", str(folder), str(folder)]
         for mount, folder in {self.workspace_mount: workspace, **self.folders}.items():
             words += ["--bind", str(folder), mount]
         if self.workspace_mount != WORKSPACE_MOUNT:
@@ -156,6 +160,11 @@ def sandbox_command(
         "--",
         *limit_command(argv, limits),
     ]
+
+
+def in_sandbox(path: Path) -> bool:
+    """Whether every sandbox shows this path: it is in a folder of the machine's programs and libraries."""
+    return path.is_absolute() and path.parts[1:2] != () and path.parts[1] in {"usr", *_SYSTEM_FOLDERS}
 
 
 def sandbox_python() -> str | None:

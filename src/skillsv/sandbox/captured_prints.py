@@ -1,24 +1,65 @@
 """Collects what a function of the user prints, so that it does not mix with the result on stdout.
 
 Several functions run at the same time, in threads and coroutines. `sys.stdout` is replaced while at least one of them
-runs; each write goes to the collector of the context that writes, or to the real stdout where there is none.
+runs; each write goes to the collector of the context that writes, or to the real stdout where there is none. While a
+log is open (`log_prints`), all that is collected goes to it, too, and so does what threads of such functions write.
+What a program that a function starts writes to the stdout that it inherits is not seen here.
 """
 
 from __future__ import annotations
 
+import contextlib
 import io
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 from typing import TextIO
+
+from skillsv.sandbox.redaction import redact
 
 MOST_CHARACTERS = 200_000
 """Characters that are kept of one function's output."""
 
+LOG_CHARACTERS = 64_000_000
+"""Characters after which a log is not continued: a function may print without end."""
+
 _collector: ContextVar[list[str] | None] = ContextVar("skillsv_printed_text", default=None)
 _lock = threading.Lock()
+
+
+class _Log:
+    """The log of this process. Before it is opened, what was collected waits for it, up to `MOST_CHARACTERS`."""
+
+    def __init__(self) -> None:
+        self.path: Path | None = None
+        self._waiting: list[str] = []
+        self._left = LOG_CHARACTERS
+
+    def open(self, path: Path | None) -> None:
+        with _lock:
+            self.path = path
+            waiting = "".join(self._waiting)
+            self._waiting.clear()
+        if waiting and path is not None:
+            self.add("", waiting)
+
+    def add(self, label: str, text: str) -> None:
+        """Append a text. A log that cannot be written ends no run."""
+        entry = f"== {label}\n{text.rstrip()}\n" if label else text
+        with _lock, contextlib.suppress(OSError):
+            if self.path is None:
+                if sum(map(len, self._waiting)) < MOST_CHARACTERS:
+                    self._waiting.append(entry[:MOST_CHARACTERS])
+            elif self._left > 0:
+                self._left -= len(entry)
+                with self.path.open("a", encoding="utf-8", errors="replace") as file:
+                    file.write(redact(entry))
+
+
+_log = _Log()
 
 
 class _Router(io.TextIOBase):
@@ -44,7 +85,10 @@ class _Router(io.TextIOBase):
     def write(self, text: str) -> int:
         parts = _collector.get()
         if parts is None:
-            return self.real.write(text)
+            if _log.path is None or threading.current_thread() is threading.main_thread():
+                return self.real.write(text)
+            _log.add("", text)
+            return len(text)
         if sum(map(len, parts)) < MOST_CHARACTERS:
             parts.append(text[:MOST_CHARACTERS])
         return len(text)
@@ -55,8 +99,11 @@ class _Router(io.TextIOBase):
 
 
 @contextmanager
-def capture_prints() -> Iterator[list[str]]:
-    """Collect the text that the code of this context, and of threads that copy it, writes to stdout."""
+def capture_prints(label: str = "") -> Iterator[list[str]]:
+    """Collect the text that the code of this context, and of threads that copy it, writes to stdout.
+
+    With a `label` the text also goes to the log, under this heading, whether the code succeeds or fails.
+    """
     parts: list[str] = []
     router = _install()
     token = _collector.set(parts)
@@ -64,6 +111,21 @@ def capture_prints() -> Iterator[list[str]]:
         yield parts
     finally:
         _collector.reset(token)
+        _remove(router)
+        if label and parts:
+            _log.add(label, "".join(parts))
+
+
+@contextmanager
+def log_prints(path: Path) -> Iterator[None]:
+    """Write what functions of the user print to this file, which is made when the first of them prints."""
+    router = _install()
+    previous = _log.path
+    _log.open(path)
+    try:
+        yield
+    finally:
+        _log.open(previous)
         _remove(router)
 
 

@@ -21,6 +21,7 @@ import anyio.to_thread
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 
 from skillsv.sandbox.folder_quota import FolderQuota
+from skillsv.sandbox.leftovers import folder_prefix
 from skillsv.sandbox.termination import ROLLOUT_VARIABLE, end_program, mark_command, new_rollout_id
 from skillsv.sandbox.workspace import convert_disk_errors
 
@@ -29,6 +30,9 @@ _CHUNK = 65536
 
 _ERROR_TAIL = 65536
 """Bytes of stderr that are kept, from its end: error messages are there."""
+
+_STDERR_FACTOR = 16
+"""Stderr may be so many times as long as stdout before it ends the program: logs go there, only their end is kept."""
 
 _DRAIN_SECONDS = 1.0
 """Wait for the last output after the program was ended."""
@@ -42,12 +46,15 @@ class Limits:
     """What a program may use. None: no limit besides those of the machine.
 
     `output_bytes` is how much of its output is kept; the rest is read and dropped, so that endless output fills no
-    memory. `folder` is what the working folder may hold. `grace` is the number of seconds between the request to stop
-    (SIGTERM) and the kill (SIGKILL).
+    memory. With `stop_at_output` the program is ended at that limit, and where its stderr is 16 times as long. Lines of
+    stdout that begin with `dropped_lines` are neither kept nor counted. `folder` is what the working folder may hold.
+    `grace` is the number of seconds between the request to stop (SIGTERM) and the kill (SIGKILL).
     """
 
     seconds: float | None = 600.0
     output_bytes: int = 8 * 1024 * 1024
+    stop_at_output: bool = False
+    dropped_lines: bytes = b""
     memory_bytes: int | None = None
     file_bytes: int | None = None
     processes: int | None = None
@@ -102,20 +109,21 @@ async def run_program(
         start_new_session=True,
         pass_fds=files,
     )
-    head, tail = _Head(limits.output_bytes), _Tail(min(_ERROR_TAIL, limits.output_bytes))
+    head = _Head(limits.output_bytes, limits.dropped_lines)
+    tail = _Tail(min(_ERROR_TAIL, limits.output_bytes), _STDERR_FACTOR * limits.output_bytes)
     try:
-        watch = _Watch(cwd, limits)
+        watch = _Watch(cwd, limits, (head.exceeded, tail.exceeded) if limits.stop_at_output else ())
         await _communicate(process, rollout_id, stdin=stdin, head=head, tail=tail, watch=watch)
     finally:
         with anyio.CancelScope(shield=True):
             await process.aclose()
     return ProgramResult(
         code=-1 if process.returncode is None else process.returncode,
-        stdout=bytes(head.data),
+        stdout=head.text(),
         stderr=bytes(tail.data),
         duration=time.monotonic() - started,
         timed_out=watch.timed_out,
-        truncated=head.dropped,
+        truncated=head.exceeded.is_set() or watch.too_much_output,
         over_quota=watch.over_quota,
     )
 
@@ -156,7 +164,7 @@ def private_environment(parent: Path, forward: Sequence[str] = ()) -> dict[str, 
 @contextmanager
 def private_folder() -> Iterator[Path]:
     """A folder outside all workspaces, for one program. It is removed at the end."""
-    with tempfile.TemporaryDirectory(prefix="skillsv-private-", ignore_cleanup_errors=True) as name:
+    with tempfile.TemporaryDirectory(prefix=f"{folder_prefix()}private-", ignore_cleanup_errors=True) as name:
         yield Path(name).resolve()
 
 
@@ -181,19 +189,23 @@ async def _communicate(
 
 
 class _Watch:
-    """Waits for the end of a program, or until it reaches its limit of time or the quota of its folder."""
+    """Waits for the end of a program, or until it reaches its limit of time or output, or the quota of its folder."""
 
-    def __init__(self, folder: Path, limits: Limits) -> None:
+    def __init__(self, folder: Path, limits: Limits, exceeded: Sequence[anyio.Event] = ()) -> None:
         self.limits = limits
         self.timed_out = False
+        self.too_much_output = False
         self.over_quota: str | None = None
         self._folder = folder
+        self._exceeded = exceeded
 
     async def wait_for(self, process: Process) -> None:
         with anyio.move_on_after(self.limits.seconds) as clock:
             async with anyio.create_task_group() as group:
                 if self.limits.folder is not None:
                     group.start_soon(self._check_quota, self.limits.folder, group.cancel_scope)
+                for event in self._exceeded:
+                    group.start_soon(self._wait_for_output, event, group.cancel_scope)
                 await process.wait()
                 group.cancel_scope.cancel()
         self.timed_out = clock.cancelled_caught
@@ -203,6 +215,11 @@ class _Watch:
 
     async def _check_quota(self, quota: FolderQuota, scope: anyio.CancelScope) -> None:
         self.over_quota = await quota.wait_until_exceeded(self._folder)
+        scope.cancel()
+
+    async def _wait_for_output(self, exceeded: anyio.Event, scope: anyio.CancelScope) -> None:
+        await exceeded.wait()
+        self.too_much_output = True
         scope.cancel()
 
 
@@ -223,28 +240,65 @@ def _lower_limit(kind: int, limit: int) -> int:
 
 
 class _Head:
-    """The beginning of a stream, up to `limit` bytes."""
+    """The beginning of a stream, up to `limit` bytes, without the lines that begin with `dropped_lines`."""
 
-    def __init__(self, limit: int) -> None:
-        self.data = bytearray()
-        self.dropped = False
+    def __init__(self, limit: int, dropped_lines: bytes = b"") -> None:
+        self.exceeded = anyio.Event()
+        self._data = bytearray()
         self._limit = limit
+        self._dropped_lines = dropped_lines
+        self._start: bytes | None = b""  # of the current line, while it may still be one of the dropped lines
+        self._dropping = False
 
     def add(self, chunk: bytes) -> None:
-        room = self._limit - len(self.data)
-        self.data += chunk[:room]
-        self.dropped = self.dropped or len(chunk) > room
+        if not self._dropped_lines:
+            self._keep(chunk)
+            return
+        *lines, rest = chunk.split(b"\n")
+        for part in (*(line + b"\n" for line in lines), rest):
+            self._add_part(part)
+
+    def text(self) -> bytes:
+        """What was kept, at the end of the stream."""
+        self._keep(self._start or b"")
+        self._start = None
+        return bytes(self._data)
+
+    def _add_part(self, part: bytes) -> None:
+        """Add a line or a part of one."""
+        if self._start is not None:
+            part = self._start + part
+            if len(part) < len(self._dropped_lines) and self._dropped_lines.startswith(part):
+                self._start = part
+                return
+            self._start = None
+            self._dropping = part.startswith(self._dropped_lines)
+        if not self._dropping:
+            self._keep(part)
+        if part.endswith(b"\n"):
+            self._start = b""
+
+    def _keep(self, part: bytes) -> None:
+        room = self._limit - len(self._data)
+        self._data += part[:room]
+        if len(part) > room:
+            self.exceeded.set()
 
 
 class _Tail:
-    """The end of a stream, the last `limit` bytes."""
+    """The end of a stream, the last `limit` bytes. `exceeded` is set after `longest` bytes."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, longest: int) -> None:
         self.data = bytearray()
+        self.exceeded = anyio.Event()
         self._limit = limit
+        self._left = longest
 
     def add(self, chunk: bytes) -> None:
         self.data += chunk
+        self._left -= len(chunk)
+        if self._left < 0:
+            self.exceeded.set()
         if len(self.data) > self._limit:
             del self.data[: len(self.data) - self._limit]
 

@@ -21,6 +21,7 @@ from typing import Any, Protocol, runtime_checkable
 import anyio
 
 from skillsv.errors import SettingsError
+from skillsv.sandbox.captured_prints import capture_prints
 from skillsv.sandbox.covered_files import CoveredFiles, FileWatch, python_files
 from skillsv.sandbox.sources import digest_words
 
@@ -131,10 +132,14 @@ class UserCode(Protocol):
 
 
 def load_code(*parts: object) -> None:
-    """Load the user's code of agents and verifiers. Raises SettingsError or TaskError if that fails."""
+    """Load the user's code of agents and verifiers. Raises SettingsError or TaskError if that fails.
+
+    What it prints goes to the log of the run, not to stdout.
+    """
     for part in parts:
         if isinstance(part, UserCode):
-            part.load()
+            with capture_prints("while the files were loaded"):
+                part.load()
 
 
 def load_function(location: str, folder: Path) -> UserFunction:

@@ -119,6 +119,12 @@ class Settings:
     verifier: str | None = agent(None, "guarded", "Verifier of tasks that name none.")
     judge: str | None = agent(None, "guarded", "Agent that grades what only prose describes.")
     skill_dir: str | None = agent(None, "guarded", "Where a coding agent looks for skills, such as .claude/skills.")
+    stdin: Literal["json", "text"] = agent(
+        "json",
+        "guarded",
+        "What a command: agent reads on stdin: the task as JSON, or its input as text [{default}].",
+        earlier_behaviour="json",
+    )
     forward_env: tuple[str, ...] = agent(
         (),
         "guarded",

@@ -6,9 +6,7 @@ import asyncio
 import hashlib
 import math
 import os
-import re
 import tomllib
-import urllib.parse
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -26,6 +24,7 @@ from pydantic_ai.usage import RequestUsage
 from skillsv.agents.fingerprints import AgentInputs
 from skillsv.agents.model.failures import find_missing_answer, to_failure
 from skillsv.agents.options import AgentOptions, ChatOptions
+from skillsv.agents.server_address import check_url
 from skillsv.errors import AgentFailure, SettingsError
 from skillsv.model.rollout import FailureKind, Usage
 from skillsv.sandbox.redaction import redact
@@ -146,36 +145,6 @@ def uses_other_server(name: str, base_url: str | None) -> bool:
     """Whether a flag or a variable (OPENAI_BASE_URL) replaces the provider's own server."""
     provider = name.partition(":")[0].partition("-")[0]
     return base_url is not None or bool(os.environ.get(f"{provider.upper()}_BASE_URL"))
-
-
-_ESCAPES = re.compile(r"%[0-9A-Fa-f]{2}")
-"""Escaped characters in a path."""
-
-
-def check_url(url: str) -> str:
-    """The address of a server. Raises SettingsError if it holds a secret: the run folder records the address."""
-    hint = "Write http://127.0.0.1:8321/v1."
-    try:
-        parts = urllib.parse.urlsplit(url)
-        _ = parts.port  # raises ValueError for a port that is no number
-    except ValueError as error:
-        raise SettingsError(f"the base URL is not the address of a server: {error}.", hint=hint) from None
-    usable = parts.scheme in {"http", "https"} and parts.hostname and _ESCAPES.sub("", url).isprintable()
-    if not usable or "%" in _ESCAPES.sub("", parts.path) or "%" in (parts.hostname or ""):
-        raise SettingsError(f"`{_remove_secrets(parts)}` is not the address of a server.", hint=hint)
-    # A `#` alone is refused, too: everything after it, also the path of a request, would be no part of the address.
-    if parts.username or parts.password or parts.query or "#" in url or "?" in url:
-        raise SettingsError(
-            f"the base URL of {parts.hostname} holds more than an address.",
-            hint="Keys come from the environment (OPENAI_API_KEY), never from a flag.",
-        )
-    return url.rstrip("/")
-
-
-def _remove_secrets(parts: urllib.parse.SplitResult) -> str:
-    """The address without user, password and query."""
-    host = parts.netloc.rpartition("@")[2]
-    return urllib.parse.urlunsplit((parts.scheme, host, parts.path, "", ""))
 
 
 def request_settings(options: ChatOptions, replicate: int, timeout: float | None) -> ModelSettings:

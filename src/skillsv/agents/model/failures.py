@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from pydantic_ai import exceptions as provider
 from pydantic_ai.messages import ModelResponse
 
+from skillsv.agents.provider_errors import PERMANENT_STATUSES, PROMPT_TOO_LONG, STATUSES
 from skillsv.errors import AgentFailure, SettingsError, SkillSVError, Unavailable
 from skillsv.model.rollout import FailureKind
 from skillsv.sandbox.redaction import redact
@@ -26,18 +25,10 @@ KINDS: tuple[tuple[type[Exception], FailureKind], ...] = (
 )
 """The first row that matches decides: subclasses stand before their base classes."""
 
-STATUSES = {
-    408: FailureKind.TIMEOUT,
-    409: FailureKind.OVERLOAD,
-    413: FailureKind.CONTEXT_OVERFLOW,
-    425: FailureKind.OVERLOAD,
-}
-"""HTTP statuses for which the library has no class. A retry cannot help with any other status below 500."""
-
 PERMANENT_ERRORS: tuple[tuple[type[Exception], str], ...] = (
-    (provider.ModelAuthenticationError, "Check the key in the environment, and that it may use this model."),
-    (provider.ModelNotFoundError, "Check the model's name and the base URL."),
-    (provider.ModelQuotaExceededError, "Top up the account, then run the same command again: it resumes."),
+    (provider.ModelAuthenticationError, PERMANENT_STATUSES[401]),
+    (provider.ModelNotFoundError, PERMANENT_STATUSES[404]),
+    (provider.ModelQuotaExceededError, PERMANENT_STATUSES[402]),
 )
 """Errors that every rollout would meet, with a hint for the user: they end the run without retries."""
 
@@ -49,13 +40,6 @@ SYNONYMS = {
     "max_tokens": "length",
 }
 """Finish reasons of OpenAI-compatible servers that the library does not know."""
-
-_PROMPT_TOO_LONG = re.compile(
-    r"context.{0,20}(length|size|window|limit)|exceed_context|(prompt|input) is too long"
-    r"|(prompt|input) token.{0,40}exceed|reduce the length",
-    re.IGNORECASE,
-)
-"""Messages about a prompt that is too long, for providers whose error code only says that the request is bad."""
 
 _NORMAL_REASONS = frozenset({"stop", "length", "tool_call"})
 """Finish reasons of a response that the provider did not interrupt."""
@@ -84,7 +68,7 @@ def to_failure(error: provider.AgentRunError | provider.UserError, place: str) -
     kind = next((kind for error_type, kind in KINDS if isinstance(error, error_type)), FailureKind.CRASH)
     if type(error) is provider.ModelHTTPError:
         kind = STATUSES.get(error.status_code, FailureKind.BAD_REQUEST)
-    if kind in {FailureKind.BAD_REQUEST, FailureKind.OVERLOAD} and _PROMPT_TOO_LONG.search(message):
+    if kind in {FailureKind.BAD_REQUEST, FailureKind.OVERLOAD} and PROMPT_TOO_LONG.search(message):
         kind = FailureKind.CONTEXT_OVERFLOW
     return AgentFailure(f"{place} failed: {message}", kind=kind, retry_after=_retry_delay(error))
 
