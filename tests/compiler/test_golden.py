@@ -1,6 +1,6 @@
 """Golden files in Markdown: a title, a skill, and the expected output of the compiler.
 
-The input may hold several files (`=== path`), an options line (`--- granularity=item`), and characters that an editor
+The input may hold several files (`=== path`), an options line (`--- granularity=group`), and characters that an editor
 would hide: ⟦CR⟧ ⟦TAB⟧ ⟦NUL⟧ ⟦BOM⟧ ⟦LS⟧ ⟦FF⟧ (a byte that is not UTF-8) and ⟦NOEOL⟧ at the very end.
 """
 

@@ -49,7 +49,8 @@ _FILES = st.fixed_dictionaries(
 )
 _OPTIONS = st.builds(
     CompileOptions,
-    granularity=st.sampled_from(["block", "item", "section"]),
+    granularity=st.sampled_from(["block", "group", "section"]),
+    rules_version=st.sampled_from(["1", "2"]),
     regions=st.sampled_from(["atomic", "split"]),
 )
 
@@ -61,7 +62,7 @@ def test_the_laws_hold_for_any_input(make_skill, files, options):
 
 
 @pytest.mark.parametrize(
-    ("granularity", "regions"), [("block", "atomic"), ("block", "split"), ("item", "atomic"), ("section", "split")]
+    ("granularity", "regions"), [("block", "atomic"), ("block", "split"), ("group", "atomic"), ("section", "split")]
 )
 def test_the_laws_hold_on_every_skill_of_the_corpus(corpus, granularity, regions):
     for folder in corpus:

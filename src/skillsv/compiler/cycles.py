@@ -1,4 +1,7 @@
-"""Pass 3, normalization: every dependency cycle becomes one composite unit, so that D is a DAG."""
+"""Pass 3, normalization: every dependency cycle becomes one composite unit, so that D is a DAG.
+
+References in prose that lead in a circle ("see also") are no such cycle: `drop_circular_prose` removes them first.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,27 @@ class NormalizedSkill:
     section_of: Mapping[str, int]
     contractions: tuple[Contraction, ...]
     layouts: tuple[Layout, ...]
+
+
+def drop_circular_prose(draft: Draft, edges: Sequence[Edge]) -> tuple[Edge, ...]:
+    """The edges without those of prose that lead in a circle: first those that point back, then the others.
+
+    What is left of a cycle then is code that needs itself, and the layout of the text.
+    """
+    kept = tuple(edges)
+    position = {unit.id: unit.position for unit in draft.units}
+    for back_only in (True, False):
+        cycle_of = {unit.id: number for number, cycle in enumerate(_cycles(draft, kept)) for unit in cycle}
+        if not cycle_of:
+            break
+        kept = tuple(
+            edge
+            for edge in kept
+            if not edge.prose
+            or cycle_of.get(edge.source, -1) != cycle_of.get(edge.target, -2)
+            or (back_only and position[edge.target] > position[edge.source])
+        )
+    return kept
 
 
 def normalize(draft: Draft, edges: Sequence[Edge]) -> NormalizedSkill:

@@ -13,6 +13,9 @@ from skillsv.model.skill import Edge, Finding, Layout, Lines, Location, Section,
 TRIGGER = "m"
 """The id of the trigger unit m."""
 
+MARKDOWN_ENDINGS = (".md", ".markdown", ".mdx")
+"""Endings of the auxiliary files that are Markdown."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class DraftUnit:
@@ -49,6 +52,11 @@ class DraftUnit:
     def code(self) -> tuple[CodeBlock, ...]:
         """The fenced blocks of the unit."""
         return self._prose_and_code[1]
+
+    @property
+    def is_markdown(self) -> bool:
+        """Whether the text is Markdown: of the main file, or of a Markdown file beside it."""
+        return self.kind is not UnitKind.RESOURCE or self.file.lower().endswith(MARKDOWN_ENDINGS)
 
     def line_of(self, offset: int, text: str | None = None) -> int:
         """The file's line of a character offset in the unit's text (or in `text`, which has the same lines)."""
@@ -111,7 +119,13 @@ class Draft:
 
 
 def make_edge(
-    rule: str, source: DraftUnit, target: DraftUnit, evidence: str, lines: tuple[int, int] | None = None
+    rule: str,
+    source: DraftUnit,
+    target: DraftUnit,
+    evidence: str,
+    lines: tuple[int, int] | None = None,
+    *,
+    prose: bool = False,
 ) -> Edge:
     """An edge: `source` needs `target` by this rule. `lines` are the two lines to show, else the units' first lines."""
     source_line, target_line = lines or (source.lines.first, target.lines.first)
@@ -122,6 +136,7 @@ def make_edge(
         evidence=evidence,
         at=source.location(source_line),
         target_at=target.location(target_line),
+        prose=prose,
     )
 
 

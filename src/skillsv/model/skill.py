@@ -138,7 +138,8 @@ class Unit:
 class Edge:
     """A dependency, an element of D in the paper: a coalition that contains `source` must contain `target`.
 
-    `rule` is the compiler rule that found it, `evidence` the text that shows it.
+    `rule` is the compiler rule that found it, `evidence` the text that shows it. An edge of `prose` is a reference in
+    running text: where such references lead in a circle, they are no reason to merge units.
     """
 
     rule: str
@@ -147,6 +148,7 @@ class Edge:
     evidence: str
     at: Location | None = None
     target_at: Location | None = None
+    prose: bool = False
 
 
 class PieceRole(StrEnum):

@@ -77,10 +77,10 @@ def test_a_file_without_any_reference_is_reported(places):
 
 def test_a_cycle_of_references_is_noted(lint):
     files = {
-        "SKILL.md": "# Tea\n\nSee [a](a.md).\n",
-        "a.md": "See [b](b.md).\n",
-        "b.md": "See [a](a.md).\n",
+        "SKILL.md": "# Tea\n\nRun a.py.\n",
+        "a.py": "import b\n",
+        "b.py": "import a\n",
     }
     (finding,) = [finding for finding in lint(files) if finding.code == "cycle"]
-    assert (finding.file, finding.severity) == ("a.md", Severity.NOTE)
-    assert "b.md:1" in finding.message
+    assert (finding.file, finding.severity) == ("a.py", Severity.NOTE)
+    assert "b.py:1" in finding.message

@@ -16,7 +16,7 @@ def find_link_edges(draft: Draft) -> Iterator[Edge | Finding]:
     known_paths = _known_paths(draft)
     for unit in draft.readable:
         is_resource = unit.kind is UnitKind.RESOURCE
-        if is_resource and not unit.file.lower().endswith((".md", ".markdown", ".mdx")):
+        if not unit.is_markdown:
             continue
         for link in find_links(unit, find_definitions((unit,)) if is_resource else main_definitions):
             if is_local(link.destination):
@@ -56,7 +56,7 @@ def _follow(
 def _edge(unit: DraftUnit, target: DraftUnit, link: Link) -> Iterator[Edge]:
     if target.id != unit.id:
         evidence = f"link to {link.destination} resolves to {target.file}:{target.lines.first}"
-        yield make_edge("R1", unit, target, evidence, (link.line, target.lines.first))
+        yield make_edge("R1", unit, target, evidence, (link.line, target.lines.first), prose=True)
 
 
 def _dangling(link: Link, unit: DraftUnit, *, outside: bool = False) -> Finding:

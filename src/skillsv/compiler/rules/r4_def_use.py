@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from skillsv.compiler.draft import Draft, DraftUnit, make_edge
-from skillsv.compiler.references import module_resource
+from skillsv.compiler.paths import module_resource
 from skillsv.compiler.symbols import Definitions, Language, language_of, language_of_file
 from skillsv.compiler.symbols.definitions import first_lines
 from skillsv.model.skill import Edge, UnitKind
