@@ -30,6 +30,7 @@ from skillsv.pipeline import (
     require_measurable_budget,
     with_measured_cost,
 )
+from skillsv.pipeline.job import EARLIER_UNITS, job_of_earlier_version
 from skillsv.rollout import Forecast, PerRollout, RunFolder
 from skillsv.rollout.adaptive import advise
 from skillsv.rollout.forecast import Cost
@@ -256,6 +257,9 @@ def plan_job(
         notes = (*notes, TEMPORARY)
     place = RunFolder(run_dir)
     place.check_place(job.skill, name)
+    earlier = None if fresh else job_of_earlier_version(prepared, place)
+    if earlier is not None:
+        job, prepared, notes = earlier, prepare(earlier), (*notes, EARLIER_UNITS)
     measured = PerRollout() if fresh else measured_cost(place, prepared.agent.fingerprint)
     gamma = None if fresh else measured_gamma(place, prepared.compiled, job.settings)
     prepared = with_measured_cost(prepared, measured, gamma)

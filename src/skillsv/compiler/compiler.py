@@ -11,10 +11,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from skillsv.compiler.cycles import drop_circular_prose, normalize
+from skillsv.compiler.documents import documents_inside, find_pointers
 from skillsv.compiler.draft import TRIGGER, Draft
 from skillsv.compiler.hierarchy import document_tree, reconcile
 from skillsv.compiler.options import CompileOptions
@@ -35,12 +37,14 @@ def compile_skill(path: Path, options: CompileOptions = DEFAULT) -> CompiledSkil
 
 def compile_files(skill: Skill, options: CompileOptions = DEFAULT, findings: tuple[Finding, ...] = ()) -> CompiledSkill:
     """Compile a skill that is in memory; `findings` are those from reading it."""
-    draft = unitize(skill, options, findings)
+    draft = _cut(skill, options, findings)
     extracted = _extract(draft, options)
     normalized = normalize(draft, extracted.edges)
     tree = document_tree(draft.sections, [unit.id for unit in normalized.units], normalized.section_of)
     hierarchy, repairs = reconcile(tree, normalized.edges)
-    chosen = options.as_mapping(glued_rules=draft.glued_rules, other_rules=extracted.other_rules)
+    chosen = options.as_mapping(
+        glued_rules=draft.glued_rules, other_rules=extracted.other_rules, inside=bool(draft.pointers)
+    )
     return CompiledSkill(
         skill=skill,
         options=chosen,
@@ -52,9 +56,20 @@ def compile_files(skill: Skill, options: CompileOptions = DEFAULT, findings: tup
         layouts=normalized.layouts,
         contractions=normalized.contractions,
         repairs=repairs,
+        pointers=normalized.pointers,
         findings=(*draft.findings, *extracted.findings),
         digest=_digest(skill, chosen),
     )
+
+
+def _cut(skill: Skill, options: CompileOptions, findings: tuple[Finding, ...]) -> Draft:
+    """The units of the main file and, where the options say so, those inside the files it leads to."""
+    draft = unitize(skill, options, findings)
+    inside = documents_inside(draft, options)
+    if not inside:
+        return draft
+    draft = unitize(skill, options, findings, inside)
+    return replace(draft, pointers=find_pointers(draft))
 
 
 class _Extracted(NamedTuple):

@@ -24,6 +24,7 @@ class NormalizedSkill:
     section_of: Mapping[str, int]
     contractions: tuple[Contraction, ...]
     layouts: tuple[Layout, ...]
+    pointers: Mapping[str, tuple[str, ...]]
 
 
 def drop_circular_prose(draft: Draft, edges: Sequence[Edge]) -> tuple[Edge, ...]:
@@ -58,6 +59,7 @@ def normalize(draft: Draft, edges: Sequence[Edge]) -> NormalizedSkill:
             section_of={unit.id: unit.section for unit in draft.units},
             contractions=(),
             layouts=draft.layouts,
+            pointers=_pointer_ids(draft, {}),
         )
     names = Names(*(unit.id for unit in draft.units))
     composite_id = {members: names.composite(tuple(member.id for member in members)) for members in cycles}
@@ -72,7 +74,15 @@ def normalize(draft: Draft, edges: Sequence[Edge]) -> NormalizedSkill:
         section_of={composite_id.get(members, members[0].id): _common_section(draft, members) for members in groups},
         contractions=tuple(_contraction(name, members, edges) for members, name in composite_id.items()),
         layouts=tuple(_rename_units(layout, new_id) for layout in draft.layouts),
+        pointers=_pointer_ids(draft, new_id),
     )
+
+
+def _pointer_ids(draft: Draft, new_id: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    return {
+        path: tuple(dict.fromkeys(new_id.get(unit.id, unit.id) for unit in units))
+        for path, units in draft.pointers.items()
+    }
 
 
 def _cycles(draft: Draft, edges: Sequence[Edge]) -> list[tuple[DraftUnit, ...]]:
@@ -114,11 +124,18 @@ def _unit(
 
 
 def _all_titles(draft: Draft) -> list[tuple[str, ...]]:
-    """For each section, the titles of the headings from the top down to it."""
+    """For each section, the titles of the headings from the top down to it; first the file, if it is not the main one.
+
+    A file that is one unit has no such title.
+    """
     titles: list[tuple[str, ...]] = []
     for section in draft.sections:
         above = () if section.parent is None else titles[section.parent]
-        titles.append((*above, section.title) if section.kind == "heading" else above)
+        if section.kind == "heading":
+            above = (*above, section.title)
+        elif section.kind == "file" and section.file in draft.pointers:
+            above = (section.file,)
+        titles.append(above)
     return titles
 
 

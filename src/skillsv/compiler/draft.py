@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from skillsv.compiler.markdown import CodeBlock, split_fences
@@ -80,15 +80,27 @@ class Draft:
     glued_rules: bool = False
     """Whether text stands right above a rule, so that CommonMark reads it as a heading."""
 
+    pointers: Mapping[str, tuple[DraftUnit, ...]] = field(default_factory=dict)
+    """For each auxiliary file that is cut into units, the units that lead a reader to it."""
+
     @cached_property
     def body(self) -> tuple[DraftUnit, ...]:
-        """The units of the main file, without the trigger."""
+        """The units of the main file, without the trigger, and those inside other files."""
         return tuple(unit for unit in self.units[1:] if unit.kind is not UnitKind.RESOURCE)
 
     @cached_property
     def resources(self) -> Mapping[str, DraftUnit]:
-        """The auxiliary files by path."""
+        """The auxiliary files that are one unit each, by path."""
         return {unit.file: unit for unit in self.units[1:] if unit.kind is UnitKind.RESOURCE}
+
+    @cached_property
+    def files(self) -> Mapping[str, DraftUnit]:
+        """All auxiliary files by path, each with its first unit."""
+        files: dict[str, DraftUnit] = {}
+        for unit in self.units[1:]:
+            if unit.file != self.skill.main:
+                files.setdefault(unit.file, unit)
+        return files
 
     @cached_property
     def readable(self) -> tuple[DraftUnit, ...]:

@@ -14,6 +14,9 @@ Regions = Literal["atomic", "split"]
 Underlined = Literal["text", "heading"]
 """Text right above a line of dashes is text, unless it is a title; or always a heading, as in CommonMark."""
 
+Inside = Literal["auto", "references", "main"]
+"""Linked Markdown files are cut into units: where they hold more text than the main file, always, or never."""
+
 RulesVersion = Literal["2", "1"]
 """The version of the dependency rules; runs of earlier versions keep version 1."""
 
@@ -36,17 +39,21 @@ class CompileOptions:
     granularity: Granularity = "block"
     underlined: Underlined = "text"
     regions: Regions = "atomic"
+    inside: Inside = "auto"
     rules_version: RulesVersion = "2"
     without: frozenset[str] = frozenset()
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     markers: tuple[tuple[str, str], ...] = MARKERS
 
-    def as_mapping(self, *, glued_rules: bool = False, other_rules: bool = False) -> dict[str, object]:
+    def as_mapping(
+        self, *, glued_rules: bool = False, other_rules: bool = False, inside: bool = False
+    ) -> dict[str, object]:
         """The options as plain data in a fixed order, for the manifest and the digest.
 
         `underlined` is in it only for a skill that it changes (`glued_rules`), and `rules_version` only where the
-        versions give other edges (`other_rules`): so other skills keep the digest that earlier versions gave them.
+        versions give other edges (`other_rules`), and `inside` only where files are cut: so other skills keep the
+        digest that earlier versions gave them.
         """
         mapping: dict[str, object] = {
             "granularity": self.granularity,
@@ -60,4 +67,6 @@ class CompileOptions:
             mapping["underlined"] = self.underlined
         if other_rules and self.rules_version != "1":
             mapping["rules_version"] = self.rules_version
+        if inside:
+            mapping["inside"] = "references"
         return mapping

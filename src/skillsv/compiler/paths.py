@@ -11,6 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from skillsv.compiler.draft import Draft, DraftUnit
+from skillsv.compiler.symbols import language_of_file
+from skillsv.compiler.symbols.comments import without_comments
+from skillsv.model.skill import UnitKind
 
 _PATH_TOKEN = re.compile(r"[A-Za-z0-9_.@+~/{}$%-]+")
 _USUAL_PATH = re.compile(r"[A-Za-z0-9_.@+~/-]+")
@@ -25,6 +28,8 @@ _SCRIPT_CALL = re.compile(
     r"|bash|sh|zsh|source)"
     r"[ \t]+(?:--?[\w-]+[ \t]+)*(?P<script>[\w.@+~/{}$%-]*[\w}])"
 )
+
+_TREE_LINE = re.compile(r"^[^\n├└]*[├└]──.*$", re.MULTILINE)
 
 _JAVASCRIPT_CALL = ("", ".js", ".mjs", ".cjs", ".ts", ".tsx", "/index.js", "/index.ts")
 _PYTHON_CALL = ("", ".py", "/__main__.py")
@@ -58,12 +63,20 @@ class Mention(NamedTuple):
     resource: DraftUnit
 
 
+def text_with_names(unit: DraftUnit) -> str:
+    """The text in which a name counts: code without comments, Markdown without drawings of a folder."""
+    language = language_of_file(unit.file) if unit.kind is UnitKind.RESOURCE else None
+    if language is not None:
+        return without_comments(unit.text, language.family)
+    return _TREE_LINE.sub(lambda match: " " * len(match[0]), unit.text) if "──" in unit.text else unit.text
+
+
 class PathIndex:
-    """Finds mentions of the skill's resources: by path, or by a file name that only one resource has."""
+    """Finds mentions of the skill's files: by path, or by a file name that only one of them has."""
 
     def __init__(self, draft: Draft) -> None:
         self._skill = draft.skill.name
-        self._paths = {_normalize(path): unit for path, unit in draft.resources.items()}
+        self._paths = {_normalize(path): unit for path, unit in draft.files.items()}
         names = Counter(posixpath.basename(path) for path in self._paths)
         self._basenames = sorted(names)
         self._unique_names = {

@@ -54,12 +54,12 @@ def find_definitions(units: tuple[DraftUnit, ...]) -> dict[str, str]:
     return definitions
 
 
-def find_anchors(draft: Draft) -> dict[str, int]:
-    """Sections of the main file by GitHub's anchor: lower case, hyphens, then `-1`, `-2` for repeated titles."""
+def find_anchors(draft: Draft, file: str) -> dict[str, int]:
+    """Sections of a file by GitHub's anchor: lower case, hyphens, then `-1`, `-2` for repeated titles."""
     anchors: dict[str, int] = {}
     copies: dict[str, int] = {}
     for index, section in enumerate(draft.sections):
-        if section.kind == "heading":
+        if section.kind == "heading" and section.file == file:
             anchor = slug = github_slug(section.title)
             while anchor in anchors:
                 copies[slug] = copies.get(slug, 0) + 1

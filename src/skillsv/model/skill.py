@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ class FileRole(StrEnum):
     """How the valuation treats a file of the skill folder."""
 
     MAIN = "main"  # SKILL.md, or the one Markdown file
-    RESOURCE = "resource"  # an auxiliary file: one unit
+    RESOURCE = "resource"  # an auxiliary file: one unit, or units inside a Markdown file
     CARRIED = "carried"  # in every rendering but the empty one, never a unit (LICENSE, nested skills, excluded files)
 
 
@@ -275,6 +275,8 @@ class CompiledSkill:
     repairs: tuple[Repair, ...] = ()
     findings: tuple[Finding, ...] = ()
     digest: str = ""
+    pointers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """For each auxiliary file that is cut into units, the units that lead a reader to it."""
 
     @cached_property
     def unit(self) -> Mapping[str, Unit]:

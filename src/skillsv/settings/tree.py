@@ -98,11 +98,19 @@ class Settings:
         "Lines of text right above '---': text and a rule, or a heading [{default}].",
         earlier_behaviour="heading",
     )
+    inside: Literal["auto", "references", "main"] = compiler(
+        "auto",
+        "free",
+        "Cut linked Markdown files into units: 'references', 'main' (never), 'auto' (the larger ones) [{default}].",
+        earlier_behaviour="main",
+        decides_result=False,  # what it changes is in the skill's digest
+    )
     rules_version: Literal["2", "1"] = compiler(
         "2",
         "free",
         "Version of the dependency rules; '1' as in runs of skillsv 0.1 [{default}].",
         earlier_behaviour="1",
+        decides_result=False,  # what it changes is in the skill's digest
     )
     without: tuple[str, ...] = compiler(
         (), "free", "Rules to switch off, such as R3,R8,R9 (R6 always holds).", read=read_comma_list
@@ -321,6 +329,7 @@ def compile_options(settings: Settings) -> CompileOptions:
         granularity=settings.granularity,
         regions=settings.regions,
         underlined=settings.underlined,
+        inside=settings.inside,
         rules_version=settings.rules_version,
         without=frozenset(rule.upper() for rule in settings.without),
         include=settings.include,

@@ -62,7 +62,7 @@ def empty_heading(subject: Subject) -> Iterator[Remark]:
             with_text.add(section)
             section = compiled.sections[section].parent if section is not None else None
     for index, row in enumerate(compiled.sections):
-        if row.kind == "heading" and row.lines and index not in with_text:
+        if row.kind == "heading" and row.file == layout.file and row.lines and index not in with_text:
             message = f"The heading '{row.title}' has nothing below it. Write the section, or remove the heading."
             yield Remark(message, compiled.skill.main, row.lines.first)
 
@@ -71,7 +71,7 @@ def duplicate_heading(subject: Subject) -> Iterator[Remark]:
     """Two sections of the main file with the same title under the same parent: a reference to it is ambiguous."""
     first_line: dict[tuple[int | None, str], int] = {}
     for section in subject.compiled.sections:
-        if section.kind != "heading" or section.lines is None:
+        if section.kind != "heading" or section.lines is None or section.file != subject.main.path:
             continue
         key = (section.parent, plain(section.title).strip().casefold())
         if key[1] and key in first_line:

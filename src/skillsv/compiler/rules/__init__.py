@@ -1,4 +1,4 @@
-"""The dependency rules of the paper's appendix, in one table.
+"""The dependency rules of the paper's appendix, and R10 for units inside reference files, in one table.
 
 To add a rule, write a module with one function from `Draft` to edges and findings, and add a row to `RULES`.
 `CompileOptions.without` leaves rules out by id.
@@ -19,6 +19,7 @@ from skillsv.compiler.rules.r6_trigger import find_trigger_edges
 from skillsv.compiler.rules.r7_table_cont import find_table_edges
 from skillsv.compiler.rules.r8_list_cont import find_list_edges
 from skillsv.compiler.rules.r9_lead_in import find_early_lead_in_edges, find_lead_in_edges
+from skillsv.compiler.rules.r10_inside import find_inside_edges
 from skillsv.model.skill import Edge, Finding
 
 
@@ -46,6 +47,7 @@ RULES: tuple[Rule, ...] = (
     Rule(id="R7", name="table-cont", apply=find_table_edges),
     Rule(id="R8", name="list-cont", apply=find_list_edges, heuristic=True),
     Rule(id="R9", name="lead-in", apply=find_lead_in_edges, heuristic=True, early=find_early_lead_in_edges),
+    Rule(id="R10", name="inside", apply=find_inside_edges),
 )
 
 TRIGGER_RULE = "R6"

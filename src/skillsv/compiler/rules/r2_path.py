@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import chain
 
 from skillsv.compiler.draft import Draft, DraftUnit, make_edge
-from skillsv.compiler.paths import Mention, PathIndex
-from skillsv.compiler.symbols import language_of_file
-from skillsv.compiler.symbols.comments import without_comments
+from skillsv.compiler.paths import Mention, PathIndex, text_with_names
 from skillsv.model.skill import Edge, UnitKind
-
-_TREE_LINE = re.compile(r"^[^\n├└]*[├└]──.*$", re.MULTILINE)
 
 
 def find_path_edges(draft: Draft) -> Iterator[Edge]:
@@ -23,7 +18,7 @@ def find_path_edges(draft: Draft) -> Iterator[Edge]:
     """
     index = PathIndex(draft)
     for unit in draft.readable if index else ():
-        text = _read_text(unit)
+        text = text_with_names(unit)
         mentions = chain(index.mentions(unit, text), index.calls(unit, text))
         yield from _edges(unit, mentions, _in_code(index, unit) if unit.is_markdown else None)
 
@@ -47,7 +42,7 @@ def _edges(unit: DraftUnit, mentions: Iterator[Mention], in_code: set[str] | Non
     """One edge for each resource. It is one of prose where the unit's code does not name the resource."""
     seen = {unit.id}
     for written, offset, resource in mentions:
-        if resource.id not in seen:
+        if resource.id not in seen and resource.kind is UnitKind.RESOURCE:
             seen.add(resource.id)
             lines = (unit.line_of(offset), 1)
             yield make_edge(
@@ -58,11 +53,3 @@ def _edges(unit: DraftUnit, mentions: Iterator[Mention], in_code: set[str] | Non
                 lines,
                 prose=in_code is not None and resource.id not in in_code,
             )
-
-
-def _read_text(unit: DraftUnit) -> str:
-    """The text in which a name counts: code without comments, Markdown without drawings of a folder."""
-    language = language_of_file(unit.file) if unit.kind is UnitKind.RESOURCE else None
-    if language is not None:
-        return without_comments(unit.text, language.family)
-    return _TREE_LINE.sub(lambda match: " " * len(match[0]), unit.text) if "──" in unit.text else unit.text

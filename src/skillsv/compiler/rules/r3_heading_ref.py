@@ -54,10 +54,16 @@ def _find_edges(draft: Draft, *, pointers_only: bool) -> Iterator[Edge | Finding
         seen: set[int] = set()
         prose = _LINK.sub(" ", unit.prose) if pointers_only and "](" in unit.prose else unit.prose
         for heading in _mentions(" ".join(plain(prose).split()), headings, pointers_only=pointers_only):
-            section = next((index for index in heading.sections if index not in enclosing), None)
+            section = _other_section(draft, heading, unit, enclosing)
             if section is not None and section not in seen:
                 seen.add(section)
                 yield from _edge(draft, unit, heading.words, section)
+
+
+def _other_section(draft: Draft, heading: _Heading, unit: DraftUnit, enclosing: frozenset[int]) -> int | None:
+    """The first section of the unit's file with this heading that does not contain the unit."""
+    sections = (index for index in heading.sections if draft.sections[index].file == unit.file)
+    return next((index for index in sections if index not in enclosing), None)
 
 
 def _edge(draft: Draft, unit: DraftUnit, words: str, section: int) -> Iterator[Edge | Finding]:
