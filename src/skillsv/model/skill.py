@@ -313,6 +313,44 @@ class CompiledSkill:
         """The units together with all units that depend on them, directly or indirectly."""
         return _reach(units, self.needed_by)
 
+    def unreached_without(self, removed: frozenset[str]) -> frozenset[str]:
+        """The units of files to which only `removed` units lead a reader, directly or through such files.
+
+        They are files that only removed units need, and the units inside files whose every pointer is removed. A file
+        that nothing leads to is none of them.
+        """
+        unreached: set[str] = set()
+        inside = self._units_inside
+        while True:
+            gone = removed | unreached
+            files = {unit for unit in self._resources if self.needed_by[unit] and gone.issuperset(self.needed_by[unit])}
+            for path, pointers in self.pointers.items():
+                if pointers and gone.issuperset(pointers):
+                    files.update(inside[path])
+            found = files - gone
+            if not found:
+                return frozenset(unreached)
+            unreached |= found
+
+    @cached_property
+    def leading(self) -> frozenset[str]:
+        """The units that lead a reader to a file: those that need one, and those that point to one that is cut."""
+        needing = (unit for file in self._resources for unit in self.needed_by[file])
+        return frozenset(needing).union(*self.pointers.values())
+
+    @cached_property
+    def _resources(self) -> tuple[str, ...]:
+        """The units that are one auxiliary file each."""
+        return tuple(unit.id for unit in self.units if unit.kind is UnitKind.RESOURCE)
+
+    @cached_property
+    def _units_inside(self) -> Mapping[str, tuple[str, ...]]:
+        """The units of each file that is cut; a composite that is in other files, too, is left out."""
+        return {
+            path: tuple(unit.id for unit in self.units if {extent.file for extent in unit.extents} == {path})
+            for path in self.pointers
+        }
+
     @cached_property
     def everything(self) -> frozenset[str]:
         """The grand coalition N: the ids of all units."""
