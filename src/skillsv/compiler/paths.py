@@ -19,11 +19,11 @@ _PATH_TOKEN = re.compile(r"[A-Za-z0-9_.@+~/{}$%-]+")
 _USUAL_PATH = re.compile(r"[A-Za-z0-9_.@+~/-]+")
 _PATH_PREFIX = re.compile(r"(?:\./|\$?\{[^{}]*\}/|\$\w+/|%\w+%/)+")
 
-_MODULE_CALL = re.compile(
+MODULE_CALL = re.compile(
     r"(?:(?P<program>\b(?:python[\d.]*|py|pypy3?|uv run|executable)\b)[^\n|;&`]{0,80}?)?"
     r"(?<![\w-])-m[\"']?(?:,\s*|[ \t]+)[\"']?(?P<module>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)"
 )
-_SCRIPT_CALL = re.compile(
+SCRIPT_CALL = re.compile(
     r"(?<![\w./-])(?P<program>python[\d.]*|py|uv run(?: python[\d.]*)?|node|bun(?: run)?|deno run|tsx|ts-node"
     r"|bash|sh|zsh|source)"
     r"[ \t]+(?:--?[\w-]+[ \t]+)*(?P<script>[\w.@+~/{}$%-]*[\w}])"
@@ -114,12 +114,12 @@ class PathIndex:
         A command needs no ending and no folder to name a file, where only one file can be meant.
         """
         folder = posixpath.dirname(unit.file)
-        for match in _MODULE_CALL.finditer(text) if "-m" in text else ():
+        for match in MODULE_CALL.finditer(text) if "-m" in text else ():
             if "." in match["module"] or match["program"]:
                 resource = self._module(match["module"], folder)
                 if resource is not None:
                     yield Mention(f"-m {match['module']}", match.start("module"), resource)
-        for match in _SCRIPT_CALL.finditer(text):
+        for match in SCRIPT_CALL.finditer(text):
             written = match["script"].rstrip(".,;:")
             token = _PATH_PREFIX.sub("", written, count=1)
             endings = _CALL_ENDINGS[match["program"].split()[0].rstrip("0123456789.")]

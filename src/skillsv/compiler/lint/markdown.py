@@ -22,10 +22,10 @@ _CHARACTERS_PER_TOKEN = 4
 """Characters of English text per token, for an estimate."""
 
 _LANGUAGE_START = re.compile(r"[\w+#.{-]")
-_HEADING_IN_LINE = re.compile(r"[\w.:;!?)\]*](#{2,6}) +(?=[A-Z0-9*`])")
-_HEADING_WITHOUT_SPACE = re.compile(r" {0,3}(#{2,6})(?=[^\W_])(.*)")
+HEADING_IN_LINE = re.compile(r"[\w.:;!?)\]*](#{2,6}) +(?=[A-Z0-9*`])")
+HEADING_WITHOUT_SPACE = re.compile(r" {0,3}(#{2,6})(?=[^\W_])(.*)")
 _SENTENCE = re.compile(r"[.:;,]$|\S\s+\S.{70}")
-_TEXT_FORMS = frozenset({"paragraph", "bullet", "ordered", "table"})
+TEXT_FORMS = frozenset({"paragraph", "bullet", "ordered", "table"})
 _ARGUMENTS = re.compile(r"\$ARGUMENTS\b(?:\[\d+\])?")
 _HOST_COMMAND = re.compile(r"(?:^|(?<=[\s:(>*-]))!`[^`\n]+`")
 
@@ -89,11 +89,11 @@ def glued_heading(subject: Subject) -> Iterator[Remark]:
     """
     for document in subject.documents:
         for number, line in document.prose:
-            if "## " in line and _HEADING_IN_LINE.search(without_code_spans(line)):
+            if "## " in line and HEADING_IN_LINE.search(without_code_spans(line)):
                 message = "A heading is glued to the end of this line. Put it on a line of its own."
                 yield Remark(message, document.path, number)
         for before, block in pairwise(document.blocks):
-            if block.form == "heading" and before.stop == block.first and before.form in _TEXT_FORMS:
+            if block.form == "heading" and before.stop == block.first and before.form in TEXT_FORMS:
                 message = f"The heading '{block.title}' is glued to the text above it. Put a blank line between them."
                 yield Remark(message, document.path, block.first + 1)
 
@@ -102,7 +102,7 @@ def heading_without_space(subject: Subject) -> Iterator[Remark]:
     """`##Title`: without a space, Markdown reads it as plain text."""
     for document in subject.documents:
         for number, line in document.prose:
-            match = _HEADING_WITHOUT_SPACE.fullmatch(line)
+            match = HEADING_WITHOUT_SPACE.fullmatch(line)
             if match:
                 message = f"'{match[1]}' needs a space after it to make a heading. Write '{match[1]} {match[2][:40]}'."
                 yield Remark(message, document.path, number)
