@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
 from skillsv.model.coalition import Operator, RenderedFile
-from skillsv.model.protocols import TokenCounter
 from skillsv.model.skill import CompiledSkill
 from skillsv.rendering.check import BLANK, KindCheck, filler_pattern, verify
 from skillsv.rendering.document import Part, cut_document, delete_absent, file_digest, join_parts
@@ -28,7 +27,7 @@ class DocumentRenderer:
     """Renders one Markdown file. All that does not depend on the coalition is computed once."""
 
     def __init__(
-        self, compiled: CompiledSkill, path: str, bits: Mapping[str, int], padder: Padder, count: TokenCounter
+        self, compiled: CompiledSkill, path: str, bits: Mapping[str, int], padder: Padder, count: Callable[[str], int]
     ) -> None:
         self.document = cut_document(compiled, path, bits)
         self._original = render_unchanged(compiled.skill.file(path))
