@@ -20,6 +20,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from skillsv import errors as errors
+    from skillsv.api.lint import lint as lint
     from skillsv.api.plan import Plan as Plan
     from skillsv.api.plan import plan as plan
     from skillsv.api.run import Run as Run
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from skillsv.api.shrink import shrink as shrink
     from skillsv.api.skill import Skill as Skill
     from skillsv.api.skill import compile as compile  # noqa: A004
-    from skillsv.api.skill import lint as lint
     from skillsv.api.skill import orders as orders
     from skillsv.api.skill import render as render
     from skillsv.api.valuation import Valuation as Valuation
@@ -67,7 +67,7 @@ _HOMES = {
     "compile": "skillsv.api.skill",
     "confirm": "skillsv.api.shorten",
     "errors": "skillsv",
-    "lint": "skillsv.api.skill",
+    "lint": "skillsv.api.lint",
     "load_run": "skillsv.api.run",
     "orders": "skillsv.api.skill",
     "plan": "skillsv.api.plan",

@@ -4,10 +4,10 @@ import subprocess
 
 import pytest
 
+from skillsv.api.lint import lint as lint_skill
 from skillsv.cli import run
 from skillsv.cli.demo import example_folder
 from skillsv.compiler import compile_skill
-from skillsv.compiler.lint import lint_skill
 
 
 @pytest.fixture(scope="module")

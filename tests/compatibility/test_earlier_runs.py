@@ -76,3 +76,32 @@ def test_an_earlier_run_keeps_the_headings_that_it_was_cut_with(earlier, capsys)
     main.write_text(main.read_text() + "\nOne line\nand another.\n---\n")
     assert run(["estimate", str(folder), "--json"]) == 0
     assert [unit["id"] for unit in json.loads(capsys.readouterr().out)["units"]] == valued
+
+
+def test_an_earlier_run_goes_on_with_its_units_where_references_are_cut_today(make_skill, capsys, tmp_path):
+    """Today's default cuts a reference file that is larger than SKILL.md; a run that began before does not change."""
+    skill, tasks, agent = make_skill("linked")
+    rules = skill / "references/rules.md"
+    rules.write_text(rules.read_text() + "".join(f"- Rule {n} about word {n} is long enough.\n" for n in range(60)))
+    folder = tmp_path / "run"
+    command = ["value", str(skill), "--tasks", str(tasks), "--agent", agent, "--operators", "delete", "--json", "--yes",
+               "--run-dir", str(folder), "--quiet", "--keep-going", "-j", "1"]  # fmt: skip
+    assert run([*command, "--inside", "main", "--rules-version", "1", "--max-rollouts", "60"]) in {0, 4}
+    first = json.loads(capsys.readouterr().out)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    for name in ("inside", "rules_version"):
+        del manifest["about"]["settings"][name]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    paid = keys_of(folder)
+
+    assert run([*command, "--max-rollouts", "90"]) in {0, 4}
+    resumed = json.loads(capsys.readouterr().out)
+    assert [unit["id"] for unit in resumed["units"]] == [unit["id"] for unit in first["units"]]
+    assert not (folder / "earlier").exists()
+    assert keys_of(folder)[: len(paid)] == paid
+    assert run(["estimate", str(folder), "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["units"]) == len(first["units"])
+
+    assert run([*command, "--fresh", "--max-rollouts", "60"]) in {0, 4}
+    today = json.loads(capsys.readouterr().out)
+    assert sum(unit["file"] == "references/rules.md" for unit in today["units"]) == 61

@@ -1,6 +1,6 @@
 """Golden files in Markdown: a title, a skill, and the expected output of the compiler.
 
-The input may hold several files (`=== path`), an options line (`--- granularity=item`), and characters that an editor
+The input may hold several files (`=== path`), an options line (`--- granularity=group`), and characters that an editor
 would hide: ⟦CR⟧ ⟦TAB⟧ ⟦NUL⟧ ⟦BOM⟧ ⟦LS⟧ ⟦FF⟧ (a byte that is not UTF-8) and ⟦NOEOL⟧ at the very end.
 """
 
@@ -58,11 +58,13 @@ def _place(skill: CompiledSkill, name: str) -> str:
     unit = skill.unit[name]
     if unit.kind is UnitKind.TRIGGER:
         return "m"
-    return unit.file if unit.kind is UnitKind.RESOURCE else f"{unit.lines.first}"
+    if unit.kind is UnitKind.RESOURCE:
+        return unit.file
+    return f"{unit.lines.first}" if unit.file == skill.skill.main else f"{unit.file}:{unit.lines.first}"
 
 
-def _piece(skill: CompiledSkill, piece: Piece) -> str:
-    data = skill.skill.file(skill.skill.main).data
+def _piece(skill: CompiledSkill, piece: Piece, file: str) -> str:
+    data = skill.skill.file(file).data
     size = f"{len(piece.span)} bytes"
     section = " / ".join(skill.sections[piece.section].path[1:])
     where = f" [{section}]" if section and piece.role is not PieceRole.GAP else ""
@@ -75,7 +77,14 @@ def _piece(skill: CompiledSkill, piece: Piece) -> str:
 
 
 def _described(skill: CompiledSkill) -> str:
-    lines = [_piece(skill, piece) for piece in skill.layouts[0].pieces]
+    main = skill.skill.main
+    lines = [_piece(skill, piece, main) for piece in skill.layouts[0].pieces]
+    lines += [
+        f"{layout.file}: {_piece(skill, piece, layout.file)}"
+        for layout in skill.layouts
+        if layout.file in skill.pointers
+        for piece in layout.pieces
+    ]
     lines += [
         f"{unit.kind} {unit.file}{''.join(f' !{flag}' for flag in unit.flags)}"
         for unit in skill.units

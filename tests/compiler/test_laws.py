@@ -49,7 +49,9 @@ _FILES = st.fixed_dictionaries(
 )
 _OPTIONS = st.builds(
     CompileOptions,
-    granularity=st.sampled_from(["block", "item", "section"]),
+    granularity=st.sampled_from(["block", "group", "section"]),
+    rules_version=st.sampled_from(["1", "2"]),
+    inside=st.sampled_from(["auto", "references", "main"]),
     regions=st.sampled_from(["atomic", "split"]),
 )
 
@@ -61,11 +63,17 @@ def test_the_laws_hold_for_any_input(make_skill, files, options):
 
 
 @pytest.mark.parametrize(
-    ("granularity", "regions"), [("block", "atomic"), ("block", "split"), ("item", "atomic"), ("section", "split")]
+    ("granularity", "regions", "inside"),
+    [
+        ("block", "atomic", "auto"),
+        ("block", "split", "main"),
+        ("group", "atomic", "references"),
+        ("section", "split", "references"),
+    ],
 )
-def test_the_laws_hold_on_every_skill_of_the_corpus(corpus, granularity, regions):
+def test_the_laws_hold_on_every_skill_of_the_corpus(corpus, granularity, regions, inside):
     for folder in corpus:
-        check_laws(compile_skill(folder, CompileOptions(granularity=granularity, regions=regions)))
+        check_laws(compile_skill(folder, CompileOptions(granularity=granularity, regions=regions, inside=inside)))
 
 
 def check_laws(skill: CompiledSkill) -> None:
@@ -74,6 +82,7 @@ def check_laws(skill: CompiledSkill) -> None:
     edges_form_a_dag_with_m_at_the_bottom(skill)
     sections_are_a_tree(skill)
     assert sorted(_leaves(skill.hierarchy)) == sorted(skill.unit)
+    pointers_lead_to_units(skill)
     repaired_quotients_are_acyclic(skill)
 
 
@@ -105,6 +114,15 @@ def units_and_pieces_agree(skill):
             assert unit.lines.first == before.count(b"\n") + before.replace(b"\r\n", b"").count(b"\r") + 1
     assert not placed
     assert skill.units[0].id == skill.trigger
+
+
+def pointers_lead_to_units(skill):
+    """Files that are cut hold units that are no resources, and all that lead to them are units of other files."""
+    for path, pointers in skill.pointers.items():
+        inside = [unit for unit in skill.units if any(extent.file == path for extent in unit.extents)]
+        assert inside
+        assert all(unit.kind is not UnitKind.RESOURCE for unit in inside)
+        assert set(pointers) <= set(skill.unit)
 
 
 def edges_form_a_dag_with_m_at_the_bottom(skill):

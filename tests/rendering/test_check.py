@@ -8,7 +8,7 @@ from skillsv.errors import SkillSVError
 from skillsv.model.coalition import Operator
 from skillsv.rendering import Renderer
 from skillsv.rendering.check import BLANK, filler_pattern, read_blocks, verify
-from skillsv.rendering.document import delete_absent, join_parts, main_document
+from skillsv.rendering.document import cut_document, delete_absent, join_parts
 from skillsv.rendering.padding import FILLERS
 from skillsv.rendering.renderer import Coalitions
 
@@ -18,7 +18,7 @@ HEAD = ("m", 0, b"---\nname: x\n---\n")
 @pytest.fixture
 def case(small):
     coalitions = Coalitions(small)
-    document = main_document(small, coalitions.bits)
+    document = cut_document(small, small.skill.main, coalitions.bits)
     kept = coalitions.to_bits(frozenset({"m", "intro"}))
     return document, kept, delete_absent(document, kept)
 

@@ -52,11 +52,13 @@ def random_coalitions(compiled, rng, count):
             )
 
 
-def survival(compiled, kept):
-    """The pieces of the main file, and whether they survive by the paper's rule."""
-    main = compiled.skill.main
-    layout = next(layout for layout in compiled.layouts if layout.file == main)
-    data = compiled.skill.file(main).data
+def survival(compiled, kept, path=None):
+    """The pieces of a file, and whether they survive by the paper's rule; a title also with what leads to its file."""
+    path = path or compiled.skill.main
+    layout = next(layout for layout in compiled.layouts if layout.file == path)
+    data = compiled.skill.file(path).data
+    led_to = any(unit in kept for unit in compiled.pointers.get(path, ()))
+    in_title = True
     homes = [
         (0 if piece.unit == compiled.trigger else piece.section, piece.unit)
         for other in compiled.layouts
@@ -70,6 +72,7 @@ def survival(compiled, kept):
         return section == above
 
     for piece in layout.pieces:
+        in_title = in_title and piece.unit is None
         text = data[piece.span.start : piece.span.end]
         if piece.role is PieceRole.GAP:
             continue
@@ -79,6 +82,7 @@ def survival(compiled, kept):
             survives = True
         else:
             survives = any(unit in kept and under(home, piece.section) for home, unit in homes)
+            survives = survives or (led_to and in_title and piece.role is PieceRole.HEADING)
         yield text, survives
 
 
@@ -107,16 +111,21 @@ def check_laws(compiled, renderer, kept):
     original = compiled.skill.file(main).data
     pieces = list(survival(compiled, kept))
     alive = [text for text, survives in pieces if survives and text]
-    owner = {extent.file: unit.id for unit in compiled.units for extent in unit.extents if extent.file != main}
+    whole = {main, *compiled.pointers}
+    owner = {extent.file: unit.id for unit in compiled.units for extent in unit.extents if extent.file not in whole}
 
     gone = renderer.render(kept, DELETE)
+    check_documents(compiled, renderer, kept)
     if gone.empty:
         assert not b"".join(alive)
         assert not owner.keys() & {path for path, unit in owner.items() if unit in kept}
     else:
         assert_only_blanks_between(gone.contents[main], alive)
         assert {file.path for file in gone.files} == {
-            file.path for file in compiled.skill.files if file.path not in owner or owner[file.path] in kept
+            file.path
+            for file in compiled.skill.files
+            if (file.path not in owner or owner[file.path] in kept)
+            and (file.path not in compiled.pointers or is_there(compiled, kept, file.path))
         }
 
     filled = renderer.render(kept, PAD)
@@ -128,12 +137,34 @@ def check_laws(compiled, renderer, kept):
         if file.path in owner and owner[file.path] not in kept:
             assert tokens(file.data) == tokens(source.data)
             assert_harmless(file.path, file.data)
-        elif file.path != main:
+        elif file.path not in whole:
             assert file.data == source.data
     absent = {file.path for file in compiled.skill.files} - {file.path for file in filled.files}
     assert {owner[path] for path in absent} == {
         flag.partition(":")[2] for flag in filled.flags if flag.startswith("deleted-instead")
     }
+
+
+def is_there(compiled, kept, path):
+    """Whether a file that is cut holds a unit of the coalition, or one of its units leads to it."""
+    inside = {unit.id for unit in compiled.units if any(extent.file == path for extent in unit.extents)}
+    return bool(kept & (inside | set(compiled.pointers[path])))
+
+
+def check_documents(compiled, renderer, kept):
+    """The files that are cut: only their own slices, the same number of tokens, and no reference to a missing file."""
+    gone, filled = renderer.render(kept, DELETE), renderer.render(kept, PAD)
+    exact = not any(flag.startswith("padding-off-by") for flag in filled.flags)
+    for path in compiled.pointers:
+        alive = [text for text, survives in survival(compiled, kept, path) if survives and text]
+        if is_there(compiled, kept, path) and not gone.empty:
+            assert_only_blanks_between(gone.contents[path], alive)
+        else:
+            assert path not in gone.contents
+        if not filled.empty:
+            assert not exact or tokens(filled.contents[path]) == tokens(compiled.skill.file(path).data)
+        if is_there(compiled, kept, path) and not filled.empty:
+            assert_only_filler_between(filled.contents[path], alive)
 
 
 def assert_harmless(path, data):
@@ -184,10 +215,12 @@ def test_checks_of_pairs_find_the_same_as_a_full_parse():
         renderer = Renderer(compiled, counter=COUNT)
         for kept in random_coalitions(compiled, np.random.default_rng(1), 4):
             for operator in Operator:
-                parts, _ = renderer._parts(renderer._coalitions.to_bits(kept), operator)
-                expected = renderer._kind_check.changed_units_by_full_parse(parts)
-                assert renderer._kind_check.changed_units(parts, padded=operator is PAD) == expected
-                flagged += bool(expected)
+                for path in (compiled.skill.main, *compiled.pointers):
+                    document = renderer.document(path)
+                    parts, _ = document.parts(renderer._coalitions.to_bits(kept), operator)
+                    expected = document.kind_check.changed_units_by_full_parse(parts)
+                    assert document.kind_check.changed_units(parts, padded=operator is PAD) == expected
+                    flagged += bool(expected)
     assert flagged
 
 
@@ -237,7 +270,7 @@ def documents(draw):
     return text.encode("utf-8", "surrogateescape")
 
 
-def in_memory(data, **resources):
+def in_memory(data, options=None, **resources):
     def file(path, role, content):
         return SkillFile(
             path=path, role=role, data=content, size=len(content), digest=hashlib.sha256(content).hexdigest()
@@ -245,7 +278,27 @@ def in_memory(data, **resources):
 
     files = [file("SKILL.md", FileRole.MAIN, data)]
     files += [file(path.replace("_", "."), FileRole.RESOURCE, content) for path, content in resources.items()]
-    return compile_files(Skill(name="x", root=Path("x"), main="SKILL.md", files=tuple(files)), CompileOptions())
+    return compile_files(
+        Skill(name="x", root=Path("x"), main="SKILL.md", files=tuple(files)), options or CompileOptions()
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(documents(), documents(), st.integers(0, 2**32 - 1))
+def test_laws_on_generated_reference_files(main, reference, seed):
+    inside = CompileOptions(inside="references")
+    compiled = in_memory(main + b"\n\nSee notes.md and run.py.\n", inside, notes_md=reference, run_py=b"print(1)\n")
+    renderer = Renderer(compiled, counter=COUNT)
+    for operator in Operator:
+        assert renderer.render(compiled.everything, operator).contents["notes.md"] == reference
+    for kept in random_coalitions(compiled, np.random.default_rng(seed), 3):
+        check_laws(compiled, renderer, kept)
+        for operator in Operator if compiled.pointers else ():
+            document = renderer.document("notes.md")
+            parts, _ = document.parts(renderer._coalitions.to_bits(kept), operator)
+            assert document.kind_check.changed_units(
+                parts, padded=operator is PAD
+            ) == document.kind_check.changed_units_by_full_parse(parts)
 
 
 @settings(max_examples=250, deadline=None)
@@ -261,8 +314,9 @@ def test_laws_on_generated_skills(data, seed, filler):
         filled = renderer.render(kept, PAD)
         assert tokens(filled.contents["SKILL.md"]) == tokens(data)
         for operator in Operator:
-            parts, _ = renderer._parts(renderer._coalitions.to_bits(kept), operator)
+            document = renderer.document("SKILL.md")
+            parts, _ = document.parts(renderer._coalitions.to_bits(kept), operator)
             assert join_parts(parts) == renderer.render(kept, operator).contents.get("SKILL.md", b"")
-            assert renderer._kind_check.changed_units(
+            assert document.kind_check.changed_units(
                 parts, padded=operator is PAD
-            ) == renderer._kind_check.changed_units_by_full_parse(parts)
+            ) == document.kind_check.changed_units_by_full_parse(parts)

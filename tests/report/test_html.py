@@ -145,7 +145,9 @@ HEAD = "---\nname: x\ndescription: y\n---\n\n"
 
 def test_a_cycle_is_shown_as_one_unit_with_its_members(case_of):
     case = case_of(
-        text=HEAD + "## Alpha\n\nFirst see [beta](#beta).\n\n## Beta\n\nFirst see [alpha](#alpha).\n", files={}
+        text=HEAD
+        + "## Alpha\n\n```python\ndef alpha(): beta()\n```\n\n## Beta\n\n```python\ndef beta(): alpha()\n```\n",
+        files={},
     )
     (contraction,) = case.compiled.contractions
     text = page(case.valuation, case.compiled, case.records)

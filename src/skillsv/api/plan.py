@@ -30,6 +30,7 @@ from skillsv.pipeline import (
     require_measurable_budget,
     with_measured_cost,
 )
+from skillsv.pipeline.job import EARLIER_UNITS, job_of_earlier_version
 from skillsv.pipeline.panel_history import known_panels
 from skillsv.rollout import Forecast, PerRollout, RunFolder
 from skillsv.rollout.adaptive import advise
@@ -257,7 +258,11 @@ def plan_job(
         notes = (*notes, TEMPORARY)
     place = RunFolder(run_dir)
     place.check_place(job.skill, name)
-    prepared = prepare(job, NO_PANELS if fresh else known_panels(place))
+    panels = NO_PANELS if fresh else known_panels(place)
+    prepared = prepare(job, panels)
+    earlier = None if fresh else job_of_earlier_version(prepared, place)
+    if earlier is not None:
+        job, prepared, notes = earlier, prepare(earlier, panels), (*notes, EARLIER_UNITS)
     measured = PerRollout() if fresh else measured_cost(place, prepared.agent.fingerprint)
     gamma = None if fresh else measured_gamma(place, prepared.compiled, job.settings)
     prepared = with_measured_cost(prepared, measured, gamma)

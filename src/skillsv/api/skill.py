@@ -1,4 +1,4 @@
-"""A skill as an object: compiled from a folder, a Markdown file or a text; linted, rendered, ordered."""
+"""A skill as an object: compiled from a folder, a Markdown file or a text; rendered, ordered."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from skillsv.errors import SettingsError
 from skillsv.model.coalition import Operator, Order, Rendering
 from skillsv.model.compiled_document import CompiledDocument
 from skillsv.model.format import plural
-from skillsv.model.skill import CompiledSkill, Edge, Finding, Unit, find_unit
+from skillsv.model.skill import CompiledSkill, Edge, Unit, find_unit
 from skillsv.settings import DEFAULTS, SETTINGS, compile_options, load_settings
 
 
@@ -123,18 +123,6 @@ def _find_path(source: str | os.PathLike[str]) -> Path | None:
     if isinstance(source, str) and ("\n" in source or "\r" in source):
         return None
     return Path(source)
-
-
-def lint(skill: Skill | str | os.PathLike[str], **settings: object) -> tuple[Finding, ...]:
-    r"""The defects of a skill: dangling links, dead files, broken fences, frontmatter that agents refuse.
-
-    >>> import skillsv as sv
-    >>> [finding.code for finding in sv.lint("# Steps\n\nRead the notes.\n")]
-    ['no-frontmatter']
-    """
-    from skillsv.compiler.lint import lint_compiled
-
-    return lint_compiled(compile(skill, **settings).compiled)
 
 
 def render(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -20,6 +20,27 @@ SCHEMA = "skillsv.lint/1"
 """Schema of the JSON result."""
 
 
+RULES_SCHEMA = "skillsv.lint-rules/1"
+"""Schema of the JSON list of checks."""
+
+_FAILING: dict[str, frozenset[Severity]] = {
+    "error": frozenset({Severity.ERROR}),
+    "warning": frozenset({Severity.ERROR, Severity.WARNING}),
+    "note": frozenset(Severity),
+    "never": frozenset(),
+}
+"""The severities that give exit code 1, by the value of --fail-on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintChoice:
+    """What is checked and repaired: codes to ignore, whether every check is made, whether files are repaired."""
+
+    ignore: tuple[str, ...] = ()
+    every: bool = False
+    fix: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintedSkill:
     """The findings in one skill. `folder` goes before the file of each finding."""
@@ -31,9 +52,20 @@ class LintedSkill:
 
 
 def lint(
-    skills: Annotated[list[Path], Parameter(help="Skill folders, or single Markdown files.")],
+    skills: Annotated[
+        list[Path] | None, Parameter(help="Skill folders, single Markdown files, or folders of skills.")
+    ] = None,
     /,
     *,
+    fail_on: Annotated[
+        Literal["error", "warning", "note", "never"], Parameter(help="Least severity that gives exit code 1.")
+    ] = "error",
+    ignore: Annotated[str, Parameter(help="Codes to leave out (comma list).")] = "",
+    every: Annotated[
+        bool, Parameter(name="--all", negative=(), help="Also the checks that are off by default.")
+    ] = False,
+    fix: Annotated[bool, Parameter(negative=(), help="Repair what is mechanical, in the files.")] = False,
+    rules: Annotated[bool, Parameter(negative=(), help="List the checks with examples, and end.")] = False,
     format: Annotated[  # noqa: A002 - the flag's name
         Literal["text", "json", "sarif"] | None, Parameter(help="Form of the result [text].")
     ] = None,
@@ -41,35 +73,64 @@ def lint(
     output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="Write to this file, not stdout.")] = None,
     flags: CompileFlags | None = None,
 ) -> int:
-    """skillsv lint my-skill other-skill --format sarif -o lint.sarif
+    """skillsv lint skills/ --fail-on warning --ignore long-body --format sarif -o lint.sarif
 
     List the defects of skills: dangling links, dead files, broken fences, frontmatter that agents refuse.
-    Exit code 1 if there is an error, 2 if a path holds no skill.
+    Exit code 1 if there is an error (or what --fail-on says), 2 if a path holds no skill.
     """
     if json and format not in {None, "json"}:
         raise SettingsError(f"--json and --format {format} ask for two results at once.", hint="Give one of them.")
+    form = "json" if json else format or "text"
+    if rules:
+        return _list_rules(form, output)
+    if not skills:
+        raise SettingsError("lint needs a skill.", hint="Give a skill folder, or a folder of skills.")
     for skill in skills:
         refuse_inside(output, skill)
-    linted, missing = _lint_all(skills, flags or CompileFlags())
-    form = "json" if json else format or "text"
+    choice = LintChoice(ignore=tuple(word.strip() for word in ignore.split(",") if word.strip()), every=every, fix=fix)
+    linted, missing = _lint_all(skills, flags or CompileFlags(), choice)
     if form == "text" and output is None:
         print_lines(_lines(linted))
     else:
         deliver(_document(linted, form), output)
     if missing:
         return SkillError.exit_code
-    return int(any(finding.severity is Severity.ERROR for skill in linted for finding in skill.findings))
+    failing = _FAILING[fail_on]
+    return int(any(finding.severity in failing for skill in linted for finding in skill.findings))
 
 
-def _lint_all(skills: Sequence[Path], flags: CompileFlags) -> tuple[list[LintedSkill], int]:
+def _list_rules(form: str, output: Path | None) -> int:
+    """Print the table of checks."""
+    from skillsv.compiler.lint import lint_rules
+
+    found = lint_rules()
+    if form == "json":
+        deliver(json_text({"schema": RULES_SCHEMA, "rules": [asdict(rule) for rule in found]}), output)
+        return 0
+    lines = []
+    for rule in found:
+        marks = [
+            rule.severity or "compiler",
+            *(["off"] if not rule.usual else []),
+            *(["--fix"] if rule.fixable else []),
+        ]
+        lines.append(f"{rule.code:<22} {', '.join(marks):<15} {rule.title}. Example: {rule.example}\n")
+    deliver("".join(lines), output)
+    return 0
+
+
+def _lint_all(skills: Sequence[Path], flags: CompileFlags, choice: LintChoice) -> tuple[list[LintedSkill], int]:
     """The findings of each skill, and the number of paths without a skill: one of those does not stop the others."""
+    from skillsv.api.lint import find_skills, fix
+    from skillsv.api.lint import lint as lint_skill
     from skillsv.api.skill import compile as compile_skill
-    from skillsv.api.skill import lint as lint_skill
 
     linted: list[LintedSkill] = []
     missing = 0
-    for path in skills:
+    for path in (skill for given in skills for skill in find_skills(given)):
         try:
+            for file in fix(path, ignore=choice.ignore, **flags.given()) if choice.fix else ():
+                say(f"Fixed {path / file if path.is_dir() else path}.")
             skill = compile_skill(path, **flags.given())
         except SkillError as error:
             say(f"skillsv: {error}")
@@ -81,7 +142,7 @@ def _lint_all(skills: Sequence[Path], flags: CompileFlags) -> tuple[list[LintedS
                 path=str(path),
                 name=skill.name,
                 folder="" if root == Path() else f"{root}/",
-                findings=lint_skill(skill),
+                findings=lint_skill(skill, every=choice.every, ignore=choice.ignore),
             )
         )
     return linted, missing

@@ -1,4 +1,7 @@
-"""Pass 3, normalization: every dependency cycle becomes one composite unit, so that D is a DAG."""
+"""Pass 3, normalization: every dependency cycle becomes one composite unit, so that D is a DAG.
+
+References in prose that lead in a circle ("see also") are no such cycle: `drop_circular_prose` removes them first.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,28 @@ class NormalizedSkill:
     section_of: Mapping[str, int]
     contractions: tuple[Contraction, ...]
     layouts: tuple[Layout, ...]
+    pointers: Mapping[str, tuple[str, ...]]
+
+
+def drop_circular_prose(draft: Draft, edges: Sequence[Edge]) -> tuple[Edge, ...]:
+    """The edges without those of prose that lead in a circle: first those that point back, then the others.
+
+    What is left of a cycle then is code that needs itself, and the layout of the text.
+    """
+    kept = tuple(edges)
+    position = {unit.id: unit.position for unit in draft.units}
+    for back_only in (True, False):
+        cycle_of = {unit.id: number for number, cycle in enumerate(_cycles(draft, kept)) for unit in cycle}
+        if not cycle_of:
+            break
+        kept = tuple(
+            edge
+            for edge in kept
+            if not edge.prose
+            or cycle_of.get(edge.source, -1) != cycle_of.get(edge.target, -2)
+            or (back_only and position[edge.target] > position[edge.source])
+        )
+    return kept
 
 
 def normalize(draft: Draft, edges: Sequence[Edge]) -> NormalizedSkill:
@@ -34,6 +59,7 @@ def normalize(draft: Draft, edges: Sequence[Edge]) -> NormalizedSkill:
             section_of={unit.id: unit.section for unit in draft.units},
             contractions=(),
             layouts=draft.layouts,
+            pointers=_pointer_ids(draft, {}),
         )
     names = Names(*(unit.id for unit in draft.units))
     composite_id = {members: names.composite(tuple(member.id for member in members)) for members in cycles}
@@ -48,7 +74,15 @@ def normalize(draft: Draft, edges: Sequence[Edge]) -> NormalizedSkill:
         section_of={composite_id.get(members, members[0].id): _common_section(draft, members) for members in groups},
         contractions=tuple(_contraction(name, members, edges) for members, name in composite_id.items()),
         layouts=tuple(_rename_units(layout, new_id) for layout in draft.layouts),
+        pointers=_pointer_ids(draft, new_id),
     )
+
+
+def _pointer_ids(draft: Draft, new_id: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    return {
+        path: tuple(dict.fromkeys(new_id.get(unit.id, unit.id) for unit in units))
+        for path, units in draft.pointers.items()
+    }
 
 
 def _cycles(draft: Draft, edges: Sequence[Edge]) -> list[tuple[DraftUnit, ...]]:
@@ -90,11 +124,18 @@ def _unit(
 
 
 def _all_titles(draft: Draft) -> list[tuple[str, ...]]:
-    """For each section, the titles of the headings from the top down to it."""
+    """For each section, the titles of the headings from the top down to it; first the file, if it is not the main one.
+
+    A file that is one unit has no such title.
+    """
     titles: list[tuple[str, ...]] = []
     for section in draft.sections:
         above = () if section.parent is None else titles[section.parent]
-        titles.append((*above, section.title) if section.kind == "heading" else above)
+        if section.kind == "heading":
+            above = (*above, section.title)
+        elif section.kind == "file" and section.file in draft.pointers:
+            above = (section.file,)
+        titles.append(above)
     return titles
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from skillsv.compiler.markdown import CodeBlock, split_fences
@@ -12,6 +12,9 @@ from skillsv.model.skill import Edge, Finding, Layout, Lines, Location, Section,
 
 TRIGGER = "m"
 """The id of the trigger unit m."""
+
+MARKDOWN_ENDINGS = (".md", ".markdown", ".mdx")
+"""Endings of the auxiliary files that are Markdown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +53,11 @@ class DraftUnit:
         """The fenced blocks of the unit."""
         return self._prose_and_code[1]
 
+    @property
+    def is_markdown(self) -> bool:
+        """Whether the text is Markdown: of the main file, or of a Markdown file beside it."""
+        return self.kind is not UnitKind.RESOURCE or self.file.lower().endswith(MARKDOWN_ENDINGS)
+
     def line_of(self, offset: int, text: str | None = None) -> int:
         """The file's line of a character offset in the unit's text (or in `text`, which has the same lines)."""
         return self.lines.first + (self.text if text is None else text).count("\n", 0, offset)
@@ -72,15 +80,27 @@ class Draft:
     glued_rules: bool = False
     """Whether text stands right above a rule, so that CommonMark reads it as a heading."""
 
+    pointers: Mapping[str, tuple[DraftUnit, ...]] = field(default_factory=dict)
+    """For each auxiliary file that is cut into units, the units that lead a reader to it."""
+
     @cached_property
     def body(self) -> tuple[DraftUnit, ...]:
-        """The units of the main file, without the trigger."""
+        """The units of the main file, without the trigger, and those inside other files."""
         return tuple(unit for unit in self.units[1:] if unit.kind is not UnitKind.RESOURCE)
 
     @cached_property
     def resources(self) -> Mapping[str, DraftUnit]:
-        """The auxiliary files by path."""
+        """The auxiliary files that are one unit each, by path."""
         return {unit.file: unit for unit in self.units[1:] if unit.kind is UnitKind.RESOURCE}
+
+    @cached_property
+    def files(self) -> Mapping[str, DraftUnit]:
+        """All auxiliary files by path, each with its first unit."""
+        files: dict[str, DraftUnit] = {}
+        for unit in self.units[1:]:
+            if unit.file != self.skill.main:
+                files.setdefault(unit.file, unit)
+        return files
 
     @cached_property
     def readable(self) -> tuple[DraftUnit, ...]:
@@ -111,7 +131,13 @@ class Draft:
 
 
 def make_edge(
-    rule: str, source: DraftUnit, target: DraftUnit, evidence: str, lines: tuple[int, int] | None = None
+    rule: str,
+    source: DraftUnit,
+    target: DraftUnit,
+    evidence: str,
+    lines: tuple[int, int] | None = None,
+    *,
+    prose: bool = False,
 ) -> Edge:
     """An edge: `source` needs `target` by this rule. `lines` are the two lines to show, else the units' first lines."""
     source_line, target_line = lines or (source.lines.first, target.lines.first)
@@ -122,6 +148,7 @@ def make_edge(
         evidence=evidence,
         at=source.location(source_line),
         target_at=target.location(target_line),
+        prose=prose,
     )
 
 

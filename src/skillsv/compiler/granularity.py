@@ -94,7 +94,8 @@ def make_elements(blocks: Sequence[TopBlock], regions: Sequence[Region], *, atom
 def merge_elements(elements: Iterator[Element], granularity: Granularity) -> Iterator[Element]:
     """Join neighbouring units to the chosen size; scaffold between two units always keeps them apart.
 
-    `block`: nothing is joined. `item`: an item keeps everything up to the next item, other content joins into one unit.
+    `block`: nothing is joined. `group`: an item keeps everything up to the next item, and other content
+    joins into one unit (`item` is the earlier word for it).
     `section`: everything of a section before its first subheading is one unit, inner rules included.
     """
     if granularity == "block":

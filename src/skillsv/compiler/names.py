@@ -37,14 +37,19 @@ class Names:
         self._taken = set(taken)
         self._copies: dict[str, int] = {}
 
-    def body(self, heading: str, form: str, content: bytes) -> str:
-        """The id of a unit of the main file: heading, form and short hash of its bytes."""
-        return self._unique(f"{heading_name(heading)}/{form}-{short_hash(content.strip())}")
+    def body(self, heading: str, form: str, content: bytes, prefix: str = "") -> str:
+        """The id of a unit of a Markdown file: heading, form and short hash of its bytes, after the file's `prefix`."""
+        return self._unique(f"{prefix}{heading_name(heading)}/{form}-{short_hash(content.strip())}")
 
     def resource(self, path: str) -> str:
         """The id of a resource: its path, in characters that need no quoting."""
+        return self._unique(self.path(path))
+
+    @staticmethod
+    def path(path: str) -> str:
+        """The path of a file in characters that need no quoting; with a hash where that changes it."""
         name = _NOT_IN_PATH.sub("-", path)
-        return self._unique(name if name == path else f"{name}-{short_hash(path.encode('utf-8', 'surrogateescape'))}")
+        return name if name == path else f"{name}-{short_hash(path.encode('utf-8', 'surrogateescape'))}"
 
     def composite(self, members: tuple[str, ...]) -> str:
         """The id of a contracted cycle, from the ids of its members."""

@@ -5,14 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Granularity = Literal["block", "item", "section"]
-"""The size of a unit: one block, one list item with what follows it, or one section."""
+Granularity = Literal["block", "group", "section", "item"]
+"""The size of a unit: one block, one list item with what follows it, or one section. `item` is an earlier `group`."""
 
 Regions = Literal["atomic", "split"]
 """An optimizer's region is one unit, or its blocks are units."""
 
 Underlined = Literal["text", "heading"]
 """Text right above a line of dashes is text, unless it is a title; or always a heading, as in CommonMark."""
+
+Inside = Literal["auto", "references", "main"]
+"""Linked Markdown files are cut into units: where they hold more text than the main file, always, or never."""
+
+RulesVersion = Literal["2", "1"]
+"""The version of the dependency rules; runs of earlier versions keep version 1."""
 
 MARKERS = (
     ("<!-- SLOW_UPDATE_START -->", "<!-- SLOW_UPDATE_END -->"),
@@ -33,16 +39,21 @@ class CompileOptions:
     granularity: Granularity = "block"
     underlined: Underlined = "text"
     regions: Regions = "atomic"
+    inside: Inside = "auto"
+    rules_version: RulesVersion = "2"
     without: frozenset[str] = frozenset()
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     markers: tuple[tuple[str, str], ...] = MARKERS
 
-    def as_mapping(self, *, glued_rules: bool = False) -> dict[str, object]:
+    def as_mapping(
+        self, *, glued_rules: bool = False, other_rules: bool = False, inside: bool = False
+    ) -> dict[str, object]:
         """The options as plain data in a fixed order, for the manifest and the digest.
 
-        `underlined` is in it only for a skill that it changes (`glued_rules`), so that others keep the digest that
-        earlier versions gave them.
+        `underlined` is in it only for a skill that it changes (`glued_rules`), and `rules_version` only where the
+        versions give other edges (`other_rules`), and `inside` only where files are cut: so other skills keep the
+        digest that earlier versions gave them.
         """
         mapping: dict[str, object] = {
             "granularity": self.granularity,
@@ -52,4 +63,10 @@ class CompileOptions:
             "exclude": list(self.exclude),
             "markers": [list(pair) for pair in self.markers],
         }
-        return {**mapping, "underlined": self.underlined} if glued_rules else mapping
+        if glued_rules:
+            mapping["underlined"] = self.underlined
+        if other_rules and self.rules_version != "1":
+            mapping["rules_version"] = self.rules_version
+        if inside:
+            mapping["inside"] = "references"
+        return mapping

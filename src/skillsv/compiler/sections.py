@@ -83,6 +83,25 @@ class SectionTable:
             Section(title=parts[-1], path=parts, file=path, level=0, parent=parent, lines=Lines(1, lines), kind="file")
         )
 
+    def open_file(self, path: str, lines: int) -> int:
+        """Add a file that is cut into units: the next headings and units are inside it. Return its index."""
+        index = self.add_file(path, max(lines, 1))
+        self._end_open_sections()
+        self._file, self._lines = path, lines
+        self._open_sections = [[index]]
+        return index
+
+    def close_file(self) -> None:
+        """End the file that was opened last."""
+        self._end_open_sections()
+
+    def _end_open_sections(self) -> None:
+        """The open headings end with their file."""
+        for headings in self._open_sections:
+            for section in headings:
+                if section in self._first_line:
+                    self._last_line.setdefault(section, self._lines)
+
     def rows(self) -> tuple[Section, ...]:
         """The finished table, with the lines of every heading and region."""
         return tuple(

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import pairwise
+from typing import NamedTuple
 
+from skillsv.compiler.document_units import DocumentBuilder
 from skillsv.compiler.draft import TRIGGER, Draft, DraftUnit
 from skillsv.compiler.granularity import Element, find_regions, make_elements, merge_elements
 from skillsv.compiler.markdown import LineTable, cut_lines, is_glued_rule, top_blocks
 from skillsv.compiler.names import Names
 from skillsv.compiler.options import CompileOptions
 from skillsv.compiler.sections import SectionTable
-from skillsv.model.frontmatter import Frontmatter, read_frontmatter
+from skillsv.model.frontmatter import Frontmatter, frontmatter_end, read_frontmatter
 from skillsv.model.skill import (
     FileRole,
     Finding,
@@ -32,155 +33,119 @@ _SAMPLE_BYTES = 8192
 """Bytes at the start of a resource that decide whether it is text."""
 
 
-def unitize(skill: Skill, options: CompileOptions, findings: tuple[Finding, ...] = ()) -> Draft:
-    """Cut a skill into N: the trigger m, the units of the main file, one unit per resource."""
+def unitize(
+    skill: Skill, options: CompileOptions, findings: tuple[Finding, ...] = (), inside: frozenset[str] = frozenset()
+) -> Draft:
+    """Cut a skill into N: the trigger m, the units of the main file, one unit per resource.
+
+    The Markdown files `inside` are cut as the main file is.
+    """
     table = cut_lines(skill.file(skill.main).data or b"")
     frontmatter = read_frontmatter(table.texts)
-    blocks = top_blocks(table.texts, frontmatter.lines, options.underlined)
-    regions, marker_findings = find_regions(blocks, table.texts, options.markers, skill.main)
-    elements = make_elements(blocks, regions, atomic=options.regions == "atomic")
-
     names = Names(TRIGGER)
     sections = SectionTable(skill.name, skill.main, len(table))
-    main = _MainFile(table, skill.main, sections, names)
-    main.start(frontmatter.lines)
-    for element in merge_elements(elements, options.granularity):
-        main.add(element)
-    main.finish()
-    resources, layouts = _resource_units(skill, sections, names, len(main.units))
+    main = DocumentBuilder(table, skill.main, sections, names)
+    main.start_main(frontmatter.lines)
+    document = _read_document(table, frontmatter.lines, skill.main, options)
+    main.add_all(document.elements)
+    files = _FileUnits(sections, names, options, len(main.units), main.group)
+    for file in _resources(skill):
+        files.add(file, inside=file.path in inside)
     return Draft(
         skill=skill,
         frontmatter=frontmatter,
-        units=(*main.units, *resources),
+        units=(*main.units, *files.units),
         sections=sections.rows(),
-        layouts=(Layout(file=skill.main, pieces=tuple(main.settled_pieces())), *layouts),
-        glued_rules=any(is_glued_rule(*pair, table.texts) for pair in pairwise(blocks)),
+        layouts=(main.layout(), *files.layouts),
+        glued_rules=document.glued_rules or files.glued_rules,
         findings=(
             *findings,
             *_text_findings(skill.main, table),
             *_frontmatter_findings(skill.main, frontmatter),
-            *marker_findings,
+            *document.findings,
+            *files.findings,
         ),
     )
 
 
-class _MainFile:
-    """Builds the units of the main file, and the pieces that make up its bytes, in one pass over its elements."""
+class _Document(NamedTuple):
+    """The elements of a Markdown file, its markers without a partner, and whether text stands right above a rule."""
 
-    def __init__(self, table: LineTable, file: str, sections: SectionTable, names: Names) -> None:
-        self._table = table
-        self._file = file
+    elements: tuple[Element, ...]
+    findings: tuple[Finding, ...]
+    glued_rules: bool
+
+
+def _read_document(table: LineTable, first: int, file: str, options: CompileOptions) -> _Document:
+    """Cut the lines of a Markdown file from `first` on."""
+    blocks = top_blocks(table.texts, first, options.underlined)
+    regions, findings = find_regions(blocks, table.texts, options.markers, file)
+    elements = make_elements(blocks, regions, atomic=options.regions == "atomic")
+    return _Document(
+        tuple(merge_elements(elements, options.granularity)),
+        tuple(findings),
+        any(is_glued_rule(*pair, table.texts) for pair in pairwise(blocks)),
+    )
+
+
+def _resources(skill: Skill) -> list[SkillFile]:
+    """The auxiliary files that are units, ordered by path."""
+    files = (file for file in skill.files if file.role is FileRole.RESOURCE)
+    return sorted(files, key=lambda file: file.path.split("/"))
+
+
+class _FileUnits:
+    """The units and layouts of the auxiliary files: one unit per file, or the units inside it."""
+
+    def __init__(
+        self, sections: SectionTable, names: Names, options: CompileOptions, position: int, group: int
+    ) -> None:
         self._sections = sections
         self._names = names
-        self._lines_done = 0
-        self._group = 0
-        self._pieces: list[Piece] = []
+        self._options = options
+        self._position = position
+        self._group = group
         self.units: list[DraftUnit] = []
+        self.layouts: list[Layout] = []
+        self.findings: list[Finding] = []
+        self.glued_rules = False
 
-    def start(self, frontmatter_lines: int) -> None:
-        """Add the byte order mark and the trigger: the frontmatter, or a virtual trigger of zero bytes."""
-        starts = self._table.starts
-        if starts[0]:
-            self._pieces.append(Piece(role=PieceRole.BOM, span=Span(0, starts[0]), section=0))
-        span = Span(starts[0], starts[frontmatter_lines])
-        if frontmatter_lines:
-            self._pieces.append(Piece(role=PieceRole.UNIT, span=span, section=0, unit=TRIGGER))
-        self.units.append(
-            DraftUnit(
-                position=0,
-                id=TRIGGER,
-                kind=UnitKind.TRIGGER,
-                form="frontmatter",
-                file=self._file,
-                span=span,
-                lines=Lines(1, max(frontmatter_lines, 1)),
-                section=0,
-                heading=0,
-                group=0,
-                text="\n".join(self._table.texts[:frontmatter_lines]),
-                flags=() if frontmatter_lines else ("virtual",),
-            )
-        )
-        self._lines_done = frontmatter_lines
-
-    def add(self, element: Element) -> None:
-        """Add one element, and the blank lines before it."""
-        self._add_gap(element.first)
-        span = Span(self._table.starts[element.first], self._table.starts[element.stop])
-        self._lines_done = element.stop
-        if element.role is PieceRole.UNIT:
-            self._add_unit(element, span)
+    def add(self, file: SkillFile, *, inside: bool) -> None:
+        """Add the next file, as one unit or as the units `inside` it, if it has any."""
+        position = self._position + len(self.units)
+        if inside and self._add_document(file, position):
             return
-        self._group += 1
-        if element.role is PieceRole.HEADING:
-            section = self._sections.open_heading(element.title, element.level, element.first + 1)
-        elif element.role is PieceRole.MARKER:
-            is_opening = element.level == 1
-            section = (
-                self._sections.open_region(element.title, element.first + 1)
-                if is_opening
-                else self._sections.close_region(element.stop)
-            )
-        else:
-            section = self._sections.current
-        self._pieces.append(Piece(role=element.role, span=span, section=section))
-
-    def finish(self) -> None:
-        """Add the blank lines at the end of the file."""
-        self._add_gap(len(self._table))
-
-    def settled_pieces(self) -> list[Piece]:
-        """The pieces; scaffold of a section without units moves to the nearest section above that has some."""
-        settled = self._sections.settled
-        return [
-            piece if piece.section == settled(piece.section) else replace(piece, section=settled(piece.section))
-            for piece in self._pieces
-        ]
-
-    def _add_gap(self, line: int) -> None:
-        if line > self._lines_done:
-            span = Span(self._table.starts[self._lines_done], self._table.starts[line])
-            self._pieces.append(Piece(role=PieceRole.GAP, span=span, section=self._sections.current))
-
-    def _add_unit(self, element: Element, span: Span) -> None:
-        section, heading = self._sections.current, self._sections.current_heading
-        title = self._sections.title(heading)
-        name = self._names.body(title, element.form, self._table.data[span.start : span.end])
-        self._sections.mark_unit(section)
-        self._pieces.append(Piece(role=PieceRole.UNIT, span=span, section=section, unit=name))
-        self.units.append(
-            DraftUnit(
-                position=len(self.units),
-                id=name,
-                kind=element.kind,
-                form=element.form,
-                file=self._file,
-                span=span,
-                lines=Lines(element.first + 1, element.stop),
-                section=section,
-                heading=heading,
-                group=self._group,
-                text="\n".join(self._table.texts[element.first : element.stop]),
-                flags=("protected",) if element.kind in {UnitKind.BLOCK, UnitKind.REGION} else (),
-            )
-        )
-
-
-def _resource_units(
-    skill: Skill, sections: SectionTable, names: Names, position: int
-) -> tuple[list[DraftUnit], list[Layout]]:
-    """One unit and one layout per resource, ordered by path; positions start at `position`."""
-    files = sorted(
-        (file for file in skill.files if file.role is FileRole.RESOURCE), key=lambda file: file.path.split("/")
-    )
-    units: list[DraftUnit] = []
-    layouts: list[Layout] = []
-    for offset, file in enumerate(files):
-        unit = _resource_unit(file, sections, names, position + offset)
+        unit = _resource_unit(file, self._sections, self._names, position)
         piece = Piece(role=PieceRole.UNIT, span=unit.span, section=unit.section, unit=unit.id)
-        units.append(unit)
-        layouts.append(Layout(file=file.path, pieces=(piece,)))
-    return units, layouts
+        self.units.append(unit)
+        self.layouts.append(Layout(file=file.path, pieces=(piece,)))
+
+    def _add_document(self, file: SkillFile, position: int) -> bool:
+        """Add the units inside a file; False where it holds nothing but headings."""
+        table = cut_lines(file.data or b"")
+        first = frontmatter_end(table.texts)
+        document = _read_document(table, first, file.path, self._options)
+        if not first and not any(element.role is PieceRole.UNIT for element in document.elements):
+            return False
+        self._sections.open_file(file.path, len(table))
+        builder = DocumentBuilder(
+            table,
+            file.path,
+            self._sections,
+            self._names,
+            position=position,
+            group=self._group + 1,
+            prefix=f"{self._names.path(file.path)}/",
+        )
+        builder.start(first)
+        builder.add_all(document.elements)
+        self._sections.close_file()
+        self._group = builder.group
+        self.units.extend(builder.units)
+        self.layouts.append(builder.layout())
+        self.findings.extend((*_text_findings(file.path, table), *document.findings))
+        self.glued_rules = self.glued_rules or document.glued_rules
+        return True
 
 
 def _resource_unit(file: SkillFile, sections: SectionTable, names: Names, position: int) -> DraftUnit:

@@ -32,8 +32,9 @@ def pruning_path(
     """Remove units in ascending value until none of `among` (all execution units) is left.
 
     A unit is removed together with everything that needs it (its reverse closure), so the sum of their values counts: a
-    lead-in of no value stays while its list has some. Of equal losses the later unit is removed first. A value that
-    includes the dependants already (Closure-LOO) is not `additive`: it counts alone.
+    lead-in of no value stays while its list has some. Files that nothing leads to any more go with it. Of equal losses
+    the later unit is removed first. A value that includes the dependants already (Closure-LOO) is not `additive`: it
+    counts alone.
     With `partners` the value of a unit depends on what is left: the first of two redundant units is removed at no loss,
     and then the other has the value of both.
     `predict` gives the loss of score where a coalition is kept (see `losses`); without it, losses of steps are added.
@@ -44,7 +45,7 @@ def pruning_path(
     kept, steps, lost = compiled.everything, [], 0.0
     total = tokens(kept)
     while left:
-        removed = {unit: closures[unit] & kept for unit in left}
+        removed = {unit: _removed_with(compiled, closures[unit] & kept, kept, left) for unit in left}
         counted = {unit: sorted(units) if additive else (unit,) for unit, units in removed.items()}
         current = _current_values(values, kept, partners or {})
         loss = {unit: sum(current.get(other, 0.0) for other in units) for unit, units in counted.items()}
@@ -64,6 +65,13 @@ def pruning_path(
             )
         )
     return tuple(steps)
+
+
+def _removed_with(compiled: CompiledSkill, units: frozenset[str], kept: Coalition, left: set[str]) -> frozenset[str]:
+    """The units to remove, and those of `left` in files that nothing leads to any more."""
+    if compiled.leading.isdisjoint(units):
+        return units
+    return units | (compiled.unreached_without(compiled.everything - kept | units) & kept & left)
 
 
 def _current_values(values: Mapping[str, float], kept: Coalition, partners: Partners) -> Mapping[str, float]:

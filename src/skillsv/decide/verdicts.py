@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from skillsv.decide.reached_files import find_reached_files
 from skillsv.model.format import points, short_points, with_bounds
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import DELETABLE, REMOVABLE, Action, Estimate, Evidence, Interval, UnitValue, Verdict
@@ -31,11 +32,15 @@ def verdicts(compiled: CompiledSkill, estimate: Estimate, tokens: Mapping[str, i
     """The verdict on every unit of the estimate, in its order. `tokens` are the units' lengths, by id."""
     alone = {unit.id: _alone(unit, estimate.resolution) for unit in estimate.units}
     actions = {unit: _with_dependants(compiled, unit, action, alone) for unit, action in alone.items()}
+    waiting = _unresolved_files(compiled, estimate, actions)
+    actions.update(dict.fromkeys(waiting, Action.UNRESOLVED))
     return tuple(
         Verdict(
             unit=unit.id,
             action=actions[unit.id],
-            reason=_reason(compiled, unit, actions, estimate.resolution, tokens.get(unit.id, 0)),
+            reason=_waiting_reason(unit, waiting[unit.id], estimate.resolution)
+            if unit.id in waiting
+            else _reason(compiled, unit, actions, estimate.resolution, tokens.get(unit.id, 0)),
         )
         for unit in estimate.units
     )
@@ -71,6 +76,17 @@ def _with_dependants(compiled: CompiledSkill, unit: str, action: Action, alone: 
     return Action.UNRESOLVED if remaining == {Action.UNRESOLVED} else Action.KEEP
 
 
+def _unresolved_files(compiled: CompiledSkill, estimate: Estimate, actions: Mapping[str, Action]) -> dict[str, str]:
+    """For each unit to delete that alone leads to a file of unresolved effect, this file: both go, or none."""
+    values = {unit.id: unit for unit in estimate.units}
+    waiting: dict[str, str] = {}
+    for pointer, reached in find_reached_files(compiled, values).items():
+        unresolved = [unit for unit in reached.units if actions.get(unit) is Action.UNRESOLVED]
+        if actions[pointer] is Action.DELETE and unresolved:
+            waiting[pointer] = compiled.unit[unresolved[0]].file
+    return waiting
+
+
 def _dependants(compiled: CompiledSkill, unit: str) -> tuple[str, ...]:
     """All units that need the unit, in document order."""
     needing = compiled.reverse_closure(frozenset({unit})) - {unit}
@@ -90,6 +106,13 @@ def _reason(
     if dependants and not tail:
         tail = f"; {_named(dependants)}"
     return f"{_evidence(unit, resolution)} ({length}){tail}."
+
+
+def _waiting_reason(unit: UnitValue, file: str, resolution: float) -> str:
+    return (
+        f"{_evidence(unit, resolution)}, but only it leads to {file}, whose effect is not resolved: "
+        "they are kept or deleted together."
+    )
 
 
 def _evidence(unit: UnitValue, resolution: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ class FileRole(StrEnum):
     """How the valuation treats a file of the skill folder."""
 
     MAIN = "main"  # SKILL.md, or the one Markdown file
-    RESOURCE = "resource"  # an auxiliary file: one unit
+    RESOURCE = "resource"  # an auxiliary file: one unit, or units inside a Markdown file
     CARRIED = "carried"  # in every rendering but the empty one, never a unit (LICENSE, nested skills, excluded files)
 
 
@@ -138,7 +138,8 @@ class Unit:
 class Edge:
     """A dependency, an element of D in the paper: a coalition that contains `source` must contain `target`.
 
-    `rule` is the compiler rule that found it, `evidence` the text that shows it.
+    `rule` is the compiler rule that found it, `evidence` the text that shows it. An edge of `prose` is a reference in
+    running text: where such references lead in a circle, they are no reason to merge units.
     """
 
     rule: str
@@ -147,6 +148,7 @@ class Edge:
     evidence: str
     at: Location | None = None
     target_at: Location | None = None
+    prose: bool = False
 
 
 class PieceRole(StrEnum):
@@ -273,6 +275,8 @@ class CompiledSkill:
     repairs: tuple[Repair, ...] = ()
     findings: tuple[Finding, ...] = ()
     digest: str = ""
+    pointers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """For each auxiliary file that is cut into units, the units that lead a reader to it."""
 
     @cached_property
     def unit(self) -> Mapping[str, Unit]:
@@ -308,6 +312,44 @@ class CompiledSkill:
     def reverse_closure(self, units: frozenset[str]) -> frozenset[str]:
         """The units together with all units that depend on them, directly or indirectly."""
         return _reach(units, self.needed_by)
+
+    def unreached_without(self, removed: frozenset[str]) -> frozenset[str]:
+        """The units of files to which only `removed` units lead a reader, directly or through such files.
+
+        They are files that only removed units need, and the units inside files whose every pointer is removed. A file
+        that nothing leads to is none of them.
+        """
+        unreached: set[str] = set()
+        inside = self._units_inside
+        while True:
+            gone = removed | unreached
+            files = {unit for unit in self._resources if self.needed_by[unit] and gone.issuperset(self.needed_by[unit])}
+            for path, pointers in self.pointers.items():
+                if pointers and gone.issuperset(pointers):
+                    files.update(inside[path])
+            found = files - gone
+            if not found:
+                return frozenset(unreached)
+            unreached |= found
+
+    @cached_property
+    def leading(self) -> frozenset[str]:
+        """The units that lead a reader to a file: those that need one, and those that point to one that is cut."""
+        needing = (unit for file in self._resources for unit in self.needed_by[file])
+        return frozenset(needing).union(*self.pointers.values())
+
+    @cached_property
+    def _resources(self) -> tuple[str, ...]:
+        """The units that are one auxiliary file each."""
+        return tuple(unit.id for unit in self.units if unit.kind is UnitKind.RESOURCE)
+
+    @cached_property
+    def _units_inside(self) -> Mapping[str, tuple[str, ...]]:
+        """The units of each file that is cut; a composite that is in other files, too, is left out."""
+        return {
+            path: tuple(unit.id for unit in self.units if {extent.file for extent in unit.extents} == {path})
+            for path in self.pointers
+        }
 
     @cached_property
     def everything(self) -> frozenset[str]:

@@ -84,6 +84,14 @@ class ClosureDocument(TypedDict):
     covered: Annotated[bool, Meta(description="Whether sum and lift agree within their intervals.")]
 
 
+class ReachedDocument(TypedDict):
+    """What only one unit leads a reader to: a file is worth 0 without it, so its value is part of the unit's."""
+
+    files: Annotated[list[str], Meta(description="The paths of the files.")]
+    units: Annotated[list[str], Meta(description="The ids of the units of these files.")]
+    net: Annotated[float | None, Meta(description="The net effect of the unit with these units, a sum; a share of 1.")]
+
+
 class UnitDocument(TypedDict):
     """One unit of the skill: where it is, what it is worth, and what to do with it."""
 
@@ -113,6 +121,7 @@ class UnitDocument(TypedDict):
     ]
     reason: Annotated[str, Meta(description="The reason for the verdict, in one sentence.")]
     text: Annotated[str, Meta(description="The text of the unit.")]
+    reaches: Annotated[ReachedDocument | None, Meta(description="What only this unit leads to; null for nothing.")]
 
 
 class SectionDocument(TypedDict):

@@ -234,10 +234,22 @@ class Ranking:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReachedFiles:
+    """What only one unit leads a reader to: paths of files, their units, and the net effect of the unit with them.
+
+    `net` is a sum of net effects; NaN where the unit has no value yet.
+    """
+
+    files: tuple[str, ...]
+    units: tuple[str, ...]
+    net: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UnitReport:
     """One row of a valuation: the location, length, dependencies, value and verdict of one unit.
 
-    `form` is the unit's Markdown form (bullet, ordered, table, ...).
+    `form` is the unit's Markdown form (bullet, ordered, table, ...). `reaches` is what only this unit leads to.
     """
 
     id: str
@@ -252,6 +264,7 @@ class UnitReport:
     value: UnitValue
     verdict: Verdict
     form: str = ""
+    reaches: ReachedFiles | None = None
 
     @property
     def net(self) -> Interval:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skillsv.decide import verdicts
+from skillsv.decide import find_reached_files, verdicts
 from skillsv.errors import SkillSVError
 from skillsv.estimate import EstimateOptions, estimate_chains
 from skillsv.estimate.adaptive import AVERAGED_ORDERS, estimate_adaptive
@@ -146,6 +146,7 @@ def _unit_reports(compiled: CompiledSkill, estimate: Estimate, tokens: Mapping[s
     """One row per execution unit, in document order."""
     values = {value.id: value for value in estimate.units}
     verdict_of = {verdict.unit: verdict for verdict in verdicts(compiled, estimate, tokens)}
+    reached = find_reached_files(compiled, values)
     return tuple(
         UnitReport(
             id=unit.id,
@@ -160,6 +161,7 @@ def _unit_reports(compiled: CompiledSkill, estimate: Estimate, tokens: Mapping[s
             text=text_of(compiled, unit.id),
             value=values[unit.id],
             verdict=verdict_of[unit.id],
+            reaches=reached.get(unit.id),
         )
         for unit in compiled.units
         if unit.id in values

@@ -22,11 +22,18 @@ from skillsv.model.task import PanelA, PanelB, Task
 from skillsv.order import Sampler
 from skillsv.pipeline.clients import make_client
 from skillsv.rendering import Renderer, token_counter
-from skillsv.rollout import Forecast, PerRollout, forecast
+from skillsv.rollout import Forecast, PerRollout, RunFolder, forecast
 from skillsv.rollout.adaptive import forecast_adaptive
 from skillsv.rollout.adaptive.repeat_sampler import REPEATED_SHARE
 from skillsv.rollout.forecast import GAMMA_EXPECTED, GAMMA_HIGH, GAMMA_LOW, cost_of
-from skillsv.settings import Settings, compile_options, identity_settings, settings_dict
+from skillsv.settings import (
+    EARLIER_BEHAVIOUR,
+    SETTINGS,
+    Settings,
+    compile_options,
+    identity_settings,
+    settings_dict,
+)
 from skillsv.tasks import (
     NO_PANELS,
     KnownPanels,
@@ -44,6 +51,12 @@ TASK_SOURCES = "skillsv.task_sources"
 
 PYTHON = "python"
 """The name of the task source of runs whose agent or tasks a Python program passed as objects."""
+
+EARLIER_UNITS = (
+    "This run began with an earlier version of skillsv, and goes on with the units of that version; "
+    "--fresh begins anew with today's."
+)
+"""What is said where a run keeps the units and dependencies that it began with."""
 
 MANIFEST_SCHEMA = "skillsv.run/1"
 """The schema of a run's manifest."""
@@ -311,6 +324,27 @@ def _judge_maker(job: ValuationJob) -> Callable[[str], Agent]:
 def make_renderer(compiled: CompiledSkill, settings: Settings) -> Renderer:
     """The renderer for these settings. `PreparedRun` and `Run` hold the one of a run."""
     return Renderer(compiled, counter=token_counter(settings.tokenizer), filler=settings.filler)
+
+
+def job_of_earlier_version(prepared: PreparedRun, folder: RunFolder) -> ValuationJob | None:
+    """The job with the compiler of an earlier version, where the folder holds its run of this very skill; else None.
+
+    Its manifest lacks the compiler's settings of today. A run goes on with the units that it began with.
+    """
+    manifest = folder.manifest() or {}
+    recorded = {**manifest.get("settings", {}), **manifest.get("about", {}).get("settings", {})}
+    job = prepared.job
+    later = {
+        name: value
+        for name, value in EARLIER_BEHAVIOUR.items()
+        if SETTINGS[name].group == "compiler" and name not in recorded
+    }
+    usual = all(getattr(job.settings, name) == SETTINGS[name].default for name in later)
+    if not recorded or not later or not usual or manifest.get("digest") == prepared.compiled.digest:
+        return None
+    settings = replace(job.settings, **later)
+    compiled = compile_files(prepared.compiled.skill, compile_options(settings))
+    return replace(job, settings=settings, compiled=compiled) if compiled.digest == manifest.get("digest") else None
 
 
 def make_manifest(prepared: PreparedRun) -> Mapping[str, Any]:

@@ -94,12 +94,12 @@ class KindCheck:
     its result is stored. The full document is parsed only if a pair changes.
     """
 
-    def __init__(self, document: Document, trigger: str) -> None:
+    def __init__(self, document: Document, frontmatter: frozenset[str]) -> None:
         self._units = [piece.unit for piece in document.slices]
         self._gaps = [piece.gap for piece in document.slices]
         # Frontmatter and the byte order mark are not Markdown: the compiler leaves them out, too.
         self._texts = [
-            b"" if piece.role is PieceRole.BOM or piece.unit == trigger else piece.data for piece in document.slices
+            b"" if piece.role is PieceRole.BOM or piece.unit in frontmatter else piece.data for piece in document.slices
         ]
         self._original = read_blocks(self._texts)
         self._pairs: dict[tuple[int, int, bool], bool] = {}

@@ -1,4 +1,4 @@
-"""The main file as slices, each with the units it survives with; deletion of absent units; digests of renderings.
+"""A Markdown file as slices, each with the units it survives with; deletion of absent units; digests of renderings.
 
 Sets of units are bits of an integer, one bit per unit.
 """
@@ -18,7 +18,7 @@ Part = tuple[int | None, bytes]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slice:
-    """A piece of the main file: its bytes, and `scope`, the bits of the units it survives with (0 for a gap)."""
+    """A piece of a file: its bytes, and `scope`, the bits of the units it survives with (0 for a gap)."""
 
     data: bytes
     scope: int
@@ -33,30 +33,44 @@ class Slice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """The main file. Its slices in order are all of its bytes."""
+    """A Markdown file. Its slices in order are all of its bytes; `scope` are the units that it is there with."""
 
     path: str
     data: bytes
     slices: tuple[Slice, ...]
+    scope: int
 
 
-def main_document(compiled: CompiledSkill, bits: Mapping[str, int]) -> Document:
-    """The main file of the skill, with the scope of every slice. `bits` is the bit of each unit."""
-    path = compiled.skill.main
+def cut_document(compiled: CompiledSkill, path: str, bits: Mapping[str, int]) -> Document:
+    """A file that is cut into units, with the scope of every slice. `bits` is the bit of each unit.
+
+    The main file is there with every unit. Another file is there with its own units, and with those that lead to it:
+    with these alone it has its title, or it is empty. So no reference leads to a file that is missing.
+    """
     data = compiled.skill.file(path).data or b""
     pieces = next((layout.pieces for layout in compiled.layouts if layout.file == path), ())
     below = _units_below(compiled, bits)
-    slices = tuple(
-        Slice(
-            data=data[piece.span.start : piece.span.end],
-            scope=_scope(piece, compiled, bits, below),
-            role=piece.role,
-            unit=piece.unit,
-        )
-        for piece in pieces
-        if len(piece.span)  # a virtual trigger has no bytes
-    )
-    return Document(path=path, data=data, slices=slices)
+    pointers = _mask(compiled.pointers.get(path, ()), bits)
+    own = _mask((piece.unit for piece in pieces if piece.unit is not None), bits)
+    scope = (1 << len(compiled.units)) - 1 if path == compiled.skill.main else own | pointers
+    slices: list[Slice] = []
+    in_title = True
+    for piece in pieces:
+        in_title = in_title and piece.unit is None
+        piece_scope = scope if piece.role is PieceRole.BOM else _scope(piece, compiled, bits, below)
+        if in_title and piece.role is PieceRole.HEADING:
+            piece_scope |= pointers
+        if len(piece.span):  # a virtual trigger has no bytes
+            content = data[piece.span.start : piece.span.end]
+            slices.append(Slice(data=content, scope=piece_scope, role=piece.role, unit=piece.unit))
+    return Document(path=path, data=data, slices=tuple(slices), scope=scope)
+
+
+def _mask(units: Iterable[str], bits: Mapping[str, int]) -> int:
+    mask = 0
+    for unit in units:
+        mask |= bits[unit]
+    return mask
 
 
 def _units_below(compiled: CompiledSkill, bits: Mapping[str, int]) -> list[int]:
@@ -77,8 +91,6 @@ def _scope(piece: Piece, compiled: CompiledSkill, bits: Mapping[str, int], below
         return 0
     if piece.unit is not None:
         return bits[piece.unit]
-    if piece.role is PieceRole.BOM:
-        return (1 << len(compiled.units)) - 1  # the byte order mark survives with any unit
     section: int | None = piece.section
     while section is not None and not below[section]:
         section = compiled.sections[section].parent  # a heading without units below it survives with its parent

@@ -9,11 +9,10 @@ from skillsv.errors import CoalitionError
 from skillsv.model.coalition import Coalition, Operator, RenderedFile, Rendering
 from skillsv.model.protocols import TokenCounter
 from skillsv.model.skill import CompiledSkill
-from skillsv.rendering.check import BLANK, KindCheck, filler_pattern, verify
-from skillsv.rendering.document import Part, delete_absent, file_digest, join_parts, main_document, tree_digest
-from skillsv.rendering.null_change import add_null_change
+from skillsv.rendering.document import tree_digest
+from skillsv.rendering.documents import DocumentRenderer, RenderedDocument
 from skillsv.rendering.padding import Padder, find_filler
-from skillsv.rendering.resources import Resources, is_text, render_unchanged
+from skillsv.rendering.resources import Resources, is_text
 from skillsv.rendering.tokens import token_counter
 
 
@@ -35,11 +34,12 @@ class Renderer:
         self.check = check
         self._counter = counter
         self._coalitions = Coalitions(compiled)
-        self._document = main_document(compiled, self._coalitions.bits)
-        self._main_file = render_unchanged(compiled.skill.file(compiled.skill.main))
         self._padder = Padder(self.filler, self._count)
+        self._documents = {
+            path: DocumentRenderer(compiled, path, self._coalitions.bits, self._padder, self._count_text)
+            for path in (compiled.skill.main, *compiled.pointers)
+        }
         self._resources = Resources(compiled, self._coalitions.bits, self._padder)
-        self._between = {Operator.DELETE: BLANK, Operator.PAD: filler_pattern(self.filler)}
 
     def render(self, coalition: Coalition, operator: Operator, null_change: int = 0) -> Rendering:
         """rho(S): the files. A coalition without units, or without any byte of a unit, has no files and no flags.
@@ -49,23 +49,28 @@ class Renderer:
         """
         kept = self._coalitions.to_bits(coalition)
         files, flags = self._resources.render(kept, operator)
-        parts, tokens = self._parts(kept, operator)
-        main = join_parts(parts)
-        if not coalition or not (main or self._resources.any_unit(files)):
+        main, *others = self._render_documents(kept, operator, null_change)
+        files += [document.file for document in others]
+        if not coalition or not (main.file.data or self._resources.any_unit(files)):
             return self._make_rendering(coalition, operator, [], None, [])
-        if operator is Operator.PAD and tokens != self.main_tokens:
-            flags.append(f"padding-off-by:{self.main_tokens - (tokens or 0)}")
-        if self.check:
-            verify(self._document, kept, parts, main, self._between[operator])
-            changed = self._kind_check.changed_units(parts, padded=operator is Operator.PAD)
-            flags += [f"changed-kind:{unit.id}" for unit in self.compiled.units if unit.id in changed]
+        missing = sum(document.missing_tokens for document in (main, *others))
+        if missing:
+            flags.append(f"padding-off-by:{missing}")
+        changed = main.changed.union(*(document.changed for document in others))
+        flags += [f"changed-kind:{unit.id}" for unit in self.compiled.units if unit.id in changed]
         if null_change:
-            parts = add_null_change(parts, null_change, filler=self.filler, same_kinds=self._kind_check.keeps_kinds)
-            main = join_parts(parts)
-            tokens = None if tokens is None else self._count(main)
             flags.append(f"null-change:{null_change}")
-        files.append(self._render_main(main))
-        return self._make_rendering(coalition, operator, files, tokens, flags)
+        files.append(main.file)
+        return self._make_rendering(coalition, operator, files, main.tokens, flags)
+
+    def _render_documents(self, kept: int, operator: Operator, null_change: int) -> list[RenderedDocument]:
+        """The main file, then the other files that are cut into units; padding leaves every file in its place."""
+        main = self.compiled.skill.main
+        return [
+            document.render(kept, operator, check=self.check, null_change=null_change if path == main else 0)
+            for path, document in self._documents.items()
+            if path == main or operator is Operator.PAD or document.is_present(kept)
+        ]
 
     def _make_rendering(
         self, coalition: Coalition, operator: Operator, files: list[RenderedFile], tokens: int | None, flags: list[str]
@@ -75,28 +80,16 @@ class Renderer:
             coalition=coalition,
             operator=operator,
             skill_name=self.compiled.skill.name,
-            main=self._document.path,
+            main=self.compiled.skill.main,
             files=tuple(files),
             digest=tree_digest(files),
             tokens=tokens,
             flags=tuple(flags),
         )
 
-    def _parts(self, kept: int, operator: Operator) -> tuple[list[Part], int | None]:
-        if operator is Operator.DELETE:
-            return delete_absent(self._document, kept), None
-        parts, missing = self._padder.pad_document(self._document, kept, self.main_tokens)
-        return parts, self.main_tokens - missing
-
-    def _render_main(self, data: bytes) -> RenderedFile:
-        original = self._main_file
-        if data == original.data:
-            return original
-        return RenderedFile(path=original.path, data=data, digest=file_digest(data), executable=original.executable)
-
-    @cached_property
-    def _kind_check(self) -> KindCheck:
-        return KindCheck(self._document, self.compiled.trigger)
+    def document(self, path: str) -> DocumentRenderer:
+        """The renderer of one file that is cut into units."""
+        return self._documents[path]
 
     @cached_property
     def counter(self) -> TokenCounter:
@@ -106,10 +99,13 @@ class Renderer:
     def _count(self, data: bytes) -> int:
         return self.counter(data.decode("utf-8", errors="replace"))
 
+    def _count_text(self, text: str) -> int:
+        return self.counter(text)
+
     @cached_property
     def main_tokens(self) -> int:
         """The tokens of the main file as the author wrote it."""
-        return self._count(self._document.data)
+        return self._documents[self.compiled.skill.main].tokens
 
     @cached_property
     def total_tokens(self) -> int:
@@ -127,7 +123,7 @@ class Renderer:
         total = 0
         for extent in unit.extents:
             data = self.compiled.skill.file(extent.file).data
-            if extent.file == self._document.path or is_text(data):
+            if extent.file in self._documents or is_text(data):
                 total += self._count((data or b"")[extent.span.start : extent.span.end])
         return total
 

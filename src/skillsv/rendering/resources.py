@@ -13,11 +13,15 @@ from skillsv.rendering.padding import Padder
 
 
 class Resources:
-    """Renders auxiliary files. A file is present unchanged or absent, so it has at most one padded form."""
+    """Renders auxiliary files that are one unit or none: unchanged, absent, or padded, which has one form."""
 
     def __init__(self, compiled: CompiledSkill, bits: Mapping[str, int], padder: Padder) -> None:
         self._padder = padder
-        self._files = [file for file in compiled.skill.files if file.role is not FileRole.MAIN]
+        self._files = [
+            file
+            for file in compiled.skill.files
+            if file.role is not FileRole.MAIN and file.path not in compiled.pointers
+        ]
         self._owner = _find_owners(compiled)
         self._bit = {path: bits[unit] for path, unit in self._owner.items()}
         self._originals = {file.path: render_unchanged(file) for file in self._files}
@@ -78,6 +82,6 @@ def render_unchanged(file: SkillFile) -> RenderedFile:
 
 
 def _find_owners(compiled: CompiledSkill) -> dict[str, str]:
-    """The unit that each auxiliary file belongs to."""
+    """A unit that each auxiliary file belongs to: the only one, if the file is not cut."""
     main = compiled.skill.main
     return {extent.file: unit.id for unit in compiled.units for extent in unit.extents if extent.file != main}

@@ -210,7 +210,7 @@ def _label(unit: Unit, files: Mapping[str, SkillFile], main: str) -> tuple[str, 
         number = "" if unit.kind is UnitKind.RESOURCE else str(unit.lines.first)
     if unit.kind is UnitKind.RESOURCE:
         words = escape_line(unit.file)
-    elif unit.file == main:
+    elif unit.kind is not UnitKind.COMPOSITE or unit.file == main:
         words = _MARKUP.sub("", first_words(unit, files))
     else:
         words = ", ".join(escape_line(extent.file.rpartition("/")[2]) for extent in unit.extents)

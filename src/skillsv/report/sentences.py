@@ -46,6 +46,9 @@ DECOMPOSITION = "In points: net effect = content value − context cost."
 _MARKUP = re.compile(r"^\s*(?:[-*+]\s+(?:\[[ xX]\]\s+)?|\d+[.)]\s+|>\s*|#+\s+|\|\s*|```\w*\s*|<!--\s*)|[*`]{1,3}|__")
 _SPACES = re.compile(r"\s+")
 
+_MOST_FILES = 3
+"""Files that the label of a unit names."""
+
 _READ_BYTES = 2000
 """Bytes of a unit that are read to find its first words: a unit may be a megabyte."""
 
@@ -62,6 +65,22 @@ def unit_label(unit: UnitReport, length: int = 60) -> str:
     first = next((line for line in unit.text[: 20 * length].splitlines() if line.strip(" \t`-|:")), unit.id)
     plain = escape_text(_MARKUP.sub("", first)).strip(" |").replace(" | ", " · ")
     return shorten(_SPACES.sub(" ", plain) or unit.id, length)
+
+
+def reached_label(unit: UnitReport) -> str:
+    """The value of a unit with the files that only it leads to: `+8.3 with greetings.md`; else empty."""
+    reached = unit.reaches
+    if reached is None or math.isnan(reached.net):
+        return ""
+    names = [escape_line(path.rpartition("/")[2]) for path in reached.files]
+    more = f" and {len(names) - _MOST_FILES} more" if len(names) > _MOST_FILES else ""
+    return f"{points(reached.net)} with {', '.join(names[:_MOST_FILES])}{more}"
+
+
+def labelled_unit(unit: UnitReport, length: int = 60) -> str:
+    """The label of a unit, with its value together with the files that only it leads to."""
+    reached = reached_label(unit)
+    return f"{unit_label(unit, length)} ({reached})" if reached else unit_label(unit, length)
 
 
 def unit_location(unit: UnitReport) -> str:
@@ -127,6 +146,18 @@ def net_effects(valuation: Valuation) -> dict[str, float]:
 
 
 # Sentences
+
+
+REACHED = (
+    "A file that only one unit leads to comes before that unit in every order, when nothing reads it yet, so it is "
+    "worth 0.0 by itself. The unit is shown with its files, and they are kept or deleted together."
+)
+"""The explanation of values such as "+8.3 with greetings.md"."""
+
+
+def reached_sentence(valuation: Valuation) -> str | None:
+    """The explanation of values of units with their files; None where no unit has such files."""
+    return REACHED if any(reached_label(unit) for unit in execution_units(valuation)) else None
 
 
 def lift_sentence(valuation: Valuation) -> str:

@@ -26,8 +26,10 @@ from skillsv.report.sentences import (
     concentration_sentence,
     execution_units,
     has_content,
+    labelled_unit,
     lift_sentence,
     proof_sentence,
+    reached_sentence,
     removable_units,
     saving_sentence,
     spending_sentence,
@@ -93,7 +95,7 @@ def terminal_table(valuation: Valuation, width: int = 100, colour: bool = True) 
     amount = with_bounds if width >= _ROOM_FOR_BOUNDS else _value_alone
     for unit in execution_units(valuation):
         style = _STYLE[unit.verdict.action] if colour else ""
-        cells = [Text(str(unit.lines.first), style="dim" if colour else ""), Text(unit_label(unit, 200))]
+        cells = [Text(str(unit.lines.first), style="dim" if colour else ""), Text(labelled_unit(unit, 200))]
         cells += [Text(count(unit.tokens))] if with_tokens else []
         cells += [Text(_amount(part, amount)) for part in (unit.value.content, unit.value.cost)] if with_content else []
         cells += [Text(points(unit.value.net.value), style=style), Text(bounds(unit.value.on_panel))]
@@ -128,7 +130,7 @@ def _closing_lines(valuation: Valuation) -> list[str]:
         f"{concentration_sentence(valuation)} {saving_sentence(valuation)}",
         SCOPE,
         closure_sentence(valuation),
-        *filter(None, [chain_cost_sentence(valuation)]),
+        *filter(None, [reached_sentence(valuation), chain_cost_sentence(valuation)]),
         spending_sentence(valuation),
         *(f"Note: {escape_text(note)}" for note in all_notes(valuation)),
     ]
@@ -166,7 +168,12 @@ def markdown_summary(valuation: Valuation, confirmation: Confirmation | None = N
         lines += [*_markdown_rows(valuation, to_change, reason=True), ""]
     summary = f"<details><summary>All {len(execution_units(valuation))} units</summary>"
     lines += [summary, "", *_markdown_rows(valuation, execution_units(valuation), reason=False), "", "</details>", ""]
-    sentences = [closure_sentence(valuation), chain_cost_sentence(valuation), spending_sentence(valuation)]
+    sentences = [
+        closure_sentence(valuation),
+        reached_sentence(valuation),
+        chain_cost_sentence(valuation),
+        spending_sentence(valuation),
+    ]
     lines += [" ".join(filter(None, sentences)), ""]
     lines += [f"- {_markdown_cell(note)}" for note in all_notes(valuation)]
     return "\n".join(lines).rstrip() + "\n"
@@ -181,7 +188,7 @@ def _markdown_rows(valuation: Valuation, units: Sequence[UnitReport], *, reason:
         end = _markdown_cell(unit.verdict.reason) if reason else str(unit.value.samples)
         parts = {"content": unit.value.content, "cost": unit.value.cost, "net": unit.value.on_panel}
         cells = [
-            _markdown_cell(unit_label(unit)),
+            _markdown_cell(labelled_unit(unit)),
             _markdown_cell(unit_location(unit)),
             count(unit.tokens),
             *(_amount(parts[name], with_bounds) for name in names),

@@ -16,7 +16,7 @@ from skillsv.report.escape import clip, escape_text
 from skillsv.report.figures import Figure, margin_bar, marginal_dots
 from skillsv.report.figures.axis import drawable
 from skillsv.report.marginals import Marginal, ScoreChange, score_changes
-from skillsv.report.sentences import execution_units, unit_label, unit_location
+from skillsv.report.sentences import execution_units, reached_label, unit_label, unit_location
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 """Characters that an element id in an address should not have."""
@@ -133,7 +133,7 @@ def tint(net: Interval, strongest: float, *, unresolved: bool) -> str:
 
 
 def _value_rows(unit: UnitReport) -> tuple[tuple[str, str], ...]:
-    """The three values of the paper, and the plain bootstrap interval beside the one that the verdict uses."""
+    """The three values of the paper, the plain bootstrap interval, and the value with the files that it leads to."""
     value = unit.value
     rows = (
         ("net effect", value.net),
@@ -141,7 +141,9 @@ def _value_rows(unit: UnitReport) -> tuple[tuple[str, str], ...]:
         ("context cost", value.cost),
         ("plain bootstrap", value.plain),
     )
-    return tuple((name, with_bounds(interval)) for name, interval in rows if interval is not None)
+    shown = tuple((name, with_bounds(interval)) for name, interval in rows if interval is not None)
+    reached = reached_label(unit)
+    return (*shown, ("with what only it leads to", reached)) if reached else shown
 
 
 def _neighbours(

@@ -21,10 +21,11 @@ from skillsv.model.valuation_document import (
     ChainCostDocument,
     ClosureDocument,
     IntervalDocument,
+    ReachedDocument,
     UnitDocument,
     ValuationDocument,
 )
-from skillsv.model.value import Anchors, ChainCost, Closure, Interval, UnitReport, Valuation
+from skillsv.model.value import Anchors, ChainCost, Closure, Interval, ReachedFiles, UnitReport, Valuation
 from skillsv.report.sentences import all_notes, early_sentence
 
 SCHEMA: Literal["skillsv.valuation/1"] = "skillsv.valuation/1"
@@ -154,4 +155,11 @@ def _unit(unit: UnitReport) -> UnitDocument:
         "verdict": unit.verdict.action.value,
         "reason": unit.verdict.reason,
         "text": unit.text,
+        "reaches": _reaches(unit.reaches),
     }
+
+
+def _reaches(reached: ReachedFiles | None) -> ReachedDocument | None:
+    if reached is None:
+        return None
+    return {"files": list(reached.files), "units": list(reached.units), "net": finite(reached.net)}

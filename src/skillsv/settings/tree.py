@@ -86,8 +86,8 @@ class Settings:
     filler: str = estimator("blank", "free", "Neutral filler of the padding operator [{default}].")
 
     # How the skill is cut into units.
-    granularity: Literal["block", "item", "section"] = compiler(
-        "block", "free", "How finely the text is cut into units [{default}]."
+    granularity: Literal["block", "group", "section", "item"] = compiler(
+        "block", "free", "Size of a unit: 'block', 'group' (an item with what follows it) or 'section' [{default}]."
     )
     regions: Literal["atomic", "split"] = compiler(
         "atomic", "free", "Optimizer regions: one unit each, or cut like other text [{default}]."
@@ -97,6 +97,20 @@ class Settings:
         "free",
         "Lines of text right above '---': text and a rule, or a heading [{default}].",
         earlier_behaviour="heading",
+    )
+    inside: Literal["auto", "references", "main"] = compiler(
+        "auto",
+        "free",
+        "Cut linked Markdown files into units: 'references', 'main' (never), 'auto' (the larger ones) [{default}].",
+        earlier_behaviour="main",
+        decides_result=False,  # what it changes is in the skill's digest
+    )
+    rules_version: Literal["2", "1"] = compiler(
+        "2",
+        "free",
+        "Version of the dependency rules; '1' as in runs of skillsv 0.1 [{default}].",
+        earlier_behaviour="1",
+        decides_result=False,  # what it changes is in the skill's digest
     )
     without: tuple[str, ...] = compiler(
         (), "free", "Rules to switch off, such as R3,R8,R9 (R6 always holds).", read=read_comma_list
@@ -321,6 +335,8 @@ def compile_options(settings: Settings) -> CompileOptions:
         granularity=settings.granularity,
         regions=settings.regions,
         underlined=settings.underlined,
+        inside=settings.inside,
+        rules_version=settings.rules_version,
         without=frozenset(rule.upper() for rule in settings.without),
         include=settings.include,
         exclude=settings.exclude,

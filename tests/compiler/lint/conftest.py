@@ -17,7 +17,7 @@ def lint(tmp_path):
             target.parent.mkdir(parents=True, exist_ok=True)
             data = text if isinstance(text, bytes) else text.encode()
             target.write_bytes(head.encode() + data if path == "SKILL.md" else data)
-        return lint_compiled(compile_skill(root, options or CompileOptions()))
+        return lint_compiled(compile_skill(root, options or CompileOptions()), every=True)
 
     return run
 

@@ -1,13 +1,14 @@
 """For any bytes, lint ends, points at lines that exist, and gives the same findings again."""
 
+import re
 from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillsv.compiler import compile_files
-from skillsv.compiler.lint import lint_compiled
-from skillsv.compiler.markdown import cut_lines
+from skillsv.compiler.lint import fixed_files, lint_compiled
+from skillsv.compiler.markdown import BOM, cut_lines
 from skillsv.model.skill import FileRole, Skill, SkillFile
 from skillsv.report.compiled_json import compiled_json
 from skillsv.report.graph import graph_svg
@@ -81,11 +82,14 @@ def test_every_finding_points_at_a_line_that_exists(main, others, single):
     files = (make_file("SKILL.md", FileRole.MAIN, main), *resources)
     skill = Skill(name="tea", root=Path("no/such/tea"), main="SKILL.md", files=files, single_file=single)
     compiled = compile_files(skill)
-    findings = lint_compiled(compiled)
+    findings = lint_compiled(compiled, every=True)
     lengths = {file.path: max(len(cut_lines(file.data)), 1) for file in files}
     for finding in findings:
         assert 1 <= finding.line <= lengths[finding.file], finding
-    assert findings == lint_compiled(compile_files(skill))
+    assert findings == lint_compiled(compile_files(skill), every=True)
+    for path, data in fixed_files(compiled).items():
+        before = next(file.data for file in files if file.path == path)
+        assert re.sub(rb"\s", b"", data) == re.sub(rb"\s", b"", before.removeprefix(BOM)), "a repair adds only blanks"
     for text in (outline_text(compiled), graph_svg(compiled), graph_dot(compiled)):
         text.encode("utf-8")
         assert "\x1b" not in text

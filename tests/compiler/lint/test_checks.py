@@ -21,7 +21,7 @@ def test_granularity_does_not_change_the_findings_for_headings(lint):
     body = "# Tea\n\nBoil.\n\n## Cups\n\n## Pots\n\n- One.\n- Two.\n"
     findings = [
         {(finding.code, finding.line) for finding in lint(body, options=CompileOptions(granularity=granularity))}
-        for granularity in ("block", "item", "section")
+        for granularity in ("block", "group", "section")
     ]
     assert findings == [{("empty-heading", 9)}] * 3
 

@@ -1,6 +1,6 @@
 """Checks of references: missing files, files that nothing refers to, and cycles."""
 
-from skillsv.compiler.lint import lint_skill
+from skillsv.api.lint import lint as lint_skill
 from skillsv.model.skill import Severity
 
 
@@ -41,7 +41,18 @@ def test_paths_of_other_places_templates_and_examples_are_accepted(places):
         "scripts/<name>.py, scripts/*.py, scripts/{name}.py, ~/scripts/x.py, $HOME/x.py, my-scripts/x.py.\n"
         "For example `scripts/rotate.py`.\n\n```sh\nscripts/any.py\n```\n"
     )
+    text = text.replace("scripts/any.py", "cat scripts/any.py > assets/out.txt  # no program")
     assert places("dangling-path", {"SKILL.md": text, "scripts/boil.py": "print(1)\n"}) == []
+
+
+def test_a_program_that_fenced_shell_code_runs_must_exist(places):
+    lines = [
+        *["python scripts/gone.py --all", "python scripts/boil.py", "./scripts/lost.sh now", "uv run -m scripts.none"],
+        *["# python scripts/comment.py", "python -m scripts.boil", "python -m http.server", "node scripts/build"],
+    ]
+    text = "# Tea\n\n```bash\n" + "\n".join(lines) + "\n```\n\n```python\nrun('scripts/else.py')\n```\n"
+    files = {"SKILL.md": text, "scripts/boil.py": "print(1)\n"}
+    assert places("dangling-path", files) == [("SKILL.md", 8), ("SKILL.md", 10), ("SKILL.md", 11)]
 
 
 def test_a_path_may_be_relative_to_the_folder_of_its_file(places):
@@ -77,10 +88,10 @@ def test_a_file_without_any_reference_is_reported(places):
 
 def test_a_cycle_of_references_is_noted(lint):
     files = {
-        "SKILL.md": "# Tea\n\nSee [a](a.md).\n",
-        "a.md": "See [b](b.md).\n",
-        "b.md": "See [a](a.md).\n",
+        "SKILL.md": "# Tea\n\nRun a.py.\n",
+        "a.py": "import b\n",
+        "b.py": "import a\n",
     }
     (finding,) = [finding for finding in lint(files) if finding.code == "cycle"]
-    assert (finding.file, finding.severity) == ("a.md", Severity.NOTE)
-    assert "b.md:1" in finding.message
+    assert (finding.file, finding.severity) == ("a.py", Severity.NOTE)
+    assert "b.py:1" in finding.message

@@ -27,7 +27,7 @@ def byte_order_mark(subject: Subject) -> Iterator[Remark]:
 def mixed_line_ends(subject: Subject) -> Iterator[Remark]:
     """Two kinds of line ends in one file: diffs and edits go wrong."""
     for document in subject.documents:
-        kinds = [_line_end(document.table.data, end) for end in document.table.starts[1:]]
+        kinds = [line_end(document.table.data, end) for end in document.table.starts[1:]]
         counts = {kind: kinds.count(kind) for kind in ("CRLF", "LF", "CR") if kind in kinds}
         if len(counts) > 1:
             rare = min(counts, key=lambda kind: counts[kind])
@@ -73,7 +73,8 @@ def evals_reference(subject: Subject) -> Iterator[Remark]:
             yield Remark(message, subject.main.path, number)
 
 
-def _line_end(data: bytes, end: int) -> str:
+def line_end(data: bytes, end: int) -> str:
+    """The kind of the line end before an offset: CRLF, LF, CR, or empty."""
     if data[end - 2 : end] == b"\r\n":
         return "CRLF"
     return {b"\n": "LF", b"\r": "CR"}.get(data[end - 1 : end], "")

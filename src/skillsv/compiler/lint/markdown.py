@@ -22,10 +22,10 @@ _CHARACTERS_PER_TOKEN = 4
 """Characters of English text per token, for an estimate."""
 
 _LANGUAGE_START = re.compile(r"[\w+#.{-]")
-_HEADING_IN_LINE = re.compile(r"[\w.:;!?)\]*](#{2,6}) +(?=[A-Z0-9*`])")
-_HEADING_WITHOUT_SPACE = re.compile(r" {0,3}(#{2,6})(?=[^\W_])(.*)")
+HEADING_IN_LINE = re.compile(r"[\w.:;!?)\]*](#{2,6}) +(?=[A-Z0-9*`])")
+HEADING_WITHOUT_SPACE = re.compile(r" {0,3}(#{2,6})(?=[^\W_])(.*)")
 _SENTENCE = re.compile(r"[.:;,]$|\S\s+\S.{70}")
-_TEXT_FORMS = frozenset({"paragraph", "bullet", "ordered", "table"})
+TEXT_FORMS = frozenset({"paragraph", "bullet", "ordered", "table"})
 _ARGUMENTS = re.compile(r"\$ARGUMENTS\b(?:\[\d+\])?")
 _HOST_COMMAND = re.compile(r"(?:^|(?<=[\s:(>*-]))!`[^`\n]+`")
 
@@ -62,7 +62,7 @@ def empty_heading(subject: Subject) -> Iterator[Remark]:
             with_text.add(section)
             section = compiled.sections[section].parent if section is not None else None
     for index, row in enumerate(compiled.sections):
-        if row.kind == "heading" and row.lines and index not in with_text:
+        if row.kind == "heading" and row.file == layout.file and row.lines and index not in with_text:
             message = f"The heading '{row.title}' has nothing below it. Write the section, or remove the heading."
             yield Remark(message, compiled.skill.main, row.lines.first)
 
@@ -71,7 +71,7 @@ def duplicate_heading(subject: Subject) -> Iterator[Remark]:
     """Two sections of the main file with the same title under the same parent: a reference to it is ambiguous."""
     first_line: dict[tuple[int | None, str], int] = {}
     for section in subject.compiled.sections:
-        if section.kind != "heading" or section.lines is None:
+        if section.kind != "heading" or section.lines is None or section.file != subject.main.path:
             continue
         key = (section.parent, plain(section.title).strip().casefold())
         if key[1] and key in first_line:
@@ -89,11 +89,11 @@ def glued_heading(subject: Subject) -> Iterator[Remark]:
     """
     for document in subject.documents:
         for number, line in document.prose:
-            if "## " in line and _HEADING_IN_LINE.search(without_code_spans(line)):
+            if "## " in line and HEADING_IN_LINE.search(without_code_spans(line)):
                 message = "A heading is glued to the end of this line. Put it on a line of its own."
                 yield Remark(message, document.path, number)
         for before, block in pairwise(document.blocks):
-            if block.form == "heading" and before.stop == block.first and before.form in _TEXT_FORMS:
+            if block.form == "heading" and before.stop == block.first and before.form in TEXT_FORMS:
                 message = f"The heading '{block.title}' is glued to the text above it. Put a blank line between them."
                 yield Remark(message, document.path, block.first + 1)
 
@@ -102,7 +102,7 @@ def heading_without_space(subject: Subject) -> Iterator[Remark]:
     """`##Title`: without a space, Markdown reads it as plain text."""
     for document in subject.documents:
         for number, line in document.prose:
-            match = _HEADING_WITHOUT_SPACE.fullmatch(line)
+            match = HEADING_WITHOUT_SPACE.fullmatch(line)
             if match:
                 message = f"'{match[1]}' needs a space after it to make a heading. Write '{match[1]} {match[2][:40]}'."
                 yield Remark(message, document.path, number)

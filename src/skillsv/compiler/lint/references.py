@@ -8,7 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from posixpath import basename, dirname, normpath, splitext
 
-from skillsv.compiler.lint.subject import Remark, Subject
+from skillsv.compiler.lint.subject import Document, Remark, Subject
+from skillsv.compiler.paths import MODULE_CALL, SCRIPT_CALL
 from skillsv.model.skill import CompiledSkill, Unit
 
 _WRITTEN_PATH = re.compile(
@@ -21,6 +22,10 @@ _MAX_LINE = 10_000
 
 _MAX_PLACES = 6
 """Places that a message lists."""
+
+_SHELL_FENCES = frozenset({"bash", "sh", "shell", "zsh", "console", "shell-session"})
+_FIRST_WORD = re.compile(r"(?:\./)?((?:[\w.-]+/)+[\w.-]+)(?:\s|$)")
+_PROGRAM_FILE = re.compile(r"[\w./-]*\w\.[A-Za-z]{1,4}")
 
 _HYPOTHETICAL = re.compile(r"(?i)\bexamples?\b|\be\.g\.|\bsuch as\b|\bwould\b")
 _TOKEN = re.compile(r"[\w.\-]+(?:/[\w.\-]+)*/?\*?")
@@ -38,7 +43,10 @@ _FOR_TOOLS = frozenset(
 
 
 def dangling_path(subject: Subject) -> Iterator[Remark]:
-    """A path into a folder that the skill has, or that skills usually have, to a file that is not there."""
+    """A path into a folder that the skill has, or that skills usually have, to a file that is not there.
+
+    In prose every path counts. In fenced shell code those of programs that a command runs do: others may be its output.
+    """
     skill = subject.compiled.skill
     paths = {file.path for file in skill.files}
     folders = {path.split("/", 1)[0] for path in paths if "/" in path} | (
@@ -48,15 +56,14 @@ def dangling_path(subject: Subject) -> Iterator[Remark]:
     for document in subject.documents:
         if _FOR_PEOPLE.fullmatch(basename(document.path)):
             continue
-        for number, line in document.prose:
-            for path in _written_paths(line):
-                beside = normpath(f"{dirname(document.path)}/{path}").lstrip("/")
-                if path.split("/", 1)[0] not in folders or path in known or beside in paths:
-                    continue
-                # Hidden files, caches and evals/ are not part of the skill, but they may exist.
-                if not os.path.lexists(skill.root / path):
-                    message = f"'{path}' is not in the skill. Correct the path, or add the file."
-                    yield Remark(message, document.path, number)
+        for number, path in (*_paths_in_prose(document), *_called_paths(document)):
+            beside = normpath(f"{dirname(document.path)}/{path}").lstrip("/")
+            if path.split("/", 1)[0] not in folders or path in known or beside in paths:
+                continue
+            # Hidden files, caches and evals/ are not part of the skill, but they may exist.
+            if not os.path.lexists(skill.root / path):
+                message = f"'{path}' is not in the skill. Correct the path, or add the file."
+                yield Remark(message, document.path, number)
 
 
 def unreached_file(subject: Subject) -> Iterator[Remark]:
@@ -83,6 +90,35 @@ def reference_cycle(subject: Subject) -> Iterator[Remark]:
             f"{' '.join(contraction.rules)}), so they are valued as one. Remove a reference to value them apart."
         )
         yield Remark(message, unit.file, unit.lines.first)
+
+
+def _paths_in_prose(document: Document) -> Iterator[tuple[int, str]]:
+    """Line numbers and paths outside code."""
+    for number, line in document.prose:
+        yield from ((number, path) for path in _written_paths(line))
+
+
+def _called_paths(document: Document) -> Iterator[tuple[int, str]]:
+    """Line numbers and paths of the programs that fenced shell code runs."""
+    for fence in document.fences:
+        if fence.language not in _SHELL_FENCES:
+            continue
+        for index in range(fence.first + 1, fence.stop):
+            line = document.lines[index].strip().removeprefix("$ ")
+            if line and not line.startswith("#") and len(line) <= _MAX_LINE and not _HYPOTHETICAL.search(line):
+                yield from ((index + 1, path) for path in dict.fromkeys(_programs(line)))
+
+
+def _programs(line: str) -> Iterator[str]:
+    called = [match["script"] for match in SCRIPT_CALL.finditer(line)]
+    called += [match[1] for match in [_FIRST_WORD.match(line)] if match]
+    for script in called:
+        path = script.removeprefix("./").removeprefix("{baseDir}/")
+        if "/" in path and _PROGRAM_FILE.fullmatch(path) and ".." not in path:
+            yield path
+    for match in MODULE_CALL.finditer(line) if "-m" in line else ():
+        if "." in match["module"] and match["program"]:
+            yield f"{match['module'].replace('.', '/')}.py"
 
 
 def _written_paths(line: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from skillsv.compiler.lint.subject import Document, Remark, Subject
-from skillsv.compiler.references import module_resource
+from skillsv.compiler.paths import module_resource
 from skillsv.compiler.symbols.definitions import CONSTANT
 from skillsv.compiler.symbols.python import parse_python, use_python
 from skillsv.model.skill import FileRole, Skill

@@ -11,14 +11,17 @@ from skillsv.model.skill import Edge, Finding, Severity, UnitKind
 
 def find_link_edges(draft: Draft) -> Iterator[Edge | Finding]:
     """Edges to linked resources and to the primary units of linked sections; a dangling link is a finding."""
-    anchors = find_anchors(draft)
-    main_definitions = find_definitions(draft.body)
+    anchors = {file: find_anchors(draft, file) for file in (draft.skill.main, *draft.pointers)}
+    units_of: dict[str, list[DraftUnit]] = {file: [] for file in anchors}
+    for unit in draft.body:
+        units_of[unit.file].append(unit)
+    definitions = {file: find_definitions(tuple(units)) for file, units in units_of.items()}
     known_paths = _known_paths(draft)
     for unit in draft.readable:
-        is_resource = unit.kind is UnitKind.RESOURCE
-        if is_resource and not unit.file.lower().endswith((".md", ".markdown", ".mdx")):
+        if not unit.is_markdown:
             continue
-        for link in find_links(unit, find_definitions((unit,)) if is_resource else main_definitions):
+        is_resource = unit.kind is UnitKind.RESOURCE
+        for link in find_links(unit, find_definitions((unit,)) if is_resource else definitions[unit.file]):
             if is_local(link.destination):
                 yield from _follow(draft, unit, link, anchors, known_paths)
 
@@ -30,7 +33,7 @@ def _known_paths(draft: Draft) -> set[str]:
 
 
 def _follow(
-    draft: Draft, unit: DraftUnit, link: Link, anchors: Mapping[str, int], known_paths: set[str]
+    draft: Draft, unit: DraftUnit, link: Link, anchors: Mapping[str, Mapping[str, int]], known_paths: set[str]
 ) -> Iterator[Edge | Finding]:
     paths, anchor = local_path(link.destination, unit.file)
     resource = next((draft.resources[path] for path in paths if path in draft.resources), None)
@@ -44,7 +47,8 @@ def _follow(
     in_main = bool(paths) or unit.kind is not UnitKind.RESOURCE
     if not anchor or not in_main:
         return  # SKILL.md itself is not a unit, and an anchor inside a resource points at the resource itself
-    section = anchors.get(anchor, anchors.get(anchor.lower()))
+    in_file = anchors[draft.skill.main if paths else unit.file]
+    section = in_file.get(anchor, in_file.get(anchor.lower()))
     if section is None:
         yield _dangling(link, unit)
     elif section in draft.primary:
@@ -56,7 +60,7 @@ def _follow(
 def _edge(unit: DraftUnit, target: DraftUnit, link: Link) -> Iterator[Edge]:
     if target.id != unit.id:
         evidence = f"link to {link.destination} resolves to {target.file}:{target.lines.first}"
-        yield make_edge("R1", unit, target, evidence, (link.line, target.lines.first))
+        yield make_edge("R1", unit, target, evidence, (link.line, target.lines.first), prose=True)
 
 
 def _dangling(link: Link, unit: DraftUnit, *, outside: bool = False) -> Finding:

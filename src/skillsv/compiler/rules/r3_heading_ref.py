@@ -12,6 +12,10 @@ from skillsv.compiler.names import plain
 from skillsv.model.skill import Edge, Finding
 
 _WORD = re.compile(r"\w+")
+_LINK = re.compile(r"!?\[[^\[\]\n]*\](?:\([^()\n]*\)|\[[^\[\]\n]*\])")
+_NUMBERED = re.compile(r"(?:^|\s)\d{1,9}[.)]$")
+_POINTER_BEFORE = re.compile(r"(?i)\b(?:see|see also|read|section|sections|refer to|follow|in|under)\s*[:—–-]?$")
+_POINTER_AFTER = re.compile(r"[”\"')\]]*\s+(?:section|above|below|table|checklist)\b")
 _MIN_WORDS = 2
 """Words of a heading below which a match is too likely to be chance."""
 
@@ -28,18 +32,38 @@ class _Heading(NamedTuple):
 
 
 def find_heading_edges(draft: Draft) -> Iterator[Edge | Finding]:
-    """Edges to the primary units of quoted headings: outside code, never to the unit's own or an enclosing section."""
+    """Edges to the primary units of quoted headings: outside code, never to the unit's own or an enclosing section.
+
+    The words of a heading are no quotation where they are the text of a link (which leads where it says), or where they
+    begin a sentence, a label or an item: `**Error Handling**: catch all errors`.
+    """
+    yield from _find_edges(draft, pointers_only=True)
+
+
+def find_early_heading_edges(draft: Draft) -> Iterator[Edge | Finding]:
+    """Version 1 of the rule: every occurrence of the words counts."""
+    yield from _find_edges(draft, pointers_only=False)
+
+
+def _find_edges(draft: Draft, *, pointers_only: bool) -> Iterator[Edge | Finding]:
     headings = _by_first_words(draft)
     if not headings:
         return
     for unit in draft.body:
         enclosing = draft.ancestors(unit.heading)
         seen: set[int] = set()
-        for heading in _mentions(" ".join(plain(unit.prose).split()), headings):
-            section = next((index for index in heading.sections if index not in enclosing), None)
+        prose = _LINK.sub(" ", unit.prose) if pointers_only and "](" in unit.prose else unit.prose
+        for heading in _mentions(" ".join(plain(prose).split()), headings, pointers_only=pointers_only):
+            section = _other_section(draft, heading, unit, enclosing)
             if section is not None and section not in seen:
                 seen.add(section)
                 yield from _edge(draft, unit, heading.words, section)
+
+
+def _other_section(draft: Draft, heading: _Heading, unit: DraftUnit, enclosing: frozenset[int]) -> int | None:
+    """The first section of the unit's file with this heading that does not contain the unit."""
+    sections = (index for index in heading.sections if draft.sections[index].file == unit.file)
+    return next((index for index in sections if index not in enclosing), None)
 
 
 def _edge(draft: Draft, unit: DraftUnit, words: str, section: int) -> Iterator[Edge | Finding]:
@@ -50,7 +74,7 @@ def _edge(draft: Draft, unit: DraftUnit, words: str, section: int) -> Iterator[E
     elif target.id != unit.id:
         heading = draft.sections[section].lines
         evidence = f"quotes the heading “{words}” (line {heading.first if heading else 1})"
-        yield make_edge("R3", unit, target, evidence, (line, target.lines.first))
+        yield make_edge("R3", unit, target, evidence, (line, target.lines.first), prose=True)
 
 
 def _by_first_words(draft: Draft) -> dict[tuple[str, str], list[_Heading]]:
@@ -68,7 +92,7 @@ def _by_first_words(draft: Draft) -> dict[tuple[str, str], list[_Heading]]:
     return headings
 
 
-def _mentions(text: str, headings: dict[tuple[str, str], list[_Heading]]) -> Iterator[_Heading]:
+def _mentions(text: str, headings: dict[tuple[str, str], list[_Heading]], *, pointers_only: bool) -> Iterator[_Heading]:
     """Headings quoted in the text: the longest at each position, and none inside another."""
     done = 0
     words = [(match[0], match.start()) for match in _WORD.finditer(text)]
@@ -79,7 +103,8 @@ def _mentions(text: str, headings: dict[tuple[str, str], list[_Heading]]) -> Ite
             start = offset - heading.lead
             if start >= 0 and text.startswith(heading.words, start) and _stands_alone(text, start, heading.words):
                 done = start + len(heading.words)
-                yield heading
+                if not pointers_only or not _begins_sentence(text, start) or _POINTER_AFTER.match(text, done):
+                    yield heading
                 break
 
 
@@ -90,6 +115,14 @@ def _stands_alone(text: str, start: int, words: str) -> bool:
         return False
     before_ok = start == 0 or not (text[start - 1].isalnum() and words[0].isalnum())
     return before_ok and (end == len(text) or not (text[end].isalnum() and words[-1].isalnum()))
+
+
+def _begins_sentence(text: str, start: int) -> bool:
+    """Whether the words at an offset are the first of a sentence, a label, a list item or a table cell."""
+    before = text[:start].rstrip()
+    if _POINTER_BEFORE.search(before[-40:]):
+        return False
+    return not before or before[-1] in ".!?:;|-*+–—…" or _NUMBERED.search(before[-12:]) is not None
 
 
 def _line(unit: DraftUnit, words: str) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from skillsv.compiler.draft import Draft, DraftUnit, make_edge
-from skillsv.compiler.references import module_resource
+from skillsv.compiler.paths import module_resource
 from skillsv.compiler.symbols import Definitions, Language, language_of, language_of_file
 from skillsv.compiler.symbols.definitions import first_lines
 from skillsv.model.skill import Edge, UnitKind
@@ -53,10 +53,10 @@ def find_def_use_edges(draft: Draft) -> Iterator[Edge]:
     read_documents = any(language_of_file(path) for path in draft.resources)
     codes = [code for unit in draft.readable for code in _codes(unit, read_documents=read_documents)]
     yield from _imports(draft, codes)
-    table = _definition_table(codes)
+    table = _definition_table(draft, codes)
     pairs: dict[tuple[str, str], dict[str, tuple[_Use, _Definition]]] = {}
     for use in _uses(draft, codes, table):
-        target = _resolve(use, table)
+        target = _resolve(use, table, _file_scope(use.unit, draft))
         if target is not None:
             pairs.setdefault((use.unit.id, target.unit.id), {}).setdefault(use.name, (use, target))
     yield from map(_edge, pairs.values())
@@ -94,7 +94,7 @@ def _imports(draft: Draft, codes: list[_Code]) -> Iterator[Edge]:
 
 
 class _DefinitionTable:
-    """Definitions by language family, name and scope (a heading for plain variables), in document order."""
+    """Definitions by language family, name and scope (a heading for plain variables, or a file), in document order."""
 
     def __init__(self) -> None:
         self._definitions: dict[tuple[str, str, int | None], list[_Definition]] = {}
@@ -108,15 +108,23 @@ class _DefinitionTable:
         return self._definitions.get((family, name, scope), [])
 
 
-def _definition_table(codes: list[_Code]) -> _DefinitionTable:
+def _file_scope(unit: DraftUnit, draft: Draft) -> int | None:
+    """The scope of what a unit defines for others: everything (None), or its own reference file."""
+    if unit.kind is UnitKind.RESOURCE or unit.file == draft.skill.main:
+        return None
+    return -draft.files[unit.file].position
+
+
+def _definition_table(draft: Draft, codes: list[_Code]) -> _DefinitionTable:
     table = _DefinitionTable()
     for code in codes:
         if code.unit.kind is UnitKind.RESOURCE and language_of_file(code.unit.file) is None:
             continue  # the code in a Markdown resource is an example: it defines nothing for other units
         family = code.language.family
+        shared = _file_scope(code.unit, draft)
         for name, line in code.definitions.names.items():
             if name != _ENTRY_POINT:
-                table.add(family, name, None, _Definition(code.unit, code.line + line))
+                table.add(family, name, shared, _Definition(code.unit, code.line + line))
         if code.unit.kind is not UnitKind.RESOURCE:
             for name, line in code.definitions.variables.items():
                 table.add(family, name, code.unit.heading, _Definition(code.unit, code.line + line))
@@ -140,10 +148,17 @@ def _uses(draft: Draft, codes: list[_Code], table: _DefinitionTable) -> Iterator
             yield _Use(unit, match[1].removesuffix("()"), unit.line_of(match.start(), prose), _FAMILIES)
 
 
-def _resolve(use: _Use, table: _DefinitionTable) -> _Definition | None:
-    """The definition that a reader would take: the nearest above, else the first below, else that of the only file."""
+def _resolve(use: _Use, table: _DefinitionTable, scope: int | None) -> _Definition | None:
+    """The definition that a reader would take: the nearest above, else the first below, else that of the only file.
+
+    A unit inside a reference file sees the definitions of its own file (`scope`) and those of programs.
+    """
     for family in use.families:
         shared = table.of(family, use.name, None)
+        if scope is not None:
+            programs = [definition for definition in shared if definition.unit.kind is UnitKind.RESOURCE]
+            is_one = len({definition.unit.id for definition in programs}) == 1
+            shared = table.of(family, use.name, scope) or (programs if is_one else [])
         near = table.of(family, use.name, use.unit.heading) if len(use.families) == 1 else []
         if any(_is_defined_in(definitions, use.unit) for definitions in (shared, near)):
             return None

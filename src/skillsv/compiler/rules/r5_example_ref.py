@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from skillsv.compiler.draft import Draft, make_edge
-from skillsv.compiler.references import PathIndex
+from skillsv.compiler.paths import PathIndex
 from skillsv.model.skill import Edge
 
 _CODE_SPAN = re.compile(r"`([^`\n]+)`")
@@ -33,7 +33,7 @@ def find_example_edges(draft: Draft) -> Iterator[Edge]:
             if path in examples and path not in seen:
                 seen.add(path)
                 evidence = f"invokes the example {written} ({path})"
-                yield make_edge("R5", unit, examples[path], evidence, (unit.line_of(offset), 1))
+                yield make_edge("R5", unit, examples[path], evidence, (unit.line_of(offset), 1), prose=True)
 
 
 def _examples(draft: Draft) -> set[str]:

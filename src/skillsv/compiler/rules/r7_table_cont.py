@@ -24,7 +24,7 @@ class _Row(NamedTuple):
 
 def find_table_edges(draft: Draft) -> Iterator[Edge]:
     """Edges to the nearest earlier table of the same file with as many columns, also across headings."""
-    latest: dict[int, tuple[DraftUnit, _Row]] = {}
+    latest: dict[tuple[str, int], tuple[DraftUnit, _Row]] = {}
     for unit in draft.body:
         if "|" not in unit.text:
             continue
@@ -34,7 +34,7 @@ def find_table_edges(draft: Draft) -> Iterator[Edge]:
         for row in loose_rows:
             if own_headers.get(row.columns, row.line) < row.line:
                 continue  # the unit itself has a header above this row
-            table, header = latest.get(row.columns, (None, row))
+            table, header = latest.get((unit.file, row.columns), (None, row))
             if table is not None and table.id not in seen and (row.framed or not header.framed):
                 seen.add(table.id)
                 evidence = (
@@ -42,7 +42,7 @@ def find_table_edges(draft: Draft) -> Iterator[Edge]:
                 )
                 yield make_edge("R7", unit, table, evidence, (row.line, header.line))
         for row in headers:
-            latest[row.columns] = (unit, row)
+            latest[unit.file, row.columns] = (unit, row)
 
 
 def _rows(unit: DraftUnit) -> tuple[list[_Row], list[_Row]]:

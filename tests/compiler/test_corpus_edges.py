@@ -1,0 +1,54 @@
+"""Edges of public skills that were read by hand: the false ones are gone, the true ones are there."""
+
+from __future__ import annotations
+
+import pytest
+
+from skillsv.compiler import CompileOptions, compile_skill
+
+FALSE_QUOTATIONS = {
+    "K-Dense-AI__claude-scientific-skills__protocolsio-integration": {379, 380, 403},
+    "K-Dense-AI__claude-scientific-skills__venue-templates": {548, 563},
+    "expo__skills__expo-web-to-native": {28, 33},
+}
+"""Lines of SKILL.md whose words equal a heading and point at nothing: labels, and first words of a sentence."""
+
+TRUE_QUOTATIONS = {"litaohz__SkillOpt__xlsx-skill": {22, 43}, "openai__skills__linear": {44}}
+"""Lines of SKILL.md that point at a section by its heading."""
+
+
+@pytest.fixture(scope="module")
+def lines_of(corpus):
+    """The lines of a corpus skill from which a rule finds edges."""
+
+    def lines(name, rule, **options):
+        folder = next((folder for folder in corpus if folder.name == name), None)
+        if folder is None:
+            pytest.skip(f"the corpus has no skill {name}")
+        edges = compile_skill(folder, CompileOptions(**options)).edges
+        return {edge.at.line for edge in edges if edge.rule == rule and edge.at.file == "SKILL.md"}
+
+    return lines
+
+
+def test_words_of_a_heading_at_the_start_of_a_sentence_are_no_quotation(lines_of):
+    for name, lines in FALSE_QUOTATIONS.items():
+        assert lines_of(name, "R3", rules_version="1") >= lines
+        assert not lines_of(name, "R3") & lines
+
+
+def test_quotations_that_point_at_a_section_are_found(lines_of):
+    for name, lines in TRUE_QUOTATIONS.items():
+        assert lines_of(name, "R3") == lines
+
+
+def test_labels_in_bold_introduce_the_code_below_them(lines_of):
+    labels = {54, 59, 69, 74, 79}
+    assert not lines_of("K-Dense-AI__claude-scientific-skills__fluidsim", "R9", rules_version="1") & labels
+    assert lines_of("K-Dense-AI__claude-scientific-skills__fluidsim", "R9") >= labels
+
+
+def test_references_between_documents_merge_nothing(corpus):
+    for folder in corpus:
+        kinds = {edge.rule for found in compile_skill(folder).contractions for edge in found.edges}
+        assert not kinds & {"R1", "R3"}
