@@ -228,7 +228,7 @@ class RunFolder:
             msgspec.convert(manifest, _ManifestShape)
         except FileNotFoundError:
             return None
-        except (msgspec.DecodeError, RecursionError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             hint = "Move it away; the ledger keeps what was paid for."
             raise RecordsError(f"is no manifest ({error}).", where=str(path), hint=hint) from error
         return manifest
@@ -314,7 +314,7 @@ class RunFolder:
         """Read the notes; earlier versions stored the list of sentences alone."""
         try:
             stored = msgspec.json.decode((self.path / NOTES).read_bytes(), type=list[str] | _Notes)
-        except (FileNotFoundError, msgspec.DecodeError):
+        except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return _Notes()
         return stored if isinstance(stored, _Notes) else _Notes(notes=tuple(stored))
 
