@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Protocol, Self, runtime_checkable
 
 import anyio
+import anyio.to_thread
 
 from skillsv.errors import AgentFailure, RolloutError, SkillSVError, VerifierFailure
 from skillsv.model.coalition import Rendering
@@ -23,6 +24,7 @@ from skillsv.model.protocols import Agent, Verifier
 from skillsv.model.rollout import Ending, FailureKind, Outcome, Rollout, RolloutFailure, RolloutKey, Usage
 from skillsv.model.task import Task
 from skillsv.rollout.pacing import OVERLOAD_KINDS, backoff
+from skillsv.sandbox.left_folders import remove_left_folders
 from skillsv.sandbox.redaction import redact, redact_error
 from skillsv.sandbox.workspace import fresh_workspace, remove_agent_links
 
@@ -127,6 +129,7 @@ class LocalEngine:
         return None
 
     async def __aenter__(self) -> Self:
+        await anyio.to_thread.run_sync(remove_left_folders)
         return self
 
     async def __aexit__(

@@ -21,6 +21,7 @@ import anyio.to_thread
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 
 from skillsv.sandbox.folder_quota import FolderQuota
+from skillsv.sandbox.left_folders import folder_prefix
 from skillsv.sandbox.termination import ROLLOUT_VARIABLE, end_program, mark_command, new_rollout_id
 from skillsv.sandbox.workspace import convert_disk_errors
 
@@ -156,7 +157,7 @@ def private_environment(parent: Path, forward: Sequence[str] = ()) -> dict[str, 
 @contextmanager
 def private_folder() -> Iterator[Path]:
     """A folder outside all workspaces, for one program. It is removed at the end."""
-    with tempfile.TemporaryDirectory(prefix="skillsv-private-", ignore_cleanup_errors=True) as name:
+    with tempfile.TemporaryDirectory(prefix=f"{folder_prefix()}private-", ignore_cleanup_errors=True) as name:
         yield Path(name).resolve()
 
 

@@ -21,6 +21,7 @@ from skillsv.model.coalition import RenderedFile, Rendering
 from skillsv.model.rollout import FailureKind
 from skillsv.model.task import Task
 from skillsv.sandbox.folders import remove_folder
+from skillsv.sandbox.left_folders import folder_prefix
 from skillsv.sandbox.links import remove_outside_links
 
 DEFAULT_SKILL_DIR = ".skillsv/skills"
@@ -93,7 +94,7 @@ class fresh_workspace:  # noqa: N801 - reads as a verb: `with fresh_workspace(ta
         parent = _resolve(self._parent or Path(tempfile.gettempdir()))
         pooled = take_from_pool(parent) if self._parent is None else None
         with convert_disk_errors(parent):
-            self._folder = pooled or Path(tempfile.mkdtemp(prefix="skillsv-", dir=parent))
+            self._folder = pooled or Path(tempfile.mkdtemp(prefix=folder_prefix(), dir=parent))
         _IN_USE.add(self._folder)
         return self._folder
 
