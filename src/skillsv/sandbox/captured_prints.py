@@ -1,7 +1,8 @@
-"""Collects what a function of the user prints, so that it does not mix with the result on stdout.
+"""Collects what a function of the user prints, so that it does not mix with the result and does not reach the terminal.
 
-Several functions run at the same time, in threads and coroutines. `sys.stdout` is replaced while at least one of them
-runs; each write goes to the collector of the context that writes, or to the real stdout where there is none.
+Several functions run at the same time, in threads and coroutines. `sys.stdout` and `sys.stderr` are replaced while at
+least one of them runs; each write goes to the collector of the context that writes, or to the real stream where there
+is none.
 """
 
 from __future__ import annotations
@@ -20,9 +21,12 @@ MOST_CHARACTERS = 200_000
 _collector: ContextVar[list[str] | None] = ContextVar("skillsv_printed_text", default=None)
 _lock = threading.Lock()
 
+_STREAMS = ("stdout", "stderr")
+"""The streams of `sys` that are collected. An agent may print what a model answered: with escape sequences."""
+
 
 class _Router(io.TextIOBase):
-    """A stdout that gives each context its own text."""
+    """A stream that gives each context its own text."""
 
     def __init__(self, real: TextIO) -> None:
         self.real = real
@@ -56,28 +60,29 @@ class _Router(io.TextIOBase):
 
 @contextmanager
 def capture_prints() -> Iterator[list[str]]:
-    """Collect the text that the code of this context, and of threads that copy it, writes to stdout."""
+    """Collect the text that the code of this context, and of threads that copy it, prints, in the order of time."""
     parts: list[str] = []
-    router = _install()
+    routers = [_install(name) for name in _STREAMS]
     token = _collector.set(parts)
     try:
         yield parts
     finally:
         _collector.reset(token)
-        _remove(router)
+        for name, router in zip(_STREAMS, routers, strict=True):
+            _remove(name, router)
 
 
-def _install() -> _Router:
+def _install(name: str) -> _Router:
     with _lock:
-        current = sys.stdout
+        current = getattr(sys, name)
         router = current if isinstance(current, _Router) else _Router(current)
         router.users += 1
-        sys.stdout = router
+        setattr(sys, name, router)
         return router
 
 
-def _remove(router: _Router) -> None:
+def _remove(name: str, router: _Router) -> None:
     with _lock:
         router.users -= 1
-        if router.users == 0 and sys.stdout is router:
-            sys.stdout = router.real
+        if router.users == 0 and getattr(sys, name) is router:
+            setattr(sys, name, router.real)
