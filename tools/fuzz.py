@@ -37,17 +37,113 @@ WORTH_SECONDS = 0.4
 
 TOKENS = (
     *("[", "]", "(", ")", "{", "}", "<", ">", "*", "_", "**", "`", "```", "~~~", "#", "## ", "- ", "1. ", "> ", "|"),
-    *("|-", "\n", "\n\n", "\r\n", "\t", " ", "    ", "\\", "!", "![", "](", "](<", '"', "'", ":", ": ", "&a ", "*a ", "<<: "),
-    *("? ", "!!python/object/apply:os.system ", "%YAML 1.1\n", "---\n", "...\n", "--- ", "key: ", "a", "\x00", "\x1b[31m"),
-    *("\ufeff", "\u2028", "\ud7ff", "\U0001f600", "é", "0", "1e999", "-0", "NaN", "null", "true", "[a]: ", "[a][b]", "<!--"),
-    *("-->", "<div>", "</div>", "&amp;", "&#x0;", "http://", "a@b.c", "../", "/etc/passwd", "SKILL.md", "$(", "${", "EOF"),
-    *("```python\n", "```bash\n", "def f():\n", "import os\n", "x = ", "cat <<EOF\n", "see `", "step 1", "\u202e", "\u00a0"),
-    *('{"id":', '"input":', '"target":', '"files":', '"metadata":', '"verifier":', "[[", "]]", "{{", "}}", ",", "<a b=", "~~"),
-    *("<!-- SLOW_UPDATE_START -->\n", "<!-- SLOW_UPDATE_END -->\n", "\n===\n", "\n---\n", "| a | b |\n", "[^1]", "[^1]: ", "\x0b"),
+    *(
+        "|-",
+        "\n",
+        "\n\n",
+        "\r\n",
+        "\t",
+        " ",
+        "    ",
+        "\\",
+        "!",
+        "![",
+        "](",
+        "](<",
+        '"',
+        "'",
+        ":",
+        ": ",
+        "&a ",
+        "*a ",
+        "<<: ",
+    ),
+    *(
+        "? ",
+        "!!python/object/apply:os.system ",
+        "%YAML 1.1\n",
+        "---\n",
+        "...\n",
+        "--- ",
+        "key: ",
+        "a",
+        "\x00",
+        "\x1b[31m",
+    ),
+    *(
+        "\ufeff",
+        "\u2028",
+        "\ud7ff",
+        "\U0001f600",
+        "é",
+        "0",
+        "1e999",
+        "-0",
+        "NaN",
+        "null",
+        "true",
+        "[a]: ",
+        "[a][b]",
+        "<!--",
+    ),
+    *(
+        "-->",
+        "<div>",
+        "</div>",
+        "&amp;",
+        "&#x0;",
+        "http://",
+        "a@b.c",
+        "../",
+        "/etc/passwd",
+        "SKILL.md",
+        "$(",
+        "${",
+        "EOF",
+    ),
+    *(
+        "```python\n",
+        "```bash\n",
+        "def f():\n",
+        "import os\n",
+        "x = ",
+        "cat <<EOF\n",
+        "see `",
+        "step 1",
+        "\u202e",
+        "\u00a0",
+    ),
+    *(
+        '{"id":',
+        '"input":',
+        '"target":',
+        '"files":',
+        '"metadata":',
+        '"verifier":',
+        "[[",
+        "]]",
+        "{{",
+        "}}",
+        ",",
+        "<a b=",
+        "~~",
+    ),
+    *(
+        "<!-- SLOW_UPDATE_START -->\n",
+        "<!-- SLOW_UPDATE_END -->\n",
+        "\n===\n",
+        "\n---\n",
+        "| a | b |\n",
+        "[^1]",
+        "[^1]: ",
+        "\x0b",
+    ),
 )
 """Pieces of which patterns are made: what the formats give a meaning to, and what they do not expect."""
 
-SKILL = "---\nname: tiny\ndescription: Says words.\n---\n\n# Words\n\n- Say `alpha`.\n- Mumble (see [notes](notes.md)).\n"
+SKILL = (
+    "---\nname: tiny\ndescription: Says words.\n---\n\n# Words\n\n- Say `alpha`.\n- Mumble (see [notes](notes.md)).\n"
+)
 
 TASK = {"id": "t1", "input": "?", "target": "alpha", "verifier": "contains", "metadata": {"a": [1, None]}, "files": []}
 
@@ -154,7 +250,10 @@ def seeds(target: str, folder: Path) -> list[bytes]:
     evals = {"skill_name": "tiny", "evals": [{"id": 1, "prompt": "?", "expected_output": "a", "expectations": ["b"]}]}
     return {
         "frontmatter": [b"name: tiny\ndescription: d\nx: &a [1, {b: *a}]\n", b"a: >-\n  text\nb: |\n  more\n"],
-        "markdown": [SKILL.encode(), b"# A\n\n| a | b |\n|-|-|\n| 1 | 2 |\n\n```bash\necho $X\n```\n\n1. x\n   - y\n\n[a]: b\n"],
+        "markdown": [
+            SKILL.encode(),
+            b"# A\n\n| a | b |\n|-|-|\n| 1 | 2 |\n\n```bash\necho $X\n```\n\n1. x\n   - y\n\n[a]: b\n",
+        ],
         "tasks": [task + b"\n" + task.replace(b"t1", b"t2"), json.dumps(evals).encode()],
         "manifest": [(folder / "run/manifest.json").read_bytes()],
         "records": [(folder / "run/records.jsonl").read_bytes()],
@@ -168,7 +267,9 @@ def pattern(source: random.Random) -> str:
 
 def grown(target: str, source: random.Random) -> Callable[[int], bytes]:
     """A family of inputs by their number of bytes."""
-    head, body, tail = (pattern(source) if share else "" for share in (source.random() < 0.4, True, source.random() < 0.3))
+    head, body, tail = (
+        pattern(source) if share else "" for share in (source.random() < 0.4, True, source.random() < 0.3)
+    )
 
     def make(size: int) -> bytes:
         text = head + body * max(1, size // len(body.encode())) + tail
@@ -177,7 +278,9 @@ def grown(target: str, source: random.Random) -> Callable[[int], bytes]:
         if target == "manifest":
             return json.dumps({"settings": {text: text}, "skill": {"name": text}}).encode()
         if target == "records":
-            return (json.dumps({"schema": "skillsv.chain/1", "record": {text: text}}) + "\n").encode() * 2 + text.encode()
+            return (
+                json.dumps({"schema": "skillsv.chain/1", "record": {text: text}}) + "\n"
+            ).encode() * 2 + text.encode()
         return text.encode()
 
     return make
@@ -189,7 +292,17 @@ def changed(data: bytes, source: random.Random) -> bytes:
         start = source.randint(0, len(data))
         end = min(len(data), start + source.randint(0, 12))
         part = source.choice(
-            (b"", source.choice(TOKENS).encode(), source.randbytes(2), data[start:end] * 3, b"0", b"-1", b"null", b"[]", b'"x"')
+            (
+                b"",
+                source.choice(TOKENS).encode(),
+                source.randbytes(2),
+                data[start:end] * 3,
+                b"0",
+                b"-1",
+                b"null",
+                b"[]",
+                b'"x"',
+            )
         )
         data = data[:start] + part + data[end:]
     return data
@@ -246,8 +359,18 @@ def search_crash_guided(target: str, seconds: float, seed: int, folder: Path) ->
     words = folder / "words"
     escaped = ("".join(rf"\x{byte:02x}" for byte in token.encode()) for token in TOKENS)
     words.write_text("".join(f'"{token}"\n' for token in escaped))
-    flags = [f"-max_total_time={int(seconds)}", f"-seed={seed}", f"-dict={words}", "-max_len=4096", "-timeout=60", f"-artifact_prefix={folder}/"]
-    atheris.Setup([sys.argv[0], *flags, "-rss_limit_mb=4096", "-print_final_stats=1", str(corpus)], guarded(getattr(Readers(folder), target)))
+    flags = [
+        f"-max_total_time={int(seconds)}",
+        f"-seed={seed}",
+        f"-dict={words}",
+        "-max_len=4096",
+        "-timeout=60",
+        f"-artifact_prefix={folder}/",
+    ]
+    atheris.Setup(
+        [sys.argv[0], *flags, "-rss_limit_mb=4096", "-print_final_stats=1", str(corpus)],
+        guarded(getattr(Readers(folder), target)),
+    )
     atheris.Fuzz()
     return 0
 
@@ -278,7 +401,10 @@ def search_growth(target: str, seconds: float, seed: int, folder: Path) -> int:
         count += 1
         try:
             large = _cpu_seconds(read, make(4 * SMALL))
-            if large > WORTH_SECONDS and large / max(1e-9, min(_cpu_seconds(read, make(SMALL)) for _ in range(3))) > MAX_GROWTH:
+            if (
+                large > WORTH_SECONDS
+                and large / max(1e-9, min(_cpu_seconds(read, make(SMALL)) for _ in range(3))) > MAX_GROWTH
+            ):
                 larger = min(_cpu_seconds(read, make(8 * SMALL)) for _ in range(2)) / min(
                     _cpu_seconds(read, make(2 * SMALL)) for _ in range(2)
                 )

@@ -79,6 +79,16 @@ def test_a_manifest_without_a_part_is_one_sentence(folder, capsys, part):
     complains(folder, capsys, "report", "estimate")
 
 
+@pytest.mark.parametrize("agent", [{}, {"fingerprint": "x"}, None])
+def test_a_manifest_without_its_agent_ends_no_command_with_a_traceback(folder, capsys, agent):
+    """Found by `tools/fuzz.py`: the name of the run depends on the kind of agent."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps({**manifest, "agent": agent}))
+    assert run(["status", str(folder)]) in {0, 2}
+    assert "an error in skillsv itself" not in capsys.readouterr().err
+    complains(folder, capsys, "report", "estimate")
+
+
 def test_a_deeply_nested_manifest_is_one_sentence(folder, capsys):
     (folder / "manifest.json").write_text('{"a": ' + "[" * 100_000)
     complains(folder, capsys, "status", "report")

@@ -22,6 +22,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from skillsv.errors import OutputError, RecordsError
 from skillsv.model.coalition import ChainRecord, Observation, PanelAnchors
@@ -83,9 +84,9 @@ class _ManifestShape(msgspec.Struct):
     schema: str = ""
     digest: str = ""
     version: str = ""
-    skill: _SkillShape | None = None
-    agent: _AgentShape | None = None
-    about: _AboutShape | None = None
+    skill: _SkillShape | UnsetType = UNSET
+    agent: _AgentShape | UnsetType = UNSET
+    about: _AboutShape | UnsetType = UNSET
     settings: dict[str, Any] = {}
     panel_a: dict[str, str] = {}
     panel_b: dict[str, str] = {}
@@ -110,7 +111,8 @@ def _settings_with_hide_target(manifest: Manifest) -> dict[str, Any]:
     """
     settings = dict(manifest["settings"])
     shown = settings.pop("show_target")
-    reads_line = manifest["agent"]["spec"].startswith(("command:", "python:"))
+    spec: str = manifest.get("agent", {}).get("spec", "")  # a damaged manifest may lack it
+    reads_line = spec.startswith(("command:", "python:"))
     return {**settings, "hide_target": reads_line and not shown}
 
 
