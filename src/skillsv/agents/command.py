@@ -16,9 +16,10 @@ from skillsv.model.rollout import FailureKind, Outcome
 from skillsv.model.task import Task
 from skillsv.sandbox.covered_files import FileWatch, command_files
 from skillsv.sandbox.folder_quota import WORKSPACE_QUOTA
-from skillsv.sandbox.process import Limits, ProgramResult, private_environment, run_program
+from skillsv.sandbox.process import Limits, ProgramResult, private_environment
 from skillsv.sandbox.redaction import redact
 from skillsv.sandbox.sources import command_line
+from skillsv.sandbox.user_command import CommandSandbox, make_command_sandbox, run_user_command
 from skillsv.sandbox.user_views import full_task_fields, public_task_fields
 from skillsv.sandbox.workspace import place_skill
 
@@ -43,7 +44,9 @@ class CommandAgent:
         self._options = options
         self._argv = command_line(command, options.folder)
         self._inputs = AgentInputs(options, lambda: FileWatch(command_files(self._argv, options.folder)))
+        self._sandbox = self._make_sandbox()
         settings = [command, options.skill_dir or "", str(not options.show_target), *sorted(options.forward_env)]
+        settings += [f"sandbox {options.container}"] if self._sandbox else []
         self._fingerprint = self._inputs.extend(f"command/1:{self._inputs.digest_code(settings, command)}")
         self._limits = Limits(
             seconds=options.timeout,
@@ -75,14 +78,27 @@ class CommandAgent:
         if skill is not None and not skill.empty:
             env["SKILLSV_SKILL"] = str(place_skill(skill, workspace, self._options.skill_dir))
         try:
-            done = await run_program(
-                self._argv, cwd=workspace, env=env, stdin=encode_task(task, self._options), limits=self._limits
+            done = await run_user_command(
+                self._argv,
+                workspace=workspace,
+                env=env,
+                stdin=encode_task(task, self._options),
+                limits=self._limits,
+                sandbox=self._sandbox,
             )
         except OSError as error:
             raise AgentFailure(
                 f"{self._argv[0]} cannot be started: {error.strerror}.", kind=FailureKind.CRASH
             ) from error
         return self._outcome(done, workspace)
+
+    def _make_sandbox(self) -> CommandSandbox | None:
+        options = self._options
+        if not options.sandboxed:
+            return None
+        return make_command_sandbox(
+            self._argv, options.folder, depends_on=options.depends_on, container=options.container
+        )
 
     def _outcome(self, done: ProgramResult, workspace: Path) -> Outcome:
         stderr = self._redact(done.stderr.decode("utf-8", errors="replace"))

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from skillsv.errors import RecordsError
-from skillsv.model.coalition import ChainRecord, Observation, PanelAnchors
+from skillsv.model.coalition import ChainRecord, Observation, PanelAnchors, Scores
 
 Record = ChainRecord | Observation | PanelAnchors
 
@@ -88,6 +88,7 @@ class _Inconsistent(Exception):
 
 def _check_parts(record: Record) -> None:
     """Raises _Inconsistent where parts of a record do not belong together: no estimate can be made from it."""
+    scores: tuple[Scores, ...]
     match record:
         case Observation():
             scores, length = ((record.score,),), 1
