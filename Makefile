@@ -2,7 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/pip --disable-pip-version-check --quiet install --constraint constraints.txt
+INSTALL := $(BIN)/pip --disable-pip-version-check --quiet install
+PIP := $(INSTALL) --constraint constraints.txt
+# The build requirements of skillsv come from requirements.txt, with hashes: its build downloads nothing.
+OWN := $(PIP) --no-build-isolation
 
 .PHONY: demo test test-all real-model coding-agents check schemas bench clean help
 
@@ -57,19 +60,19 @@ $(VENV)/bin/python:
 	@echo "== making a virtual environment in $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
 
-$(VENV)/base: $(VENV)/bin/python pyproject.toml constraints.txt
-	@echo "== installing skillsv"
-	@$(PIP) --editable .
+$(VENV)/base: $(VENV)/bin/python pyproject.toml constraints.txt requirements.txt
+	@echo "== installing skillsv, and what tests and checks need (hashes are checked)"
+	@$(INSTALL) --require-hashes --only-binary :all: --requirement requirements.txt
+	@$(OWN) --no-deps --editable .
 	@touch $@
 
 $(VENV)/test: $(VENV)/base
-	@echo "== installing what tests and checks need"
-	@$(PIP) --editable '.[test,check]'
+	@$(OWN) --editable '.[test,check]'
 	@touch $@
 
 $(VENV)/extras: $(VENV)/test
 	@echo "== installing the optional parts: Inspect AI, Ray, workbooks"
-	@$(PIP) --editable '.[inspect,ray,spreadsheet]'
+	@$(OWN) --editable '.[inspect,ray,spreadsheet]'
 	@touch $@
 
 $(VENV)/alfworld: $(VENV)/test

@@ -130,7 +130,7 @@ def _read_trusted() -> dict[str, str]:
         return msgspec.json.decode(path.read_bytes(), type=_TrustedFiles).files
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         hint = "Repair the file, or remove it and trust your files again."
         raise SettingsError(
             f"the list of trusted files cannot be read: {error}.", where=str(path), hint=hint

@@ -79,6 +79,16 @@ def test_a_manifest_without_a_part_is_one_sentence(folder, capsys, part):
     complains(folder, capsys, "report", "estimate")
 
 
+@pytest.mark.parametrize("agent", [{}, {"fingerprint": "x"}, None])
+def test_a_manifest_without_its_agent_ends_no_command_with_a_traceback(folder, capsys, agent):
+    """Found by `tools/fuzz.py`: the name of the run depends on the kind of agent."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps({**manifest, "agent": agent}))
+    assert run(["status", str(folder)]) in {0, 2}
+    assert "an error in skillsv itself" not in capsys.readouterr().err
+    complains(folder, capsys, "report", "estimate")
+
+
 def test_a_deeply_nested_manifest_is_one_sentence(folder, capsys):
     (folder / "manifest.json").write_text('{"a": ' + "[" * 100_000)
     complains(folder, capsys, "status", "report")
@@ -116,3 +126,65 @@ def test_lines_that_are_gone_are_noticed_and_lines_without_a_checksum_are_read(f
     records.write_text("".join(lines))
     sums.write_text("".join(sums.read_text().splitlines(keepends=True)[:-1]))
     assert run(["estimate", str(folder)]) == 0, "a crash between the two files loses checksums, not records"
+
+
+def test_bytes_that_are_no_text_are_one_sentence(folder, capsys):
+    """Found by `tools/fuzz.py`: the decoder raises another error for text that is not UTF-8 than for other damage."""
+    manifest, records = folder / "manifest.json", folder / "records.jsonl"
+    original = manifest.read_bytes()
+    manifest.write_bytes(original.replace(b"chain", b"ch\xffin", 1))
+    complains(folder, capsys, "report", "status")
+    manifest.write_bytes(original)
+    records.with_name("records.crc32").unlink()
+    records.write_bytes(records.read_bytes().replace(b"words/", b"w\xffrds/", 1))
+    complains(folder, capsys, "report", "status")
+
+
+CONTRADICTIONS = {
+    "a score too few": lambda chain: chain["full"].pop(),
+    "a score of two": lambda chain: chain["empty"].__setitem__(0, 2.0),
+    "a step of no position": lambda chain: chain["steps"][0].update(position=99),
+    "a step of another unit": lambda chain: chain["steps"][0].update(unit="m"),
+    "a step twice": lambda chain: chain["steps"].append(chain["steps"][0]),
+    "no trigger": lambda chain: chain.update(trigger=[]),
+    "truncated behind the end": lambda chain: chain.update(truncated_at=99),
+    "no order": lambda chain: chain["plan"].update(order=[]),
+    "no operator": lambda chain: chain["plan"].update(operators=[]),
+    "no tasks": lambda chain: chain["plan"].update(window={"tasks": []}),
+    "unknown tasks": lambda chain: chain["plan"].update(window={"tasks": ["x", "y"]}),
+}
+
+
+@pytest.mark.parametrize("change", CONTRADICTIONS.values(), ids=CONTRADICTIONS)
+def test_a_record_that_contradicts_itself_is_one_sentence(folder, capsys, change):
+    """Found by `tools/fuzz.py`: without checksums, such a record ended the estimate with a traceback."""
+    records = folder / "records.jsonl"
+    records.with_name("records.crc32").unlink()
+    lines = [json.loads(line) for line in records.read_text().splitlines()]
+    change(next(line["record"] for line in lines if line["schema"] == "skillsv.chain/1"))
+    records.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    complains(folder, capsys, "report", "estimate")
+
+
+@pytest.mark.parametrize("part", ['"order": ["m", "x", "y"]', '"operators": ["pad", "delete"]'])
+def test_records_of_another_skill_are_one_sentence(folder, capsys, part):
+    records = folder / "records.jsonl"
+    records.with_name("records.crc32").unlink()
+    lines = [json.loads(line) for line in records.read_text().splitlines()]
+    key, value = next(iter(json.loads(f"{{{part}}}").items()))
+    for line in lines:
+        if line["schema"] == "skillsv.chain/1":
+            plan = line["record"]["plan"]
+            plan[key] = value
+            for step in line["record"]["steps"]:
+                step["unit"] = plan["order"][step["position"]]
+    records.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    complains(folder, capsys, "report", "estimate")
+
+
+@pytest.mark.parametrize("name", ["notes.json", "confirmation.json"])
+@pytest.mark.parametrize("text", [b'{"a": "\xff"}', b"[" * 100_000], ids=["bytes", "depth"])
+def test_damaged_notes_and_proofs_are_left_out(folder, capsys, name, text):
+    (folder / name).write_bytes(text)
+    assert run(["report", str(folder)]) == 0
+    assert run(["status", str(folder)]) == 0

@@ -254,13 +254,13 @@ def test_harbor_test_has_no_network_unless_the_task_asks_and_the_user_allows(tmp
 
 
 def test_harbor_test_without_a_sandbox_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(harbor_module, "find_sandbox_problem", lambda: "there is none.")
+    monkeypatch.setattr(harbor_module, "find_sandbox_problem", lambda **_: "there is none.")
     with pytest.raises(TaskError, match=r"tests/test\.sh cannot be sandboxed: there is none\..*--no-sandbox"):
         harbor_score(tmp_path, "echo 1 > /logs/verifier/reward.txt")
 
 
 def test_harbor_test_runs_without_a_sandbox_if_the_user_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(harbor_module, "find_sandbox_problem", lambda: "there is none.")
+    monkeypatch.setattr(harbor_module, "find_sandbox_problem", lambda **_: "there is none.")
     test = "test -f /app/data/in.txt && echo 1 > /logs/verifier/reward.txt"
     assert harbor_score(tmp_path, test, sandbox=False) == 1.0
 

@@ -1,7 +1,7 @@
 """Agents answer tasks, with a rendered skill or without one. `make_agent` makes one from its specification."""
 
 from skillsv.agents.fingerprints import not_checked
-from skillsv.agents.make import make_agent, price_known
+from skillsv.agents.make import make_agent, price_known, refuse_sandbox
 from skillsv.agents.options import AgentOptions, ChatOptions
 
-__all__ = ["AgentOptions", "ChatOptions", "make_agent", "not_checked", "price_known"]
+__all__ = ["AgentOptions", "ChatOptions", "make_agent", "not_checked", "price_known", "refuse_sandbox"]

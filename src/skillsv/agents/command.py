@@ -18,9 +18,10 @@ from skillsv.model.rollout import FailureKind, Outcome
 from skillsv.model.task import Task
 from skillsv.sandbox.covered_files import FileWatch, command_files
 from skillsv.sandbox.folder_quota import WORKSPACE_QUOTA
-from skillsv.sandbox.process import Limits, ProgramResult, private_environment, run_program
+from skillsv.sandbox.process import Limits, ProgramResult, private_environment
 from skillsv.sandbox.redaction import redact
 from skillsv.sandbox.sources import command_line
+from skillsv.sandbox.user_command import CommandSandbox, make_command_sandbox, run_user_command
 from skillsv.sandbox.user_views import full_task_fields, public_task_fields
 from skillsv.sandbox.workspace import place_skill
 
@@ -48,9 +49,11 @@ class CommandAgent:
         self._argv = command_line(command, options.folder)
         check_placeholders(self._argv)
         self._inputs = AgentInputs(options, lambda: FileWatch(command_files(self._argv, options.folder)))
+        self._sandbox = self._make_sandbox()
         settings = [command, options.skill_dir or "", str(not options.show_target), *sorted(options.forward_env)]
         if options.stdin != "json":  # earlier versions had no such setting
             settings.append(f"stdin {options.stdin}")
+        settings += [f"sandbox {options.container}"] if self._sandbox else []
         self._fingerprint = self._inputs.extend(f"command/1:{self._inputs.digest_code(settings, command)}")
         self._limits = Limits(
             seconds=options.timeout,
@@ -88,12 +91,22 @@ class CommandAgent:
         argv = fill_placeholders(self._argv, task.input, place)
         stdin = b"" if takes_input(self._argv) else encode_task(task, self._options)
         try:
-            done = await run_program(argv, cwd=workspace, env=env, stdin=stdin, limits=self._limits)
+            done = await run_user_command(
+                argv, workspace=workspace, env=env, stdin=stdin, limits=self._limits, sandbox=self._sandbox
+            )
         except OSError as error:
             raise AgentFailure(
                 f"{self._argv[0]} cannot be started: {error.strerror}.", kind=FailureKind.CRASH
             ) from error
         return self._outcome(done, workspace)
+
+    def _make_sandbox(self) -> CommandSandbox | None:
+        options = self._options
+        if not options.sandboxed:
+            return None
+        return make_command_sandbox(
+            self._argv, options.folder, depends_on=options.depends_on, container=options.container
+        )
 
     def _outcome(self, done: ProgramResult, workspace: Path) -> Outcome:
         stderr = self._redact(done.stderr.decode("utf-8", errors="replace"))

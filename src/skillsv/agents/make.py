@@ -25,7 +25,17 @@ def make_agent(spec: str, options: AgentOptions | None = None) -> Agent:
             hint="Known: model:PROVIDER:NAME, command:PROGRAM ..., python:FILE.py:name, inspect:FILE.py@task, "
             f"planted:NAME, rules (short for planted:rules), {', '.join(f'{name}:MODEL' for name in CODING_PROGRAMS)}.",
         )
-    return maker(rest, options or AgentOptions())
+    options = options or AgentOptions()
+    if scheme in {"python", "inspect"}:
+        refuse_sandbox(options, f"`{scheme}:` agents")
+    return maker(rest, options)
+
+
+def refuse_sandbox(options: AgentOptions, agents: str) -> None:
+    """Raises SettingsError where agents that run in this process should be sandboxed."""
+    if options.sandboxed:
+        hint = "Use a `command:` agent, or leave out --sandbox-agent."
+        raise SettingsError(f"{agents} run in this process and cannot be sandboxed.", hint=hint)
 
 
 def price_known(spec: str, options: AgentOptions) -> bool:

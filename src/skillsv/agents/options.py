@@ -56,6 +56,8 @@ class AgentOptions:
     - `depends_on`: further files, folders and globs that the fingerprint covers.
     - `show_target`: give the agent all fields of a task, also its target, its verifier and undeclared keys.
     - `memory_bytes`, `file_bytes`, `processes`: limits of programs (None: SkillSV sets no limit).
+    - `sandboxed`: a `command:` agent runs in the sandbox, with the network.
+    - `container`: the container program that is the sandbox, with its image (empty: bubblewrap).
     - `chat`: settings of model agents.
     - `inspect_logs`: the folder where Inspect tasks write their logs (None: logs are not kept).
     """
@@ -72,5 +74,7 @@ class AgentOptions:
     memory_bytes: int | None = None
     file_bytes: int | None = 8 * 1024**3
     processes: int | None = None
+    sandboxed: bool = False
+    container: str = ""
     chat: ChatOptions = field(default_factory=ChatOptions)
     inspect_logs: Path | None = None

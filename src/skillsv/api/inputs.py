@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from skillsv.agents import AgentOptions, make_agent
+from skillsv.agents import AgentOptions, make_agent, refuse_sandbox
 from skillsv.agents.evaluate import EvaluateAgent
 from skillsv.agents.python import PythonAgent
 from skillsv.errors import SettingsError, TaskError
@@ -120,7 +120,10 @@ class _Parts:
 
     def make_agent(self, spec: str, options: AgentOptions) -> Agent:
         """The agent that the caller passed, or the one that the specification names."""
-        return make_agent(spec, options) if self.agent is None else self.agent(options)
+        if self.agent is None:
+            return make_agent(spec, options)
+        refuse_sandbox(options, "functions")
+        return self.agent(options)
 
     def make_verifier(self, path: Path, tasks: Sequence[Task], grading: Grading) -> Verifier:
         """The verifier of all tasks: the caller's functions, and verifiers that tasks name."""
@@ -134,6 +137,8 @@ class _Parts:
                 default=grading.verifier,
                 judge=grading.make_judge,
                 sandbox=grading.sandbox,
+                sandbox_commands=grading.sandbox_commands,
+                container=grading.container,
                 network=grading.network,
             )
         return _GivenVerifier(self.scorers, other)

@@ -91,12 +91,12 @@ def _print_findings(findings: list[Finding]) -> None:
 
 
 def _check_sandbox(settings: Settings) -> Finding:
-    if settings.no_sandbox:
+    if not settings.sandboxed:
         return Finding(what="sandbox", works=None, seen="switched off with --no-sandbox")
     started = time.monotonic()
-    trouble = find_sandbox_problem()
-    gap = find_filter_gap()
-    seen = trouble or f"bubblewrap starts a program in {1000 * (time.monotonic() - started):.0f} ms"
+    trouble = find_sandbox_problem(container=settings.container)
+    gap = find_filter_gap() if not settings.container else None
+    seen = trouble or f"{settings.sandbox} starts a program in {1000 * (time.monotonic() - started):.0f} ms"
     seen += f"; {gap}" if gap and not trouble else ""
     return Finding(what="sandbox", works=trouble is None, seen=seen)
 

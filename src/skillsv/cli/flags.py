@@ -105,7 +105,7 @@ class AgentFlags(SettingFlags):
     """How the agent is run and its answers are graded."""
 
     def __post_init__(self) -> None:
-        if self.given().get("no_sandbox"):
+        if self.given().get("no_sandbox") or self.given().get("sandbox") == "none":
             say(NO_SANDBOX_WARNING)
 
 

@@ -4,15 +4,10 @@
 failures of the infrastructure, which are never scored.
 """
 
-from skillsv.sandbox.bubblewrap import (
-    SANDBOX_LIMITS,
-    SandboxOptions,
-    find_sandbox_problem,
-    run_sandboxed,
-    sandbox_python,
-)
+from skillsv.sandbox.bubblewrap import find_sandbox_problem, run_sandboxed, sandbox_python
 from skillsv.sandbox.folders import remove_folder
 from skillsv.sandbox.process import Limits, ProgramResult, private_environment, run_program
+from skillsv.sandbox.sandbox_options import SANDBOX_LIMITS, SandboxOptions
 from skillsv.sandbox.workspace import convert_disk_errors, write_tree
 
 __all__ = [

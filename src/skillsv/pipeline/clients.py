@@ -31,6 +31,8 @@ def make_client(make: Callable[[str, AgentOptions], T], spec: str, settings: Set
         folder=folder,
         agent_version=settings.agent_version,
         depends_on=settings.depends_on,
+        sandboxed=settings.sandbox_agent,
+        container=settings.container,
         chat=_chat_options(settings),
         inspect_logs=Path(settings.inspect_logs) if settings.inspect_logs else None,
     )
@@ -47,6 +49,6 @@ def _chat_options(settings: Settings) -> ChatOptions:
         max_output_tokens=settings.max_output_tokens,
         turns=settings.turns,
         stop=settings.stop,
-        sandbox=not settings.no_sandbox,
+        sandbox=settings.sandboxed,
         prices=Path(settings.prices) if settings.prices else None,
     )

@@ -81,13 +81,16 @@ MOST_COUNTED_UNITS = 40
 class Grading:
     """How tasks are graded that name no verifier: by this verifier, or by this judge.
 
-    `sandbox` and `network` say how the programs run that tasks bring.
+    `sandbox` and `network` say how the programs run that tasks bring, `sandbox_commands` whether `command:` verifiers
+    are sandboxed, too, and `container` is the container program that is the sandbox (empty: bubblewrap).
     """
 
     verifier: str | None = None
     judge: str | None = None
     make_judge: Callable[[str], Agent] | None = None
     sandbox: bool = True
+    sandbox_commands: bool = False
+    container: str = ""
     network: bool = False
 
 
@@ -118,6 +121,8 @@ def _make_own_verifier(path: Path, tasks: Sequence[Task], grading: Grading) -> V
         default=grading.verifier,
         judge=grading.make_judge,
         sandbox=grading.sandbox,
+        sandbox_commands=grading.sandbox_commands,
+        container=grading.container,
         network=grading.network,
     )
 
@@ -303,7 +308,9 @@ def grading_of(job: ValuationJob) -> Grading:
         verifier=job.settings.verifier,
         judge=job.settings.judge,
         make_judge=_judge_maker(job),
-        sandbox=not job.settings.no_sandbox,
+        sandbox=job.settings.sandboxed,
+        sandbox_commands=job.settings.sandbox_agent,
+        container=job.settings.container,
         network=job.settings.verifier_network,
     )
 

@@ -34,7 +34,7 @@ def recorded_proof(folder: RunFolder) -> Mapping[str, Any]:
     """The proof of the run in this folder; empty where there is none, or where it belongs to another run."""
     try:
         table = msgspec.json.decode((folder.path / CONFIRMATION_FILE).read_bytes(), type=dict[str, Any])
-    except (FileNotFoundError, msgspec.DecodeError):
+    except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return {}
     return table if table.get("run") == folder.run_id and table.get("schema") == CONFIRMATION_SCHEMA else {}
 

@@ -113,6 +113,7 @@ def load_run(path: Path, changes: Mapping[str, Any] | None = None) -> Run:
         notes=folder.notes(),
     )
     compiled = _compile_stored_skill(folder, manifest["skill"], settings)
+    _check_belonging(result, compiled, settings, manifest, path)
     if result.nothing:
         raise RecordsError(
             f"no chain or round of this run is complete yet; {count(result.spending.spent)} rollouts are kept.",
@@ -164,6 +165,28 @@ def _compile_stored_skill(folder: RunFolder, skill: Mapping[str, Any], settings:
     path = folder.skill / skill["main"] if skill["single_file"] else folder.skill
     compiled = compile_skill(path, compile_options(settings))
     return replace(compiled, skill=replace(compiled.skill, name=skill["name"]))
+
+
+def _check_belonging(
+    result: RolloutResult, compiled: CompiledSkill, settings: Settings, manifest: Mapping[str, Any], path: Path
+) -> None:
+    """Raises RecordsError where records name units, operators or tasks that the run does not have."""
+    units = {compiled.trigger, *compiled.execution}
+    chains, observations, anchors = result.records, result.observations, result.panel_anchors
+    tasks = {task for chain in chains for task in chain.plan.window.tasks}
+    tasks.update(observation.task for observation in observations)
+    tasks.update(() if anchors is None else anchors.tasks)
+    if (
+        any(set(chain.plan.order) != units or chain.plan.order[0] != compiled.trigger for chain in chains)
+        or any(chain.plan.operators != settings.operators for chain in chains)
+        or any(not observation.coalition <= units for observation in observations)
+        or not tasks <= set(manifest["panel_a"])
+    ):
+        raise RecordsError(
+            "the records do not belong to this skill, these settings and these tasks.",
+            where=str(path),
+            hint="Move records.jsonl away: the same 'skillsv value' fills a new one from the ledger.",
+        )
 
 
 def _total_spending(status: Status, manifest: Mapping[str, Any]) -> Spending:

@@ -25,7 +25,7 @@ from skillsv.model.protocols import Agent, Verifier
 from skillsv.model.rollout import Ending, FailureKind, Outcome, Rollout, RolloutFailure, RolloutKey, Usage
 from skillsv.model.task import Task
 from skillsv.rollout.pacing import OVERLOAD_KINDS, backoff
-from skillsv.sandbox.leftovers import remove_leftovers
+from skillsv.sandbox.left_folders import remove_left_folders
 from skillsv.sandbox.redaction import redact, redact_error
 from skillsv.sandbox.workspace import fresh_workspace, remove_agent_links
 
@@ -130,7 +130,7 @@ class LocalEngine:
         return None
 
     async def __aenter__(self) -> Self:
-        await anyio.to_thread.run_sync(remove_leftovers)
+        await anyio.to_thread.run_sync(remove_left_folders)
         return self
 
     async def __aexit__(

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from skillsv.errors import RecordsError
-from skillsv.model.coalition import ChainRecord, Observation, PanelAnchors
+from skillsv.model.coalition import ChainRecord, Observation, PanelAnchors, Scores
 
 Record = ChainRecord | Observation | PanelAnchors
 
@@ -82,6 +82,46 @@ def _read_checksums(path: Path) -> list[bytes]:
     return [line.strip() for line in lines if line.endswith(b"\n")]
 
 
+class _Inconsistent(Exception):
+    """The parts of a record contradict each other."""
+
+
+def _check_parts(record: Record) -> None:
+    """Raises _Inconsistent where parts of a record do not belong together: no estimate can be made from it."""
+    scores: tuple[Scores, ...]
+    match record:
+        case Observation():
+            scores, length = ((record.score,),), 1
+        case PanelAnchors():
+            scores, length = (record.empty, record.trigger, record.full), len(record.tasks)
+        case ChainRecord():
+            steps = tuple(step.scores for step in record.steps)
+            scores, length = (record.empty, record.full, *record.trigger, *steps), len(record.plan.window.tasks)
+            _check_steps(record)
+    if any(len(row) != length for row in scores):
+        raise _Inconsistent(f"not {length} scores everywhere")
+    if any(score is not None and not 0.0 <= score <= 1.0 for row in scores for score in row):
+        raise _Inconsistent("a score outside [0, 1]")
+
+
+def _check_steps(record: ChainRecord) -> None:
+    """Raises _Inconsistent where the steps of a chain are not those of its plan."""
+    plan, order = record.plan, record.plan.order
+    if not order or len(set(order)) != len(order) or not plan.window.tasks or not plan.operators:
+        raise _Inconsistent("no order, tasks or operators, or a unit twice")
+    if len(record.trigger) != len(plan.operators) or len(set(plan.operators)) != len(plan.operators):
+        raise _Inconsistent("the scores of the trigger are not one row for each operator")
+    last = len(order) - 1 if record.truncated_at is None else record.truncated_at
+    if not 0 <= last < len(order):
+        raise _Inconsistent("truncated at a position that the order does not have")
+    expected = {(operator, position) for operator in plan.operators for position in range(1, last + 1)}
+    found = [(step.operator, step.position) for step in record.steps]
+    if len(found) != len(set(found)) or set(found) != expected:
+        raise _Inconsistent("the steps are not those of its order")
+    if any(step.unit != order[step.position] for step in record.steps):
+        raise _Inconsistent("a step names another unit than the order")
+
+
 def _damaged(what: str, where: str) -> RecordsError:
     hint = f"Restore a copy, or move {CHECKSUMS} and the records away: the same 'skillsv value' fills new ones."
     return RecordsError(what, where=where, hint=hint)
@@ -93,8 +133,9 @@ def _decode(line: bytes, where: str) -> Record:
         decoder = _DECODERS.get(tagged.schema)
         if decoder is not None:
             record: Record = decoder.decode(tagged.record)
+            _check_parts(record)
             return record
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, _Inconsistent) as error:
         raise RecordsError(
             f"this line is no record ({error}).", where=where, hint="Move the file away; the ledger fills a new one."
         ) from error

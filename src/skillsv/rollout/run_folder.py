@@ -23,6 +23,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from skillsv.errors import OutputError, RecordsError
 from skillsv.model.coalition import ChainRecord, Observation, PanelAnchors
@@ -87,9 +88,9 @@ class _ManifestShape(msgspec.Struct):
     schema: str = ""
     digest: str = ""
     version: str = ""
-    skill: _SkillShape | None = None
-    agent: _AgentShape | None = None
-    about: _AboutShape | None = None
+    skill: _SkillShape | UnsetType = UNSET
+    agent: _AgentShape | UnsetType = UNSET
+    about: _AboutShape | UnsetType = UNSET
     settings: dict[str, Any] = {}
     panel_a: dict[str, str] = {}
     panel_b: dict[str, str] = {}
@@ -114,7 +115,8 @@ def _settings_with_hide_target(manifest: Manifest) -> dict[str, Any]:
     """
     settings = dict(manifest["settings"])
     shown = settings.pop("show_target")
-    reads_line = manifest["agent"]["spec"].startswith(("command:", "python:"))
+    spec: str = manifest.get("agent", {}).get("spec", "")  # a damaged manifest may lack it
+    reads_line = spec.startswith(("command:", "python:"))
     return {**settings, "hide_target": reads_line and not shown}
 
 
@@ -232,7 +234,7 @@ class RunFolder:
             msgspec.convert(manifest, _ManifestShape)
         except FileNotFoundError:
             return None
-        except (msgspec.DecodeError, RecursionError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             hint = "Move it away; the ledger keeps what was paid for."
             raise RecordsError(f"is no manifest ({error}).", where=str(path), hint=hint) from error
         return manifest
@@ -328,7 +330,7 @@ class RunFolder:
         """Read the notes; earlier versions stored the list of sentences alone."""
         try:
             stored = msgspec.json.decode((self.path / NOTES).read_bytes(), type=list[str] | _Notes)
-        except (FileNotFoundError, msgspec.DecodeError):
+        except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return _Notes()
         return stored if isinstance(stored, _Notes) else _Notes(notes=tuple(stored))
 

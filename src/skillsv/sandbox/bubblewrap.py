@@ -13,8 +13,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import anyio.to_thread
@@ -22,29 +22,19 @@ import anyio.to_thread
 from skillsv.errors import RolloutError
 from skillsv.model.rollout import FailureKind
 from skillsv.sandbox import keyring_program
-from skillsv.sandbox.folder_quota import SANDBOX_QUOTA
+from skillsv.sandbox.containers import find_container_problem, run_in_container
 from skillsv.sandbox.folders import walk
 from skillsv.sandbox.process import Limits, ProgramResult, limit_command, run_program
+from skillsv.sandbox.sandbox_options import (
+    PACKAGES,
+    SANDBOX_LIMITS,
+    WORKSPACE_MOUNT,
+    SandboxOptions,
+    scratch_bytes,
+)
 from skillsv.sandbox.seccomp import filter_file
 from skillsv.sandbox.termination import ROLLOUT_VARIABLE
 from skillsv.sandbox.workspace import convert_disk_errors
-
-WORKSPACE_MOUNT = "/task"
-"""Path of the workspace in the sandbox. It is fixed, so that answers do not depend on a random name."""
-
-SANDBOX_LIMITS = Limits(
-    seconds=60.0,
-    output_bytes=1024 * 1024,
-    memory_bytes=2 * 1024**3,
-    file_bytes=256 * 1024**2,
-    processes=64,
-    folder=SANDBOX_QUOTA,
-    grace=0.2,
-)
-"""Limits for programs that a model wrote. Memory is per process. `file_bytes` also limits each scratch folder."""
-
-PACKAGES = "/packages"
-"""Path in the sandbox of extra Python packages that the system's Python does not have."""
 
 _SYSTEM_FOLDERS = ("bin", "lib", "lib32", "lib64", "libx32", "sbin")
 """Folders in `/` with programs and libraries; on many systems they are links into `/usr`."""
@@ -65,44 +55,6 @@ _PROBE_SECONDS = 20
 """How long the test whether the sandbox works may take."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SandboxOptions:
-    """What a sandboxed program sees besides the system.
-
-    - `packages`: extra Python packages (folders, or single module files) that it may import.
-    - `programs`: folders with programs outside the system's folders; they are visible, read-only, at their own paths.
-    - `workspace_mount`: the path of the workspace. Where it is not `/task`, that is a link to it.
-    - `folders`: further folders that it may change, by their path in the sandbox. If this process runs as root,
-      `nobody` must have access to them and to the folders above them (`give_to_nobody`).
-    - `variables`: further environment variables.
-    - `network`: whether it may use the network of this machine.
-    """
-
-    packages: tuple[Path, ...] = ()
-    programs: tuple[Path, ...] = ()
-    workspace_mount: str = WORKSPACE_MOUNT
-    folders: Mapping[str, Path] = field(default_factory=dict)
-    variables: Mapping[str, str] = field(default_factory=dict)
-    network: bool = False
-
-    def mounts(self, workspace: Path) -> list[str]:
-        """The arguments of bubblewrap that mount packages and folders."""
-        words = [
-            word for package in self.packages for word in ("--ro-bind", str(package), f"{PACKAGES}/{package.name}")
-        ]
-        for folder in self.programs:
-            words += ["--ro-bind", str(folder), str(folder)]
-        for mount, folder in {self.workspace_mount: workspace, **self.folders}.items():
-            words += ["--bind", str(folder), mount]
-        if self.workspace_mount != WORKSPACE_MOUNT:
-            words += ["--symlink", self.workspace_mount, WORKSPACE_MOUNT]
-        if self.network:
-            words += ["--share-net"]
-            for name in _NETWORK_FILES:
-                words += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
-        return words
-
-
 _DEFAULTS = SandboxOptions()
 
 
@@ -119,7 +71,10 @@ async def run_sandboxed(
 
     Raises RolloutError (kind `sandbox`) if the sandbox itself fails, never because of what the program does.
     """
-    await anyio.to_thread.run_sync(give_to_nobody, workspace)
+    if not options.as_user:
+        await anyio.to_thread.run_sync(give_to_nobody, workspace)
+    if options.container:
+        return await run_in_container(argv, workspace=workspace, limits=limits, stdin=stdin, options=options)
     outer = replace(limits, memory_bytes=None, file_bytes=None, processes=None)
     env = {**_environment(), **({"PYTHONPATH": PACKAGES} if options.packages else {}), **options.variables}
     try:
@@ -145,17 +100,17 @@ def sandbox_command(
     filter_number: int | None = None,
 ) -> list[str]:
     """The command line that runs `argv` in the sandbox. `filter_number` is an open file with the system call filter."""
-    scratch_bytes = str(limits.file_bytes or SANDBOX_LIMITS.file_bytes)
+    size = str(scratch_bytes(limits))
     return [
         *(sys.executable, "-I", "-S", keyring_program.__file__),
-        *_as_nobody(),
+        *(() if options.as_user else _as_nobody()),
         *("bwrap", "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"),
         *("--cap-drop", "ALL", "--hostname", "sandbox", "--unsetenv", ROLLOUT_VARIABLE),
         *(() if filter_number is None else ("--seccomp", str(filter_number))),
         *_system_mounts(),
-        *("--proc", "/proc", *_hidden_files(), "--dev", "/dev", "--size", scratch_bytes, "--tmpfs", "/dev/shm"),  # noqa: S108 - inside
-        *("--size", scratch_bytes, "--tmpfs", "/tmp"),  # noqa: S108 - a folder inside the sandbox
-        *options.mounts(workspace),
+        *("--proc", "/proc", *_hidden_files(), "--dev", "/dev", "--size", size, "--tmpfs", "/dev/shm"),  # noqa: S108 - inside
+        *("--size", size, "--tmpfs", "/tmp"),  # noqa: S108 - a folder inside the sandbox
+        *_mounts(options, workspace),
         *("--chdir", options.workspace_mount, "--remount-ro", "/dev", "--remount-ro", "/"),
         "--",
         *limit_command(argv, limits),
@@ -167,14 +122,35 @@ def in_sandbox(path: Path) -> bool:
     return path.is_absolute() and path.parts[1:2] != () and path.parts[1] in {"usr", *_SYSTEM_FOLDERS}
 
 
+def _mounts(options: SandboxOptions, workspace: Path) -> list[str]:
+    """The arguments of bubblewrap that mount packages, files and folders."""
+    words = [word for package in options.packages for word in ("--ro-bind", str(package), f"{PACKAGES}/{package.name}")]
+    for path in options.read_only:
+        words += ["--ro-bind", str(path), str(path)]
+    for mount, folder in {options.workspace_mount: workspace, **options.folders}.items():
+        words += ["--bind", str(folder), mount]
+    if options.workspace_mount != WORKSPACE_MOUNT:
+        words += ["--symlink", options.workspace_mount, WORKSPACE_MOUNT]
+    if options.network:
+        words += ["--share-net"]
+        for name in _NETWORK_FILES:
+            words += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
+    return words
+
+
 def sandbox_python() -> str | None:
     """Path of the Python in the sandbox. Its version decides which compiled packages a program can import."""
     return shutil.which("python3", path=_environment()["PATH"])
 
 
 @functools.cache
-def find_sandbox_problem(packages: tuple[Path, ...] = ()) -> str | None:
-    """Why the sandbox does not work on this machine, in one sentence; None if it works. The result is cached."""
+def find_sandbox_problem(packages: tuple[Path, ...] = (), container: str = "") -> str | None:
+    """Why the sandbox does not work on this machine, in one sentence; None if it works. The result is cached.
+
+    `container`: the sandbox is this container program, as in `SandboxOptions`.
+    """
+    if container:
+        return find_container_problem(container)
     with tempfile.TemporaryDirectory(prefix="skillsv-") as folder:
         return _probe(Path(folder), SandboxOptions(packages=packages))
 
@@ -245,7 +221,8 @@ def _probe(workspace: Path, options: SandboxOptions = _DEFAULTS) -> str | None:
     for program, package in (("bwrap", "bubblewrap"), ("setpriv", "util-linux")):
         if shutil.which(program) is None and (program == "bwrap" or os.geteuid() == 0):
             return f"the program `{program}` of the package {package} is not installed."
-    give_to_nobody(workspace)
+    if not options.as_user:
+        give_to_nobody(workspace)
     try:
         with filter_file() as number:
             command = sandbox_command(["true"], workspace, SANDBOX_LIMITS, options, number)

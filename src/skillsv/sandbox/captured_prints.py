@@ -1,9 +1,9 @@
-"""Collects what a function of the user prints, so that it does not mix with the result on stdout.
+"""Collects what a function of the user prints, so that it does not mix with the result and does not reach the terminal.
 
-Several functions run at the same time, in threads and coroutines. `sys.stdout` is replaced while at least one of them
-runs; each write goes to the collector of the context that writes, or to the real stdout where there is none. While a
-log is open (`log_prints`), all that is collected goes to it, too, and so does what threads of such functions write.
-What a program that a function starts writes to the stdout that it inherits is not seen here.
+Several functions run at the same time, in threads and coroutines. `sys.stdout` and `sys.stderr` are replaced while at
+least one of them runs; each write goes to the collector of the context that writes, or to the real stream where there
+is none. While a log is open (`log_prints`), all that is collected goes to it, too, and so does what threads of such
+functions write. What a program that a function starts writes to the stdout that it inherits is not seen here.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ LOG_CHARACTERS = 64_000_000
 
 _collector: ContextVar[list[str] | None] = ContextVar("skillsv_printed_text", default=None)
 _lock = threading.Lock()
+
+_STREAMS = ("stdout", "stderr")
+"""The streams of `sys` that are collected. An agent may print what a model answered: with escape sequences."""
 
 
 class _Log:
@@ -63,7 +66,7 @@ _log = _Log()
 
 
 class _Router(io.TextIOBase):
-    """A stdout that gives each context its own text."""
+    """A stream that gives each context its own text."""
 
     def __init__(self, real: TextIO) -> None:
         self.real = real
@@ -100,18 +103,19 @@ class _Router(io.TextIOBase):
 
 @contextmanager
 def capture_prints(label: str = "") -> Iterator[list[str]]:
-    """Collect the text that the code of this context, and of threads that copy it, writes to stdout.
+    """Collect the text that the code of this context, and of threads that copy it, prints, in the order of time.
 
     With a `label` the text also goes to the log, under this heading, whether the code succeeds or fails.
     """
     parts: list[str] = []
-    router = _install()
+    routers = [_install(name) for name in _STREAMS]
     token = _collector.set(parts)
     try:
         yield parts
     finally:
         _collector.reset(token)
-        _remove(router)
+        for name, router in zip(_STREAMS, routers, strict=True):
+            _remove(name, router)
         if label and parts:
             _log.add(label, "".join(parts))
 
@@ -119,27 +123,27 @@ def capture_prints(label: str = "") -> Iterator[list[str]]:
 @contextmanager
 def log_prints(path: Path) -> Iterator[None]:
     """Write what functions of the user print to this file, which is made when the first of them prints."""
-    router = _install()
+    router = _install("stdout")
     previous = _log.path
     _log.open(path)
     try:
         yield
     finally:
         _log.open(previous)
-        _remove(router)
+        _remove("stdout", router)
 
 
-def _install() -> _Router:
+def _install(name: str) -> _Router:
     with _lock:
-        current = sys.stdout
+        current = getattr(sys, name)
         router = current if isinstance(current, _Router) else _Router(current)
         router.users += 1
-        sys.stdout = router
+        setattr(sys, name, router)
         return router
 
 
-def _remove(router: _Router) -> None:
+def _remove(name: str, router: _Router) -> None:
     with _lock:
         router.users -= 1
-        if router.users == 0 and sys.stdout is router:
-            sys.stdout = router.real
+        if router.users == 0 and getattr(sys, name) is router:
+            setattr(sys, name, router.real)

@@ -21,7 +21,7 @@ import anyio.to_thread
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 
 from skillsv.sandbox.folder_quota import FolderQuota
-from skillsv.sandbox.leftovers import folder_prefix
+from skillsv.sandbox.left_folders import folder_prefix
 from skillsv.sandbox.termination import ROLLOUT_VARIABLE, end_program, mark_command, new_rollout_id
 from skillsv.sandbox.workspace import convert_disk_errors
 

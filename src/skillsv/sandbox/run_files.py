@@ -49,6 +49,6 @@ def _is_ledger(path: Path) -> bool:
 def _is_manifest(path: Path) -> bool:
     try:
         manifest = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
-    except (OSError, msgspec.DecodeError, RecursionError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     return str(manifest.get("schema", "")).startswith(RUN_SCHEMA)

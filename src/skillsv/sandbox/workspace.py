@@ -21,7 +21,7 @@ from skillsv.model.coalition import RenderedFile, Rendering
 from skillsv.model.rollout import FailureKind
 from skillsv.model.task import Task
 from skillsv.sandbox.folders import remove_folder
-from skillsv.sandbox.leftovers import folder_prefix
+from skillsv.sandbox.left_folders import folder_prefix
 from skillsv.sandbox.links import remove_outside_links
 
 DEFAULT_SKILL_DIR = ".skillsv/skills"

@@ -99,7 +99,7 @@ def _read_file(path: Path) -> tuple[dict[str, Any], str]:
     try:
         data = path.read_bytes()
         table = {key.replace("-", "_"): value for key, value in tomllib.loads(data.decode("utf-8")).items()}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise SettingsError(f"the settings cannot be read: {error}.", where=str(path)) from error
     for name in FLAGS_ONLY:
         if name in table:

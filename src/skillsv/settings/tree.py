@@ -25,6 +25,7 @@ from skillsv.settings.values import (
     check_engine,
     check_forwarded,
     check_operators,
+    check_sandbox,
     flag_of,
     read_comma_list,
     read_marker_pair,
@@ -210,6 +211,19 @@ class Settings:
     no_sandbox: bool = agent(
         False, "flags only", "Run the programs of the model and of Harbor tasks unprotected, with your rights."
     )
+    sandbox: str = agent(
+        "bubblewrap",
+        "flags only",
+        "Where these programs run: bubblewrap, docker, podman (docker:IMAGE names an image), none [{default}].",
+        check=check_sandbox,
+        earlier_behaviour="bubblewrap",
+    )
+    sandbox_agent: bool = agent(
+        False,
+        "flags only",
+        "Run command: agents and verifiers in the sandbox, too; they have the network.",
+        earlier_behaviour=False,
+    )
     verifier_network: bool = agent(
         False,
         "flags only",
@@ -251,6 +265,16 @@ class Settings:
     attempts: Count = budget(5, "guarded", "Attempts before a rollout counts as missing [{default}].")
     max_missing: Share = budget(0.2, "guarded", "Share of missing rollouts that stops the run [{default}].")
     speculate: NonNegative = budget(0, "guarded", "Prefixes to run ahead of the truncation test [{default}].")
+
+    @property
+    def sandboxed(self) -> bool:
+        """Whether programs of models and of tasks run in a sandbox."""
+        return not self.no_sandbox and self.sandbox != "none"
+
+    @property
+    def container(self) -> str:
+        """The container program that is the sandbox, with its image; empty for bubblewrap."""
+        return "" if self.sandbox in {"bubblewrap", "none"} else self.sandbox
 
     @property
     def has_limit(self) -> bool:
@@ -299,6 +323,10 @@ def convert_settings(table: Mapping[str, Any], *, where: str | None = None) -> S
     for name, info in SETTINGS.items():
         if info.check is not None:
             info.check(getattr(settings, name), where)
+    if settings.no_sandbox and settings.container:
+        raise SettingsError(f"--no-sandbox contradicts --sandbox {settings.sandbox}.", where=where, hint="Give one.")
+    if settings.sandbox_agent and not settings.sandboxed:
+        raise SettingsError("--sandbox-agent needs a sandbox.", where=where, hint="Give it with another --sandbox.")
     return settings
 
 

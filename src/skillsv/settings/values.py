@@ -6,6 +6,7 @@ stands in. Both raise SettingsError with what to do instead.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,9 @@ from skillsv.model.coalition import Operator
 
 SMALL_AMOUNT = 0.2
 """Points. An amount below this is more likely a share, such as 0.15 for 15 points, and gets a note."""
+
+_IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/@:-]*")
+"""The name of a container's image. It does not begin with a dash: the container program would read an option."""
 
 RESERVED_PREFIX = "SKILLSV_"
 """Environment variables with this prefix tell an agent which skill and task it has."""
@@ -96,6 +100,18 @@ def check_forwarded(variables: tuple[str, ...], where: str | None = None) -> Non
             f"{reserved[0]} cannot be forwarded: it tells an agent which skill and task it has.",
             where=where,
             hint="Leave it out of --forward-env.",
+        )
+
+
+def check_sandbox(value: str, where: str | None) -> None:
+    """Refuse a sandbox that does not exist."""
+    name, colon, image = value.partition(":")
+    plain = value in {"bubblewrap", "docker", "podman", "none"}
+    if not plain and not (name in {"docker", "podman"} and colon and _IMAGE.fullmatch(image)):
+        raise SettingsError(
+            f"--sandbox {value} cannot be used.",
+            where=where,
+            hint="Choose among: bubblewrap, docker, docker:IMAGE, podman, podman:IMAGE, none.",
         )
 
 

@@ -103,6 +103,11 @@ class Runner:
     @classmethod
     def of(cls, options: AgentOptions) -> Runner:
         """The runner that the user's settings describe. Raises Unavailable where programs cannot be sandboxed."""
+        if options.container and options.chat.sandbox:
+            raise Unavailable(
+                f"programs of the model use packages of this machine, which {options.container} does not have.",
+                hint="Leave out --sandbox: they run in bubblewrap.",
+            )
         allowed = libraries(sandbox=options.chat.sandbox)
         if options.chat.sandbox and (error := find_sandbox_problem(allowed.folders)):
             raise Unavailable(

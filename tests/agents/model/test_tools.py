@@ -270,7 +270,7 @@ def test_programs_without_the_sandbox_see_no_key(provider, folder, key):
 
 
 def test_programs_are_refused_without_a_sandbox_unless_allowed(provider, monkeypatch):
-    monkeypatch.setattr("skillsv.agents.model.agent.find_sandbox_problem", lambda: "there is none.")
+    monkeypatch.setattr("skillsv.agents.model.agent.find_sandbox_problem", lambda **_: "there is none.")
     chat = {"base_url": provider.url, "tools": "all"}
     with pytest.raises(SettingsError, match=r"cannot be sandboxed: there is none\. .*--no-sandbox"):
         make_agent("model:openai:tiny", AgentOptions(chat=ChatOptions(**chat)))

@@ -185,7 +185,7 @@ class CodingAgent:
             shown, folders = visible_folders(program, tuple(name for name, _ in self._program.uses))
             path = ":".join([*map(str, folders), _SYSTEM_PATH])
             own = {"HOME": str(home), "TMPDIR": f"{_MOUNT}/.tmp", "PATH": path}
-            options = SandboxOptions(programs=shown, network=True, variables={**own, **variables})
+            options = SandboxOptions(read_only=shown, network=True, variables={**own, **variables})
             return await run_sandboxed(argv, workspace=workspace, limits=self._limits, stdin=stdin, options=options)
         env = private_environment(workspace, self._options.forward_env) | variables
         try:

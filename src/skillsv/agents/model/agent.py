@@ -19,8 +19,9 @@ from skillsv.errors import AgentFailure, RolloutError, SettingsError
 from skillsv.model.coalition import Rendering
 from skillsv.model.rollout import Ending, FailureKind, Outcome, Usage
 from skillsv.model.task import Task
-from skillsv.sandbox.bubblewrap import SANDBOX_LIMITS, find_sandbox_problem
+from skillsv.sandbox.bubblewrap import find_sandbox_problem
 from skillsv.sandbox.redaction import redact
+from skillsv.sandbox.sandbox_options import SANDBOX_LIMITS
 from skillsv.sandbox.workspace import place_skill
 
 _MAX_TRANSCRIPT_CHARS = 200_000
@@ -49,7 +50,11 @@ class ModelAgent:
             memory_bytes=options.memory_bytes or SANDBOX_LIMITS.memory_bytes,
             processes=options.processes or SANDBOX_LIMITS.processes,
         )
-        if self._chat.tools == "all" and self._chat.sandbox and (reason := find_sandbox_problem()):
+        if (
+            self._chat.tools == "all"
+            and self._chat.sandbox
+            and (reason := find_sandbox_problem(container=options.container))
+        ):
             raise SettingsError(
                 f"programs of the model cannot be sandboxed: {reason}",
                 hint="Give it no programs to run (--tools files), or run them unprotected (--no-sandbox).",
@@ -59,7 +64,8 @@ class ModelAgent:
     def fingerprint(self) -> str:
         """Covers the model, the server, the decoding settings, delivery, tools and the prompts."""
         limits = {name: value for name, value in asdict(self._limits).items() if name != "grace"}
-        return self._client.fingerprint(VERSION, limits, self._options.skill_dir)
+        container = [self._options.container] if self._options.container else []
+        return self._client.fingerprint(VERSION, limits, self._options.skill_dir, *container)
 
     def find_change(self) -> Path | None:
         """A covered file that has changed since the fingerprint was made."""
@@ -85,6 +91,7 @@ class ModelAgent:
             path=workspace,
             limits=self._limits,
             sandbox=self._chat.sandbox,
+            container=self._options.container,
             skill=skill,
             skill_path=skill_path,
             opened=in_prompt,

@@ -201,7 +201,7 @@ def read_prices(file: Path) -> Mapping[str, Price]:
     """A TOML table such as `["openai:gpt-x"]` with `input = 1.25` and `output = 10.0`."""
     try:
         return msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), dict[str, Price])
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError, RecursionError) as error:
         raise SettingsError(
             f"the prices cannot be read: {error}.",
             where=str(file),

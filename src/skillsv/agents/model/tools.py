@@ -18,6 +18,7 @@ from skillsv.agents.model.working_folder import ToolError, WorkingFolder
 from skillsv.agents.options import ChatOptions
 from skillsv.sandbox.bubblewrap import run_sandboxed
 from skillsv.sandbox.process import ProgramResult, private_environment, run_program
+from skillsv.sandbox.sandbox_options import SandboxOptions
 
 _MAX_RESULT_CHARS = 20_000
 """Longest result of a tool call; a longer one would fill the context of the model."""
@@ -179,7 +180,8 @@ async def _run(folder: WorkingFolder, argv: Sequence[str], program: str) -> str:
     """Run an interpreter with the program on stdin, in the sandbox unless the user switched it off."""
     stdin = program.encode("utf-8", errors="replace")
     if folder.sandbox:
-        done = await run_sandboxed(argv, workspace=folder.path, limits=folder.limits, stdin=stdin)
+        options = SandboxOptions(container=folder.container)
+        done = await run_sandboxed(argv, workspace=folder.path, limits=folder.limits, stdin=stdin, options=options)
     else:
         env = private_environment(folder.path)
         done = await run_program(argv, cwd=folder.path, env=env, limits=folder.limits, stdin=stdin)

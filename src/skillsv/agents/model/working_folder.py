@@ -11,9 +11,9 @@ from pathlib import Path
 
 from skillsv.model.coalition import Rendering
 from skillsv.model.rollout import Usage
-from skillsv.sandbox.bubblewrap import WORKSPACE_MOUNT
 from skillsv.sandbox.folders import walk_files
 from skillsv.sandbox.process import Limits
+from skillsv.sandbox.sandbox_options import WORKSPACE_MOUNT
 
 _MAX_FILE_BYTES = 8 * 1024 * 1024
 """Largest part of a file that a tool reads."""
@@ -30,6 +30,7 @@ class ToolError(Exception):
 class WorkingFolder:
     """The folder at `path`, and what the model did in it.
 
+    Programs run in the sandbox, which is bubblewrap or the container program `container`.
     `skill_path` is the folder of the skill, relative to `path` (None: not on disk). `opened` is whether the
     model has read the skill. `log` holds the transcript. `usage` grows with every response of the model, so that a
     rollout that fails later still reports its cost.
@@ -38,6 +39,7 @@ class WorkingFolder:
     path: Path
     limits: Limits
     sandbox: bool
+    container: str = ""
     skill: Rendering | None = None
     skill_path: str | None = None
     opened: bool = False

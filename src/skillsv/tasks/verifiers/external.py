@@ -13,9 +13,10 @@ from skillsv.errors import RolloutError, VerifierFailure
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
 from skillsv.sandbox.captured_prints import capture_prints
-from skillsv.sandbox.process import Limits, ProgramResult, private_environment, private_folder, run_program
+from skillsv.sandbox.process import Limits, ProgramResult, private_environment, private_folder
 from skillsv.sandbox.redaction import redact
 from skillsv.sandbox.sources import command_line
+from skillsv.sandbox.user_command import make_command_sandbox, run_user_command
 from skillsv.sandbox.user_function import (
     FunctionTimeout,
     GivenFunction,
@@ -81,7 +82,11 @@ class PythonVerifier:
 
 
 def python_verifier(location: str, options: VerifierOptions) -> PythonVerifier:
-    """The verifier `python:FILE.py:function`."""
+    """The verifier `python:FILE.py:function`. It runs in this process and cannot be sandboxed."""
+    if options.sandbox_commands:
+        raise ValueError(
+            "it runs in this process and cannot be sandboxed; use a `command:` verifier, or leave out --sandbox-agent"
+        )
     return PythonVerifier(find_function(location, base_folder(location.rpartition(":")[0], options.folder)))
 
 
@@ -91,15 +96,25 @@ def command_verifier(command: str, options: VerifierOptions) -> Scorer:
     It must print the score (`0.5`) as its last line and end with exit code 0; anything else is a failure of the
     verifier. HOME and TMPDIR are empty folders outside the workspace: the agent must not plant settings in them.
     """
-    argv = command_line(command, command_folder(command, options.folder))
+    folder = command_folder(command, options.folder)
+    argv = command_line(command, folder)
     name = Path(argv[0]).name
+    sandbox = make_command_sandbox(argv, folder, container=options.container) if options.sandbox_commands else None
 
     async def score(task: Task, outcome: Outcome, workspace: Path) -> float:
         request = _request_json(task, outcome)
         with private_folder() as private:
             env = private_environment(private) | {"SKILLSV_TASK_ID": task.id}
             try:
-                done = await run_program(argv, cwd=workspace, env=env, stdin=request, limits=_LIMITS)
+                done = await run_user_command(
+                    argv,
+                    workspace=workspace,
+                    env=env,
+                    stdin=request,
+                    limits=_LIMITS,
+                    sandbox=sandbox,
+                    private=private,
+                )
             except OSError as error:
                 raise VerifierFailure(f"{name} cannot be started: {error.strerror}.") from error
         return _printed_score(done, name)

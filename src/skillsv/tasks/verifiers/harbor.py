@@ -16,11 +16,12 @@ import msgspec
 from skillsv.errors import SettingsError, TaskError, VerifierFailure
 from skillsv.model.rollout import Outcome
 from skillsv.model.task import Task
-from skillsv.sandbox.bubblewrap import SandboxOptions, find_sandbox_problem, give_to_nobody, run_sandboxed
+from skillsv.sandbox.bubblewrap import find_sandbox_problem, give_to_nobody, run_sandboxed
 from skillsv.sandbox.folders import walk_files
 from skillsv.sandbox.links import remove_outside_links
 from skillsv.sandbox.process import Limits, ProgramResult, private_environment, private_folder, run_program
 from skillsv.sandbox.redaction import redact
+from skillsv.sandbox.sandbox_options import SandboxOptions
 from skillsv.sandbox.workspace import convert_disk_errors
 from skillsv.tasks.verifiers.scorer import Scorer, VerifierOptions
 
@@ -57,7 +58,7 @@ def harbor(task_folder: str, options: VerifierOptions) -> Scorer:
         raise ValueError("its tests need bash, which was not found on the PATH")
     if not (folder / "tests" / "test.sh").is_file():
         raise ValueError(f"there is no tests/test.sh in {folder}")
-    if options.sandbox and (problem := find_sandbox_problem()):
+    if options.sandbox and (problem := find_sandbox_problem(container=options.container)):
         raise SettingsError(
             f"its tests/test.sh cannot be sandboxed: {problem}",
             hint="Run it unprotected, with your rights: --no-sandbox.",
@@ -104,6 +105,7 @@ class _Tests:
                 folders={"/tests": private / "tests", "/logs": private / "logs"},
                 variables={"SKILLSV_ANSWER": "/logs/verifier/answer.txt"},
                 network=self.options.network and self.asks_network,
+                container=self.options.container,
             ),
         )
 
@@ -128,7 +130,7 @@ def harbor_settings(folder: Path) -> dict[str, Any]:
         return {}
     try:
         values: dict[str, Any] = msgspec.to_builtins(tomllib.loads(path.read_text("utf-8")))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise TaskError(f"This is not TOML: {error}.", where=str(path)) from error
     return values
 

@@ -28,6 +28,8 @@ def make_verifier(
     default: str | None = None,
     judge: JudgeMaker | None = None,
     sandbox: bool = True,
+    sandbox_commands: bool = False,
+    container: str = "",
     network: bool = False,
 ) -> Verifier:
     """One verifier for all tasks: each is scored by its own `verifier`, else by `default`, else by its target's type.
@@ -36,8 +38,16 @@ def make_verifier(
     looked up in `folder` (the folder of the tasks), then in the current folder. `judge` makes the agent that grades
     prose; without it, tasks that need a judge are refused. Programs that a task brings (the tests of Harbor tasks) run
     in the sandbox unless `sandbox` is False, and with the network only if `network` is True and the task asks for it.
+    With `sandbox_commands`, `command:` verifiers run in it, too, with the network. `container` is the container program
+    that is the sandbox, with its image (empty: bubblewrap).
     """
-    options = VerifierOptions(folder=folder, sandbox=sandbox, network=network)
+    options = VerifierOptions(
+        folder=folder,
+        sandbox=sandbox,
+        sandbox_commands=sandbox_commands,
+        container=container,
+        network=network,
+    )
     verifier = _VerifierByTask(
         options=options, default=default or "", make_judge=judge, by_task={}, by_spec={}, judges={}, watches={}
     )

@@ -24,12 +24,15 @@ Check = Callable[[str], bool]
 class VerifierOptions:
     """What verifiers that run programs need to know.
 
-    `folder` is the folder of the tasks. `sandbox`: programs that a task brings run in the sandbox. `network`: they may
-    use the network where their task asks for it.
+    `folder` is the folder of the tasks. `sandbox`: programs that a task brings run in the sandbox. `sandbox_commands`:
+    `command:` verifiers do, too, with the network. `container` is the container program that is the sandbox (empty:
+    bubblewrap). `network`: programs of a task may use the network where their task asks for it.
     """
 
     folder: Path
     sandbox: bool = True
+    sandbox_commands: bool = False
+    container: str = ""
     network: bool = False
 
 
