@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Mapping
 
-from skillsv.model.concentration import count_carriers
+from skillsv.model.concentration import CARRIED_SHARE, count_carriers
 from skillsv.model.edit import Confirmation, ProofOutcome
 from skillsv.model.format import (
     count,
@@ -25,14 +25,9 @@ from skillsv.model.format import (
 from skillsv.model.skill import CompiledSkill, Extent, SkillFile, Unit, UnitKind
 from skillsv.model.value import Action, UnitReport, Valuation
 from skillsv.report.escape import escape_line, escape_text, shorten
+from skillsv.report.verdict_styles import VERDICT_STYLES
 
-MARK = {
-    Action.KEEP: "●",
-    Action.COMPRESS: "◐",
-    Action.DELETE: "○",
-    Action.HARMFUL: "▼",
-    Action.UNRESOLVED: "?",
-}
+MARK = {action: style.mark for action, style in VERDICT_STYLES.items()}
 """A shape for each verdict, so that no verdict is shown by colour alone."""
 
 DECOMPOSITION = "In points: net effect = content value − context cost."
@@ -57,6 +52,12 @@ def unit_label(unit: UnitReport, length: int = 60) -> str:
     first = next((line for line in unit.text[: 20 * length].splitlines() if line.strip(" \t`-|:")), unit.id)
     plain = escape_text(_MARKUP.sub("", first)).strip(" |").replace(" | ", " · ")
     return shorten(_SPACES.sub(" ", plain) or unit.id, length)
+
+
+def numbered_label(unit: UnitReport, length: int = 60) -> str:
+    """A unit's first line number and first words; a resource is named by its path alone."""
+    label = unit_label(unit, length)
+    return label if unit.kind in {UnitKind.TRIGGER, UnitKind.RESOURCE} else f"{unit.lines.first}  {label}"
 
 
 def unit_location(unit: UnitReport) -> str:
@@ -159,7 +160,7 @@ def early_sentence(valuation: Valuation) -> str:
 
 
 def concentration_sentence(valuation: Valuation) -> str:
-    """How many units hold nine tenths of the positive value. Where units have no value yet, that instead."""
+    """How many units hold 90% of the positive value. Where units have no value yet, that instead."""
     early = early_sentence(valuation)
     if early:
         return early
@@ -168,7 +169,7 @@ def concentration_sentence(valuation: Valuation) -> str:
     if not number:
         return f"None of its {plural(units, 'unit')} has a positive value."
     verb = "carries" if number == 1 else "carry"
-    return f"{number} of {plural(units, 'unit')} {verb} nine tenths of the gains."
+    return f"{number} of {plural(units, 'unit')} {verb} {percent(CARRIED_SHARE)} of the gains."
 
 
 def saving_sentence(valuation: Valuation) -> str:
@@ -176,9 +177,10 @@ def saving_sentence(valuation: Valuation) -> str:
     units, total = removable_units(valuation), total_tokens(valuation)
     tokens = sum(unit.tokens for unit in units)
     if not units:
-        return "Nothing can go on this evidence."
+        return "No unit is shown to be worthless or harmful."
     share = f" ({percent(tokens / total)} of the skill)" if total else ""
-    return f"{plural(len(units), 'unit')} can go, which saves {plural(tokens, 'token')}{share}."
+    verb = "is" if len(units) == 1 else "are"
+    return f"{plural(len(units), 'unit')} {verb} worthless or harmful: deleting saves {plural(tokens, 'token')}{share}."
 
 
 def closure_sentence(valuation: Valuation) -> str:
@@ -188,9 +190,11 @@ def closure_sentence(valuation: Valuation) -> str:
     total, lift = with_bounds(closure.sum), points(closure.lift.value)
     if closure.gap is not None:
         gap, verdict = with_bounds(closure.gap), "add up" if closure.covered else "do not add up"
-        return f"The values sum to {total}, the lift is {lift}{ratio}: they {verdict}, with a gap of {gap}."
+        return (
+            f"The values sum to {total} points, and the skill adds {lift}{ratio}: they {verdict}, with a gap of {gap}."
+        )
     verdict = "covers" if closure.covered else "does not cover"
-    return f"The values sum to {total}, which {verdict} the lift of {lift}{ratio}."
+    return f"The values sum to {total} points, which {verdict} the {lift} that the skill adds{ratio}."
 
 
 def chain_cost_sentence(valuation: Valuation) -> str:
@@ -225,7 +229,7 @@ def proof_sentence(confirmation: Confirmation) -> str:
     found = confirmation
     share = found.tokens_new / found.tokens_old if found.tokens_old else 1.0
     tasks = f"{plural(found.tasks, 'held-out task')}"
-    scores = f"{points(found.old.value, signed=False)} -> {points(found.new.value, signed=False)}"
+    scores = f"from {points(found.old.value, signed=False)} to {points(found.new.value, signed=False)}"
     change = f"change {with_bounds(found.delta)} points"
     length = f"{percent(share)} of the tokens ({count(found.tokens_new)} of {count(found.tokens_old)})"
     limit = "" if found.max_drop is None else f" by more than {short_points(found.max_drop)} points"

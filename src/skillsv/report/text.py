@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from skillsv.model.edit import Confirmation
-from skillsv.model.format import UNKNOWN, bounds, count, points, short_number, with_bounds
+from skillsv.model.format import UNKNOWN, bounds, count, has_width, points, short_number, with_bounds
 from skillsv.model.value import Action, Interval, UnitReport, Valuation
 from skillsv.report.escape import escape_text
 from skillsv.report.figures.axis import drawable, largest_end
@@ -34,14 +34,7 @@ from skillsv.report.sentences import (
     unit_label,
     unit_location,
 )
-
-_STYLE = {
-    Action.KEEP: "blue",
-    Action.COMPRESS: "cyan",
-    Action.DELETE: "bright_black",
-    Action.HARMFUL: "dark_orange3",
-    Action.UNRESOLVED: "dim",
-}
+from skillsv.report.verdict_styles import VERDICT_STYLES
 
 _MARKDOWN_ESCAPES = str.maketrans(
     {symbol: f"\\{symbol}" for symbol in "\\`*_[]|#~"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
@@ -89,11 +82,14 @@ def terminal_table(valuation: Valuation, width: int = 100, colour: bool = True) 
     reach = largest_end(unit.value.net for unit in execution_units(valuation) if unit.value.has_value)
     amount = with_bounds if width >= _ROOM_FOR_BOUNDS else _value_alone
     for unit in execution_units(valuation):
-        style = _STYLE[unit.verdict.action] if colour else ""
+        style = VERDICT_STYLES[unit.verdict.action].terminal if colour else ""
         cells = [Text(str(unit.lines.first), style="dim" if colour else ""), Text(unit_label(unit, 200))]
         cells += [Text(count(unit.tokens))] if with_tokens else []
         cells += [Text(_amount(part, amount)) for part in (unit.value.content, unit.value.cost)] if with_content else []
-        cells += [Text(points(unit.value.net.value), style=style), Text(bounds(unit.value.net))]
+        cells += [
+            Text(points(unit.value.net.value), style=style),
+            Text(bounds(unit.value.net) if has_width(unit.value.net) else ""),
+        ]
         cells += [Text(text_bar(unit.value.net, reach, BAR), style=style)] if with_bar else []
         cells += [Text(f"{MARK[unit.verdict.action]} {unit.verdict.action}", style=style)]
         table.add_row(*cells)
@@ -101,9 +97,9 @@ def terminal_table(valuation: Valuation, width: int = 100, colour: bool = True) 
 
 
 def _level(valuation: Valuation) -> str:
-    """The level of the intervals, such as `95 %`."""
+    """The level of the intervals, such as `95%`."""
     level = valuation.settings.get("level")
-    return f"{short_number(100 * (level if isinstance(level, float) else 0.95))} %"
+    return f"{short_number(100 * (level if isinstance(level, float) else 0.95))}%"
 
 
 def _value_alone(interval: Interval) -> str:

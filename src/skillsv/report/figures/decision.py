@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from skillsv.model.format import with_bounds
+from skillsv.model.format import points, with_bounds
 from skillsv.model.value import Action, Interval, UnitReport, Valuation
 from skillsv.report.figures.axis import (
     FAINT,
@@ -43,14 +43,14 @@ _UnitCross = tuple[UnitReport, Interval, Interval]
 def decision_map(valuation: Valuation, *, target: LinkTarget = no_target) -> Figure | None:
     """Content value to the right, context cost upwards, a cross per unit; below the diagonal the net is positive.
 
-    None where only one operator was run: then content and cost cannot be separated.
+    None where no context cost was measured: only deletion was run, or the length of no unit changed a score.
     """
     crosses = [
         (unit, drawable(unit.value.content), drawable(unit.value.cost))
         for unit in execution_units(valuation)
         if unit.value.content is not None and unit.value.cost is not None and not math.isnan(unit.value.content.value)
     ]
-    if not crosses:
+    if all(points(cost.value) == points(0.0) for _, _, cost in crosses):
         return None
     gains = [end for _, gain, _ in crosses for end in (gain.low, gain.high)]
     costs = [end for _, _, cost in crosses for end in (cost.low, cost.high)]
@@ -80,7 +80,8 @@ def decision_map(valuation: Valuation, *, target: LinkTarget = no_target) -> Fig
         svg=drawing(900, 480, "Content against cost", description, *parts, class_="decision-map"),
         columns=columns,
         rows=[_cells(unit, gain, cost) for unit, gain, cost in crosses],
-        note="Below the dashed line a unit's content is worth more than its length costs: net = content − cost.",
+        note="Numbers are lines. Below the dashed line, what a line says is worth more than its length costs: net = "
+        "content − cost.",
     )
 
 
@@ -99,7 +100,9 @@ def _point(unit: UnitReport, gain: Interval, cost: Interval, plane: tuple[Scale,
     across, up = plane
     action = unit.verdict.action
     description = f"{unit_label(unit, 40)}: content {with_bounds(gain)}, cost {with_bounds(cost)}, {action}"
-    return link(target(unit.id), marker(action, across(gain.value), up(cost.value), 5.5), label=description)
+    x, y = across(gain.value), up(cost.value)
+    number = element("text", str(unit.lines.first), x=x + 8, y=y - 5, font_size=10, fill=MUTED, class_="soft")
+    return link(target(unit.id), marker(action, x, y, 5.5), number, label=description)
 
 
 def _diagonal(across: Scale, up: Scale) -> Markup:
