@@ -76,7 +76,8 @@ def gather_evidence(folder: RunFolder, run: Run, tasks: Sequence[Task] | None, l
     }
     shown = reader.read(chosen) if limit else {}
     by_unit = {unit: _summary(found, shown.get(unit, ())) for unit, found in comparisons.items()}
-    evidence = Evidence(by_unit=by_unit, strata=strata, pairs=_pairs(run))
+    noisy = any(item.agent_is_noisy for item in run.observations)
+    evidence = Evidence(by_unit=by_unit, strata=strata, pairs=_pairs(run), noisy=noisy)
     return GatheredEvidence(evidence=evidence, rollouts=tuple(reader.rollouts))
 
 

@@ -55,11 +55,15 @@ class RelatedPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """The evidence of a run: by unit, with the stratum of each task of panel A, and the pairs of related units."""
+    """The evidence of a run: by unit, with the stratum of each task of panel A, and the pairs of related units.
+
+    `noisy`: the agent does not repeat itself, so a single change of a score may be chance.
+    """
 
     by_unit: Mapping[str, UnitEvidence] = field(default_factory=dict)
     strata: Mapping[str, str] = field(default_factory=dict)
     pairs: tuple[RelatedPair, ...] = ()
+    noisy: bool = False
 
     def of(self, unit: str) -> UnitEvidence:
         """The evidence about one unit; empty where there is none."""

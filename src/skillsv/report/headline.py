@@ -8,7 +8,7 @@ from skillsv.model.format import percent, plural, points, with_bounds
 from skillsv.model.skill import UnitKind
 from skillsv.model.value import Action, UnitReport, Valuation
 from skillsv.report.edits import ShorterSkill
-from skillsv.report.sentences import early_sentence, execution_units, net_effects
+from skillsv.report.sentences import execution_units, net_effects
 
 
 def headline(valuation: Valuation, shorter: ShorterSkill | None, confirmation: Confirmation | None) -> str:
@@ -38,7 +38,9 @@ def _headline_without_removals(units: tuple[UnitReport, ...]) -> str:
     open_units = sum(unit.verdict.action is Action.UNRESOLVED for unit in units)
     shorten = sum(unit.verdict.action is Action.COMPRESS for unit in units)
     if shorten:
-        return f"Say {plural(shorten, 'line')} in fewer words: they help, but their length costs points"
+        helps = "it helps, but its" if shorten == 1 else "they help, but their"
+        undecided = f"; {plural(open_units, 'line')} undecided" if open_units else ""
+        return f"Say {plural(shorten, 'line')} in fewer words: {helps} length costs points{undecided}"
     if open_units == len(units) > 0:
         return "No verdict yet: no line is measured precisely enough"
     if open_units:
@@ -64,8 +66,8 @@ def summary_sentences(valuation: Valuation, confirmation: Confirmation | None, *
     else:
         verb = "raises" if lift.value > 0 else "lowers"
         sentences = [f"As written, the skill {verb} the score from {base} to {full} of 100 points."]
-    if early := early_sentence(valuation):
-        return [*sentences, early]
+    if any(not unit.value.has_value for unit in units):
+        return sentences
     if carriers := count_carriers(net_effects(valuation)):
         verb = "brings" if carriers == 1 else "bring"
         sentences.append(f"{carriers} of its {plural(len(units), 'line')} {verb} 90% of that.")

@@ -12,7 +12,7 @@ To add a panel:
 3. Add its name and its link to `_panels` below: the navigation lists the panels that have data.
 4. A new sentence goes into `sentences.py`, a new format of numbers into `skillsv.model.format`. The template knows the
    functions and filters that `_environment` lists.
-5. Add the panel to `PANELS` in `tests/report/test_browser.py`.
+5. Add the panel to `PANELS` in `tests/report/browser/test_page.py`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from skillsv.model.coalition import ChainRecord, Observation
-from skillsv.model.edit import Confirmation, EditPlan, PruningCurve
+from skillsv.model.edit import Confirmation, EditPlan, ProofOutcome, PruningCurve
 from skillsv.model.format import bounds, count, has_width, plural, points, task_score, with_bounds
 from skillsv.model.rollout import Rollout
 from skillsv.model.skill import CompiledSkill
@@ -66,6 +66,10 @@ TRANSCRIPT_LIMIT = 200_000
 """Characters of transcripts in one page, so that it opens at once and can be sent by mail."""
 
 
+TABLE_ROWS = 1_000
+"""Rows of a figure's table in one page: an adaptive run may have scored ten thousand partial skills."""
+
+
 def page(
     valuation: Valuation,
     compiled: CompiledSkill,
@@ -94,11 +98,20 @@ def page(
     marginals = marginals_by_unit(records)
     anchors = anchors_by_unit(valuation)
     names = LineNames(execution_units(valuation), compiled.skill.main)
-    units = unit_views(valuation, compiled, marginals, anchors, names, evidence)
+    units = unit_views(valuation, compiled, marginals, anchors, names=names, evidence=evidence)
     chosen = choose_transcripts(transcripts, find_informative_rollouts(marginals), limit)
     all_curves = confirmation.curves if confirmation else tuple(curves)
     figures = page_figures(
-        valuation, compiled, records, observations, all_curves, edits, shorter, confirmation, evidence, anchors
+        valuation,
+        compiled,
+        records=records,
+        observations=observations,
+        curves=all_curves,
+        edits=edits,
+        shorter=shorter,
+        confirmation=confirmation,
+        evidence=evidence,
+        anchors=anchors,
     )
     proof = confirmation if shorter is not None and shorter.confirmed else None
     context = {
@@ -117,6 +130,7 @@ def page(
         "compiled": compiled,
         "names": names,
         "confirmation": confirmation,
+        "worse": proof is not None and proof.outcome is ProofOutcome.WORSE,
         "chains": chain_views(records, units, chosen),
         "transcripts": chosen,
     }
@@ -202,6 +216,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     functions = (all_notes, bounds, closure_sentence, has_width, plural, proof_sentence, spending_sentence)
+    environment.globals["table_rows"] = TABLE_ROWS
     environment.globals.update({function.__name__: function for function in functions})
     environment.filters.update(
         count=count, escaped=escape_text, inline=_inline, interval=with_bounds, points=points, task_score=task_score

@@ -12,6 +12,9 @@ from skillsv.report.line_names import LineNames
 from skillsv.report.run_facts import RunFacts
 from skillsv.report.sentences import execution_units
 
+_NEARLY = 0.95
+"""A run that has used this share of its limit has reached it: it starts no round that the limit would cut."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextStep:
@@ -46,11 +49,18 @@ def _interrupted(valuation: Valuation, facts: RunFacts) -> list[NextStep]:
     if not valuation.provisional:
         return []
     done = f"{plural(valuation.rollouts.spent, 'rollout')} are kept and are not paid for again"
-    command = facts.value_command
-    if valuation.next_budget is not None and command:
-        command = with_budget(command, valuation.next_budget)
+    command, budget = facts.value_command, valuation.next_budget or _larger_limit(valuation)
+    if budget is not None and command:
+        command = with_budget(command, budget)
     how = "" if command else " Call `value` again with the same arguments and run folder."
     return [NextStep(sentence=f"The run is not finished. Continue it: {done}.{how}", command=command)]
+
+
+def _larger_limit(valuation: Valuation) -> int | None:
+    """Twice the limit of rollouts where the run has reached it; None where something else ended the run."""
+    limit = valuation.settings.get("max_rollouts")
+    done = valuation.rollouts.spent + valuation.rollouts.reused
+    return 2 * limit if isinstance(limit, int) and done >= _NEARLY * limit else None
 
 
 def _removals(shorter: ShorterSkill | None, confirmation: Confirmation | None, run: str) -> list[NextStep]:

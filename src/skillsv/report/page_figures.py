@@ -34,6 +34,7 @@ from skillsv.report.unit_views import value_span
 def page_figures(
     valuation: Valuation,
     compiled: CompiledSkill,
+    *,
     records: Sequence[ChainRecord],
     observations: Sequence[Observation],
     curves: Sequence[PruningCurve],

@@ -18,7 +18,7 @@ from skillsv.report.figures import Figure, margin_bar, marginal_dots
 from skillsv.report.figures.axis import drawable
 from skillsv.report.line_names import LineNames
 from skillsv.report.marginals import Marginal
-from skillsv.report.reasons import effect_sentence, row_reason
+from skillsv.report.reasons import ReasonContext, effect_sentence, row_reason
 from skillsv.report.sentences import execution_units, unit_label, unit_location
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -100,6 +100,7 @@ def unit_views(
     compiled: CompiledSkill,
     marginals: Mapping[str, Sequence[Marginal]],
     anchors: Mapping[str, str],
+    *,
     names: LineNames,
     evidence: Evidence,
 ) -> dict[str, UnitView]:
@@ -109,6 +110,7 @@ def unit_views(
     spread = max((abs(item.value or 0.0) for items in marginals.values() for item in items), default=0.0) or 1.0
     strongest = max((abs(drawable(unit.value.net).value) for unit in units), default=0.0) or 1.0
     nets = {unit.id: points(unit.value.net.value) for unit in units}
+    context = ReasonContext(compiled=compiled, evidence=evidence, names=names)
     needs, needed_by = _neighbours(compiled, names, anchors, nets)
 
     def view(unit: UnitReport) -> UnitView:
@@ -123,7 +125,7 @@ def unit_views(
             tint=tint(net, strongest, unresolved=action is Action.UNRESOLVED),
             bar=margin_bar(net, span, action),
             net=nets[unit.id],
-            row_reason=row_reason(unit, compiled, evidence, names),
+            row_reason=row_reason(unit, context),
             reason=escape_text(names.explain(unit.verdict.reason)),
             effect=effect_sentence(found, evidence),
             rows=_value_rows(unit),

@@ -91,5 +91,6 @@ def style_rules() -> str:
         rules.append(f".v-{action} {{ --v: light-dark({style.light}, {style.dark}); }}")
         rules.append(f'.chip.v-{action}::before {{ content: "{style.mark}" / ""; }}')
         if style.dashed:
-            rules.append(f".chip.v-{action}, .unit.v-{action} .text {{ border-style: dashed; }}")
+            rules.append(f".chip.v-{action} {{ border-style: dashed; }}")
+            rules.append(f".unit.v-{action} .text {{ border-left-style: dashed; }}")
     return "\n".join(rules) + "\n"

@@ -1,6 +1,7 @@
 // The page's only script. The page shows everything without it; it adds search, filters, keys, views, copying, saving.
-(() => {
-  "use strict";
+"use strict";
+document.documentElement.classList.add("js-on");
+document.addEventListener("DOMContentLoaded", () => {
   const find = (selector, from = document) => from.querySelector(selector);
   const findAll = (selector, from = document) => [...from.querySelectorAll(selector)];
   const byId = (id) => document.getElementById(id);
@@ -14,11 +15,8 @@
   const help = find("#help");
   const themes = ["", "light", "dark"];
 
-  root.classList.add("js-on");
-  for (const part of findAll(".js")) part.hidden = false;
   const measure = () => root.style.setProperty("--toolbar", `${toolbar.offsetHeight}px`);
   new ResizeObserver(measure).observe(toolbar);
-  measure();
 
   // The state is kept in the address: #anchor?q=words&verdict=a,b&file=file-2&view=diff&theme=dark
   const read = () => {
@@ -54,15 +52,20 @@
     }
   };
   const scrollTo = (element) => element.scrollIntoView({ block: "start", behavior: "instant" });
+  // What is opened, and panels that the browser has not drawn yet, get their heights in the next frames.
+  const settle = (element, frames) => {
+    scrollTo(element);
+    if (frames) requestAnimationFrame(() => settle(element, frames - 1));
+  };
   const reveal = (element) => {
-    if (element.classList.contains("gone")) clear();
+    element.classList.remove("gone"); // a link leads to its target whatever the filters hide
     const view = viewOf(element);
     if (view) showView(view);
     const file = element.closest(".file");
     if (file && tabs.length) showFile(file.id);
     for (let box = element.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
-    scrollTo(element);
-    requestAnimationFrame(() => scrollTo(element)); // what was opened has its height now
+    measure();
+    settle(element, 6);
   };
 
   const highlight = (box, query) => {
@@ -110,7 +113,7 @@
     const file = tabs.find((tab) => tab.getAttribute("aria-controls") === query.get("file")) || tabs[0];
     if (file) showFile(file.getAttribute("aria-controls"));
     showView(views.some((button) => button.dataset.view === query.get("view")) ? query.get("view") : "written");
-    apply();
+    if (search.value || verdicts[0] || find(".gone")) apply();
     const target = anchor && byId(anchor);
     if (target === help) help.showModal(); else if (target) reveal(target);
   };
@@ -302,4 +305,4 @@
 
   addEventListener("popstate", restore);
   restore();
-})();
+});

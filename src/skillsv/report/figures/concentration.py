@@ -48,7 +48,7 @@ def concentration_chart(valuation: Valuation, *, target: LinkTarget = no_target)
         name="concentration",
         title=title,
         svg=drawing(900, 368, title, " ".join(sentences), *parts, class_="concentration pruning"),
-        columns=("rank", "unit", "id", "net", "share of units", "share of gains"),
+        columns=("rank", "unit", "id", "net", "% of lines", "% of gains"),
         rows=[_cells(number, unit, len(ranked), shares) for number, unit in enumerate(ranked, start=1)],
         note=_note(ranked),
     )

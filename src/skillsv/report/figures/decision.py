@@ -36,6 +36,9 @@ _NAME_WIDTH = 190
 _NAME_HEIGHT = 40
 """Pixels of height from which a quadrant has room for its name beside its units."""
 
+_MOST_NUMBERS = 120
+"""A map of more units has no line numbers: they would cover each other."""
+
 _UnitCross = tuple[UnitReport, Interval, Interval]
 """A unit with its content value and its context cost, drawn as a cross."""
 
@@ -61,7 +64,8 @@ def decision_map(valuation: Valuation, *, target: LinkTarget = no_target) -> Fig
     parts = [horizontal_axis(across, _TOP, _BOTTOM), vertical_axis(up, _LEFT, _RIGHT), _diagonal(across, up), _titles()]
     parts += [_quadrant_names(across, up)]
     parts += [_interval_lines(action, crosses, across, up) for action in Action]
-    parts += [_point(unit, gain, cost, (across, up), target) for unit, gain, cost in crosses]
+    numbered = len(crosses) <= _MOST_NUMBERS
+    parts += [_point(cross, (across, up), target, numbered=numbered) for cross in crosses]
     description = "Content value to the right, context cost upwards, one cross per unit, in points"
     columns = (
         "unit",
@@ -96,13 +100,14 @@ def _interval_lines(action: Action, crosses: Sequence[_UnitCross], across: Scale
     return interval_lines(action, strokes, opacity=0.45)
 
 
-def _point(unit: UnitReport, gain: Interval, cost: Interval, plane: tuple[Scale, Scale], target: LinkTarget) -> Markup:
+def _point(cross: _UnitCross, plane: tuple[Scale, Scale], target: LinkTarget, *, numbered: bool) -> Markup:
     across, up = plane
+    unit, gain, cost = cross
     action = unit.verdict.action
     description = f"{unit_label(unit, 40)}: content {with_bounds(gain)}, cost {with_bounds(cost)}, {action}"
     x, y = across(gain.value), up(cost.value)
-    number = element("text", str(unit.lines.first), x=x + 8, y=y - 5, font_size=10, fill=MUTED, class_="soft")
-    return link(target(unit.id), marker(action, x, y, 5.5), number, label=description)
+    text = element("text", str(unit.lines.first), x=x + 8, y=y - 5, font_size=10, fill=MUTED, class_="soft")
+    return link(target(unit.id), marker(action, x, y, 5.5), *([text] if numbered else []), label=description)
 
 
 def _diagonal(across: Scale, up: Scale) -> Markup:

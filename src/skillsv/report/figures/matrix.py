@@ -51,7 +51,7 @@ def task_matrix(valuation: Valuation, evidence: Evidence, *, target: LinkTarget 
     place = {task: _LEFT + number * width for number, task in enumerate(tasks)}
     bottom = _TOP + _ROW * len(units)
     parts = [_strata(tasks, evidence.strata, place, width, bottom), _names(units, target), _lines(units, place, width)]
-    parts += [_cells(units, evidence, place, width, action, kind) for action, kind in _SIGNS]
+    parts += [_cells(units, evidence, place, width, sign) for sign in _SIGNS]
     description = f"{plural(len(units), 'line')}, {plural(len(tasks), 'task')}"
     rows: list[tuple[Cell, ...]] = [
         (unit_label(unit, 40), unit.lines.first, escape_text(task), escape_text(evidence.strata.get(task, "")), kind)
@@ -67,6 +67,7 @@ def task_matrix(valuation: Valuation, evidence: Evidence, *, target: LinkTarget 
         rows=rows,
         note="A blue cell: adding the line raised the score of the task at least once; an orange cell: it lowered it. "
         "Each comparison is one task with two partial skills that differ by this line alone."
+        + (" The agent is noisy: some of these changes are chance." if evidence.noisy else "")
         + (" Lines that changed the fewest tasks are in the table only." if len(units) < len(changed) else ""),
     )
 
@@ -121,10 +122,10 @@ def _cells(
     evidence: Evidence,
     place: Mapping[str, float],
     width: float,
-    action: Action,
-    kind: str,
+    sign: tuple[Action, str],
 ) -> Markup:
     """All cells of one sign as one path. A task that a line both raised and lowered has two halves."""
+    action, kind = sign
     half = (_ROW - 5) / 2
     shape = ""
     for unit, y in zip(units, _rows(units), strict=True):

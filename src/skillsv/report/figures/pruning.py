@@ -57,7 +57,7 @@ def pruning_chart(
     parts += [_curve(index, curve, across, up) for index, curve in enumerate(curves)]
     if chosen is not None:
         parts.append(_chosen(across(chosen[0]), up(chosen[1]), chosen_label))
-    columns = ("method", "share removed", "tokens left", "score", "low", "high", "area under the curve")
+    columns = ("method", "% removed", "tokens left", "score", "low", "high", "area under the curve")
     rows = [
         (curve.method, p.share_removed, p.tokens_left, p.score.value, p.score.low, p.score.high, curve.auc.value)
         for curve in curves
@@ -93,10 +93,10 @@ def pruning_path(
         name="pruning-path",
         title="Pruning path, as the values predict it",
         svg=drawing(860, 372, "Pruning path", f"{len(steps)} removals of {tokens} tokens", *parts, class_="pruning"),
-        columns=("removed", "units removed", "tokens left", "share removed", "promised change"),
+        columns=("removed", "units removed", "tokens left", "% removed", "expected change"),
         rows=rows,
-        note="Lines are removed from the least valuable on. The change is what the values of panel A predict: a prediction, "
-        "not yet confirmed on held-out tasks.",
+        note="Lines are removed from the least valuable on. The change is what the values of panel A predict: a "
+        "prediction, not yet confirmed on held-out tasks.",
     )
 
 
