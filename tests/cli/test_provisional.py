@@ -65,3 +65,20 @@ def test_a_finished_run_does_not(original, tmp_path, command, capsys):
 
 def test_junit_carries_it_as_a_property(unfinished, capsys):
     assert '<property name="provisional" value="true" />' in output(FORMATS["junit"](str(unfinished)), capsys)
+
+
+def test_status_says_how_to_continue_a_stopped_run(unfinished, capsys):
+    capsys.readouterr()
+    assert run(["status", str(unfinished)]) == 0
+    text = capsys.readouterr().out
+    assert "stopped before its end" in text
+    assert "  skillsv value " in text
+    assert f"--run-dir {unfinished}" in text
+
+
+def test_status_says_that_a_run_is_finished(original, capsys):
+    capsys.readouterr()
+    assert run(["status", str(original / "run")]) == 0
+    text = capsys.readouterr().out
+    assert ": finished" in text
+    assert "skillsv value" not in text

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from skillsv.cli.flags import Json
 from skillsv.model.format import count, duration, money
+
+if TYPE_CHECKING:
+    from skillsv.rollout import RunFolder, Status
 
 
 def status(run: Annotated[Path, Parameter(help="The folder of a run.")], /, *, json: Json = False) -> int:
@@ -21,7 +24,7 @@ def status(run: Annotated[Path, Parameter(help="The folder of a run.")], /, *, j
     from skillsv.pipeline.publish import recorded_confirmation
     from skillsv.pipeline.reuse import explain_stored
     from skillsv.report.sentences import proof_sentence
-    from skillsv.rollout import RunFolder, Status
+    from skillsv.rollout import RunFolder
 
     folder = RunFolder(run)
     found: Status = folder.status()
@@ -36,13 +39,31 @@ def status(run: Annotated[Path, Parameter(help="The folder of a run.")], /, *, j
     cost = "unknown" if usage.usd is None else money(usage.usd)
     lines = [
         *([] if said is None else [said]),
-        f"Run {found.run}: {'running' if found.running else 'not running'}{chains}.",
+        f"Run {found.run}: {_state(found)}{chains}.",
         f"Rollouts: {count(found.rollouts)} paid, {count(found.reused)} reused, {count(found.missing)} missing.",
         f"Spent: tokens {tokens}, cost {cost}, agent time {duration(found.seconds)}.",
         *explain_stored(found.stored),
         *([f"Answers cut by the token limit: {count(found.cut)}."] if found.cut else []),
-        *(["Provisional: the run is not finished."] if found.provisional else []),
+        *(_continue_lines(folder, found) if found.provisional and not found.running else []),
         *(f"Missing as {kind}: {count}." for kind, count in found.failures.items()),
     ]
     deliver("\n".join(lines) + "\n", None)
     return 0
+
+
+def _state(status: Status) -> str:
+    """Running, finished, or stopped before its end."""
+    if status.running:
+        return "running"
+    return "stopped before its end" if status.provisional else "finished"
+
+
+def _continue_lines(folder: RunFolder, status: Status) -> list[str]:
+    """How to continue a run that stopped: what is paid for is kept."""
+    from skillsv.pipeline.run import read_manifest
+    from skillsv.pipeline.run_facts import continue_command
+
+    command = continue_command(read_manifest(folder), str(folder.path), status.rollouts + status.reused)
+    if not command:
+        return ["Provisional: the run is not finished. Call 'value' again with the same arguments to continue it."]
+    return ["Provisional: the run is not finished. Continue it; what was paid for is kept:", f"  {command}"]

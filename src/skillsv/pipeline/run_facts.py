@@ -11,6 +11,7 @@ from typing import Any
 from skillsv.model.format import percent, plural, short_number
 from skillsv.model.value import Valuation
 from skillsv.pipeline.run import Run
+from skillsv.report.next_steps import NEARLY_REACHED, with_budget
 from skillsv.report.run_facts import RunFacts
 from skillsv.rollout import Ledger, RunFolder
 from skillsv.settings import SETTINGS
@@ -50,6 +51,14 @@ def value_command(manifest: Mapping[str, Any], folder: str) -> str:
     skill, tasks = (_relative(about[name], about["folder"]) for name in ("skill", "tasks"))
     words = ["skillsv", "value", skill, "--tasks", tasks, "--agent", manifest["agent"]["spec"], "--run-dir", folder]
     return shlex.join([*words, *_flags({**manifest["settings"], **about["settings"]})])
+
+
+def continue_command(manifest: Mapping[str, Any], folder: str, answers: int) -> str:
+    """The command that continues a run with so many answers; a limit that it has reached is doubled."""
+    command = value_command(manifest, folder)
+    limit = manifest["about"]["settings"].get("max_rollouts")
+    reached = isinstance(limit, int) and answers >= NEARLY_REACHED * limit
+    return with_budget(command, 2 * limit) if command and reached else command
 
 
 def _flags(settings: Mapping[str, Any]) -> Iterator[str]:

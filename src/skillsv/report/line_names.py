@@ -46,7 +46,7 @@ class LineNames:
         unit = self._units.get(unit_id)
         if unit is None or unit.kind is UnitKind.RESOURCE:
             return self.line(unit_id)
-        return f"{self.line(unit_id)}: {unit_label(unit, _FIRST_WORDS)}"
+        return f"{self.line(unit_id)}: {unit_label(unit, _FIRST_WORDS).rstrip(' :')}"
 
     def lines(self, unit_ids: Iterable[str]) -> str:
         """Several units in document order: `lines 14 to 18`, `line 12, line 20 and references/a.md`."""

@@ -12,7 +12,7 @@ from skillsv.report.line_names import LineNames
 from skillsv.report.run_facts import RunFacts
 from skillsv.report.sentences import execution_units
 
-_NEARLY = 0.95
+NEARLY_REACHED = 0.95
 """A run that has used this share of its limit has reached it: it starts no round that the limit would cut."""
 
 
@@ -60,7 +60,7 @@ def _larger_limit(valuation: Valuation) -> int | None:
     """Twice the limit of rollouts where the run has reached it; None where something else ended the run."""
     limit = valuation.settings.get("max_rollouts")
     done = valuation.rollouts.spent + valuation.rollouts.reused
-    return 2 * limit if isinstance(limit, int) and done >= _NEARLY * limit else None
+    return 2 * limit if isinstance(limit, int) and done >= NEARLY_REACHED * limit else None
 
 
 def _removals(shorter: ShorterSkill | None, confirmation: Confirmation | None, run: str) -> list[NextStep]:
