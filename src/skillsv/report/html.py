@@ -50,6 +50,7 @@ from skillsv.report.run_facts import RunFacts
 from skillsv.report.sentences import (
     all_notes,
     closure_sentence,
+    cost_words,
     execution_units,
     proof_sentence,
     spending_sentence,
@@ -215,7 +216,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    functions = (all_notes, bounds, closure_sentence, has_width, plural, proof_sentence, spending_sentence)
+    functions = (all_notes, bounds, closure_sentence, cost_words, has_width, plural, proof_sentence, spending_sentence)
     environment.globals["table_rows"] = TABLE_ROWS
     environment.globals.update({function.__name__: function for function in functions})
     environment.filters.update(

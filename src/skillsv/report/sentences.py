@@ -214,6 +214,11 @@ def spending_sentence(valuation: Valuation) -> str:
     return ", ".join([f"{plural(valuation.rollouts.spent, 'rollout')} run", *spending_parts(valuation)]) + "."
 
 
+def cost_words(valuation: Valuation) -> str:
+    """What the valuation cost, as short as it can be said: rollouts, tokens and money as far as they are known."""
+    return ", ".join([plural(valuation.rollouts.spent, "rollout"), *usage_parts(valuation.usage)])
+
+
 def spending_parts(valuation: Valuation) -> list[str]:
     """Rollouts reused, failed and forecast, then tokens and money."""
     rollouts = valuation.rollouts

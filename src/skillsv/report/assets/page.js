@@ -140,7 +140,7 @@ document.addEventListener("DOMContentLoaded", () => {
   };
   const showTheme = (name) => {
     root.dataset.theme = name;
-    find("#theme").textContent = `Theme: ${name || "system"}`;
+    find("#theme-name").textContent = name || "system";
   };
   const nextTheme = () => {
     const next = themes[(themes.indexOf(root.dataset.theme || "") + 1) % themes.length];
