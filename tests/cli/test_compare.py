@@ -72,3 +72,12 @@ def test_the_lift_without_the_harmful_unit_is_higher(original, edited, capsys):
 def test_a_folder_without_a_run_is_named(original, tmp_path, capsys):
     assert run(["compare", str(original / "run"), str(tmp_path)]) == 2
     assert "no run" in capsys.readouterr().err
+
+
+def test_people_read_lines_and_first_words(original, edited, capsys):
+    capsys.readouterr()
+    assert run(["compare", str(original / "run"), str(edited)]) == 0
+    text = capsys.readouterr().out
+    assert "Line 12: Mumble while you are at it.: gone" in text
+    assert "Line 8: Be kind to all.: new" in text
+    assert "/bullet-" not in text

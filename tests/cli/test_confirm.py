@@ -297,7 +297,7 @@ def test_what_is_not_shown_is_not_called_confirmed(original, place, capsys):
         max_drop=0.05,
     )
     sentence = proof_sentence(confirmation)
-    assert sentence.startswith("Not shown on 20 held-out tasks to be no worse by more than 5 points: 95.0 -> 90.0")
+    assert sentence.startswith("Not shown on 20 held-out tasks to be no worse by more than 5 points: from 95.0 to 90.0")
     earlier = proof_sentence(replace(confirmation, at_worst=None, max_drop=None))
     assert earlier.startswith("Not shown"), "a proof of an earlier version says nothing about a limit"
 

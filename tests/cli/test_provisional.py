@@ -70,3 +70,20 @@ def test_an_unfinished_run_is_not_pruned(unfinished, tmp_path, capsys):
     assert run(["prune", str(unfinished), "-o", str(tmp_path / "short")]) == 2
     assert "provisional" in capsys.readouterr().err
     assert not (tmp_path / "short").exists()
+
+
+def test_status_says_how_to_continue_a_stopped_run(unfinished, capsys):
+    capsys.readouterr()
+    assert run(["status", str(unfinished)]) == 0
+    text = capsys.readouterr().out
+    assert "stopped before its end" in text
+    assert "  skillsv value " in text
+    assert f"--run-dir {unfinished}" in text
+
+
+def test_status_says_that_a_run_is_finished(original, capsys):
+    capsys.readouterr()
+    assert run(["status", str(original / "run")]) == 0
+    text = capsys.readouterr().out
+    assert ": finished" in text
+    assert "skillsv value" not in text

@@ -1,6 +1,14 @@
 import io
 
-from skillsv.model.events import ChainFinished, Note, RolloutFinished, RolloutRetried, RunFinished, RunStarted
+from skillsv.model.events import (
+    ChainFinished,
+    Note,
+    RolloutFinished,
+    RolloutRetried,
+    RunFinished,
+    RunStarted,
+    UnitsDecided,
+)
 from skillsv.model.rollout import FailureKind, Usage
 from skillsv.pipeline.progress import LiveProgress, PlainProgress, one_line, progress
 
@@ -121,3 +129,9 @@ def test_quiet_prints_nothing_and_a_pipe_gets_plain_lines():
     assert stream.getvalue() == ""
     with progress(stream) as listener:
         assert isinstance(listener, PlainProgress)
+
+
+def test_a_line_says_how_many_lines_of_the_skill_are_decided():
+    events = [UnitsDecided(decided=9, units=96), finished(), UnitsDecided(decided=41, units=96), finished()]
+    last = follow([RunStarted(run="abc", chains=0, expected_rollouts=100), *events], every=60.0)[-1]
+    assert last.startswith("41 of 96 lines decided · ")

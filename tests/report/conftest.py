@@ -362,6 +362,12 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> Case:
     return make_case(tmp_path_factory.mktemp("skills") / "parcel-desk")
 
 
+@pytest.fixture(scope="session")
+def make_long_case() -> Callable[[Path, int], Case]:
+    """Make a case of so many units, with two short chains."""
+    return lambda folder, units: make_case(folder, text=long_skill(units), files={}, chains=2, window=2)
+
+
 @pytest.fixture
 def case_of(tmp_path: Path) -> Callable[..., Case]:
     """Make a case from another text."""

@@ -1,3 +1,4 @@
+import base64
 import shutil
 import subprocess
 
@@ -5,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillsv.model.value import Action
-from skillsv.report.edits import patch_lines, revision_hunks, verdict_hunks
+from skillsv.model.edit import PruneStep
+from skillsv.report.edits import MOST_BYTES, ShorterSkill, file_diffs, patch_lines, removal_views, saved_file
+from skillsv.report.line_names import LineNames
 from skillsv.report.sentences import execution_units
 
 FILES = st.dictionaries(
@@ -18,42 +20,67 @@ FILES = st.dictionaries(
 )
 
 
-def test_each_unit_to_remove_or_shorten_is_one_hunk(case):
-    hunks = verdict_hunks(case.valuation, case.compiled)
-    to_edit = {Action.DELETE, Action.HARMFUL, Action.COMPRESS}
-    assert [hunk.unit for hunk in hunks] == [
-        unit.id for unit in execution_units(case.valuation) if unit.verdict.action in to_edit
-    ]
-    for hunk in hunks:
-        unit = next(unit for unit in case.valuation.units if unit.id == hunk.unit)
-        changed = [line.text for line in hunk.lines if line.mark != " "]
-        assert "\n".join(changed).strip() == unit.text.strip()
-        assert {line.mark for line in hunk.lines} <= {" ", "~" if unit.verdict.action is Action.COMPRESS else "-"}
-        assert hunk.reasons == (unit.verdict.reason,)
+def shorter_of(case, after, steps=()):
+    before = {file.path: file.data for file in case.compiled.skill.files}
+    return ShorterSkill(
+        before=before, after=after, main="SKILL.md", steps=tuple(steps), tokens_before=200, tokens_after=150,
+        full_score=0.8,
+    )  # fmt: skip
 
 
-def test_a_revision_is_a_diff_with_the_verdicts_of_changed_units(case):
-    main = case.compiled.skill.file("SKILL.md").data
-    line = b"- Give amounts in euros, with two decimals.\n"
-    assert line in main
-    (hunk,) = revision_hunks(case.valuation, case.compiled, {**_files(case), "SKILL.md": main.replace(line, b"")})
-    assert [item.text for item in hunk.lines if item.mark == "-"] == ["- Give amounts in euros, with two decimals."]
-    assert not [item for item in hunk.lines if item.mark == "+"]
-    assert hunk.reasons[0].startswith("harmful: ")
+def files_of(case):
+    return {file.path: file.data for file in case.compiled.skill.files}
 
 
-def test_a_revision_shows_new_and_removed_files(case):
-    files = _files(case)
+LINE = b"- Give amounts in euros, with two decimals.\n"
+
+
+def test_the_diff_of_a_file_has_numbers_and_notes_of_removed_lines(case):
+    main = files_of(case)["SKILL.md"]
+    number = main[: main.index(LINE)].count(b"\n") + 1
+    shorter = shorter_of(case, {**files_of(case), "SKILL.md": main.replace(LINE, b"")})
+    (diff,) = file_diffs(shorter, {("SKILL.md", number): "step 1"})
+    removed = [line for line in diff.lines if line.mark == "-"]
+    assert [(line.number, line.text, line.note) for line in removed] == [(number, LINE.decode().strip(), "step 1")]
+    assert (diff.removed, diff.added) == (1, 0)
+    shown = sum(line.mark in "- " for line in diff.lines)
+    left_out = sum(int(line.text.split()[0]) for line in diff.lines if line.mark == "@")
+    assert shown + left_out == main.count(b"\n")
+
+
+def test_the_diff_shows_new_and_removed_files(case):
+    files = files_of(case)
     files.pop("scripts/refund.py")
     files["references/new.md"] = b"Something new.\n"
-    hunks = revision_hunks(case.valuation, case.compiled, files)
-    marks = {hunk.place.split(":")[0]: {line.mark for line in hunk.lines} for hunk in hunks}
-    assert "+" in marks["references/new.md"]
-    assert "-" in marks["scripts/refund.py"]
+    diffs = {diff.path: diff for diff in file_diffs(shorter_of(case, files), {})}
+    assert {line.mark for line in diffs["references/new.md"].lines} == {"+"}
+    assert {line.mark for line in diffs["scripts/refund.py"].lines} == {"-"}
 
 
-def _files(case):
-    return {file.path: file.data for file in case.compiled.skill.files}
+def test_running_totals_follow_the_order_of_removal(case):
+    first, second = execution_units(case.valuation)[:2]
+    steps = [
+        PruneStep(unit=unit.id, removed=(unit.id,), kept=frozenset(), tokens_left=left, share_removed=0.1,
+                  lost_value=lost)
+        for unit, left, lost in ((second, 180, -0.05), (first, 150, 0.02))
+    ]  # fmt: skip
+    names = LineNames(execution_units(case.valuation))
+    views = removal_views(shorter_of(case, files_of(case), steps), names)
+    assert [(view.number, view.tokens, view.score) for view in views] == [(1, "180", "85.0"), (2, "150", "78.0")]
+    assert views[0].words.startswith(f"line {second.lines.first}: ")
+
+
+def test_a_binary_change_has_no_patch(case):
+    files = {**files_of(case), "picture.png": b"\x89PNG\0"}
+    assert shorter_of(case, files).patch is None
+    assert saved_file("x.patch", None) is None
+
+
+def test_bytes_that_are_no_text_can_be_saved_but_not_copied():
+    saved = saved_file("SKILL.md", b"caf\xe9\n")
+    assert base64.b64decode(saved.base64) == b"caf\xe9\n"
+    assert not saved.copied
+    assert saved_file("SKILL.md", b"x" * (MOST_BYTES + 1)) is None
 
 
 def encoded(files):

@@ -18,8 +18,8 @@ from skillsv.report.figures import (
     marginal_dots,
     pruning_chart,
     pruning_path,
+    section_list,
     value_chart,
-    value_tree,
     waterfall,
 )
 from skillsv.report.figures.axis import Scale, drawable, largest_end, padded_range
@@ -51,7 +51,7 @@ def figures(case):
         "anchors": anchor_chart(case.valuation),
         "values": value_chart(case.valuation),
         "decision": decision_map(case.valuation),
-        "tree": value_tree(case.valuation),
+        "sections": section_list(case.valuation),
         "waterfall": waterfall(case.valuation),
         "concentration": concentration_chart(case.valuation),
         "pruning": pruning_chart([curve("skillsv", [0.8, 0.8, 0.3]), curve("random", [0.8, 0.5, 0.3])]),
@@ -61,7 +61,7 @@ def figures(case):
     }
 
 
-NAMES = ["anchors", "values", "decision", "tree", "waterfall", "concentration", "pruning", "path", "chains", "dots"]
+NAMES = ["anchors", "values", "decision", "sections", "waterfall", "concentration", "pruning", "path", "chains", "dots"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -98,7 +98,7 @@ def test_the_value_chart_ranks_all_units(case, figures):
 
 def test_a_long_value_chart_says_how_many_units_it_leaves_out(case):
     few = value_chart(case.valuation, most=6)
-    assert "11 units between" in str(few.svg)
+    assert "11 lines between" in str(few.svg)
     assert len(few.rows) == 17
 
 
@@ -106,17 +106,17 @@ def test_labels_in_capitals_are_cut_to_the_column_of_a_value_chart(case):
     shout = "IMPORTANT: NEVER MAKE UP THE NUMBER OF A PARCEL, NOT EVEN ONCE"
     units = tuple(replace(unit, text=shout) for unit in case.valuation.units)
     texts = ET.fromstring(str(value_chart(replace(case.valuation, units=units)).svg)).iter(f"{SVG}text")
-    [label] = {text.text for text in texts if "IMPORTANT" in text.text}
-    assert label.endswith("…")
-    assert 30 < len(label) < 45  # 54 small letters fit there
+    labels = [text.text for text in texts if "IMPORTANT" in text.text]
+    assert labels
+    assert all(label.endswith("…") and 30 < len(label) < 49 for label in labels)  # 54 small letters fit there
 
 
 def test_there_is_no_decision_map_with_one_operator(one_operator):
     assert decision_map(one_operator.valuation) is None
 
 
-def test_boxes_of_the_value_tree_sum_their_units(case, figures):
-    rows = figures["tree"].rows
+def test_rows_of_the_section_list_sum_their_units(case, figures):
+    rows = figures["sections"].rows
     total = sum(unit.value.net.value for unit in execution_units(case.valuation))
     assert rows[0][1] == "sum"
     assert rows[0][3] == pytest.approx(total)
@@ -126,13 +126,18 @@ def test_boxes_of_the_value_tree_sum_their_units(case, figures):
     assert section[3] == pytest.approx(sum(row[3] for row in below))
 
 
-def test_boxes_of_the_value_tree_do_not_overlap(figures):
-    boxes = [
-        (float(box.get("y")), float(box.get("x")), float(box.get("width")))
-        for box in ET.fromstring(str(figures["tree"].svg)).iter(f"{SVG}rect")
+def test_there_is_no_decision_map_where_no_length_costs_anything(case):
+    free = [
+        replace(unit, value=replace(unit.value, cost=Interval(0.0002, -0.01, 0.01))) for unit in case.valuation.units
     ]
-    for (y, x, width), (other_y, other_x, _) in zip(sorted(boxes), sorted(boxes)[1:], strict=False):
-        assert other_y > y or other_x >= x + width - 0.01
+    assert decision_map(replace(case.valuation, units=tuple(free))) is None
+
+
+def test_the_shorter_skill_is_marked_on_the_pruning_path():
+    step = PruneStep(unit="a", removed=("a",), kept=frozenset(), tokens_left=50, share_removed=0.5, lost_value=0.1)
+    marked = str(pruning_path([step], 100, chosen=(0.5, -0.1), chosen_label="shorter skill, confirmed").svg)
+    assert ">shorter skill, confirmed</text>" in marked
+    assert "chosen" not in str(pruning_path([step], 100).svg)
 
 
 def test_links_of_a_chart_have_the_given_addresses(case):
@@ -144,8 +149,8 @@ def test_links_of_a_chart_have_the_given_addresses(case):
 
 def test_the_pruning_chart_marks_full_skill_and_trigger():
     chart = pruning_chart([curve("skillsv", [0.8, 0.3])], full=Interval(0.8, 0.7, 0.9), trigger=Interval(0.3, 0.2, 0.4))
-    assert "V(N) 80.0" in str(chart.svg)
-    assert "V({m}) 30.0" in str(chart.svg)
+    assert "whole skill 80.0" in str(chart.svg)
+    assert "frontmatter alone 30.0" in str(chart.svg)
 
 
 def test_the_chain_grid_marks_truncated_chains(case):
@@ -160,7 +165,7 @@ def test_hostile_unit_text_stays_text_in_figures(case):
         unit, text='<img src=x onerror="alert(1)"></svg><script>alert(1)</script>\x00\u202e', section=("</text>",)
     )
     valuation = replace(case.valuation, units=(bad,))
-    for figure in (value_chart(valuation), decision_map(valuation), value_tree(valuation)):
+    for figure in (value_chart(valuation), decision_map(valuation), section_list(valuation)):
         tags = {element.tag.removeprefix(SVG) for element in ET.fromstring(str(figure.svg)).iter()}
         assert tags <= {"svg", "title", "desc", "g", "a", "text", "line", "rect", "path", "circle"}
 
@@ -238,8 +243,8 @@ def test_the_decision_map_names_its_quadrants_where_there_is_room(case, figures)
     assert "delete:" not in str(decision_map(replace(case.valuation, units=tuple(helpful))).svg)
 
 
-def test_the_tree_shows_no_number_where_no_unit_has_a_value(early):
-    figure = value_tree(early)
+def test_the_section_list_shows_no_number_where_no_unit_has_a_value(early):
+    figure = section_list(early)
     assert {row[-1] for row in figure.rows} == {None}
     assert "+0.0" not in figure.svg
-    assert "net – points" in figure.svg
+    assert ": – points" in figure.svg

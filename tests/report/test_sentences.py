@@ -32,13 +32,15 @@ def test_saving_sentence_counts_delete_and_harmful_units(case):
     units = removable_units(case.valuation)
     assert {unit.verdict.action for unit in units} == {Action.DELETE, Action.HARMFUL}
     tokens = sum(unit.tokens for unit in units)
-    assert saving_sentence(case.valuation).startswith(f"{len(units)} units can go, which saves {tokens} tokens")
+    assert saving_sentence(case.valuation).startswith(
+        f"{len(units)} units are worthless or harmful: deleting saves {tokens} tokens"
+    )
 
 
-def test_concentration_sentence_counts_the_units_that_hold_nine_tenths(case):
+def test_concentration_sentence_counts_the_units_that_hold_most_gains(case):
     units = execution_units(case.valuation)
     gains = sorted((max(0.0, unit.value.net.value) for unit in units), reverse=True)
-    number = int(concentration_sentence(case.valuation).split(" of 17 units carry nine tenths")[0])
+    number = int(concentration_sentence(case.valuation).split(" of 17 units carry 90% of the gains")[0])
     assert sum(gains[:number]) >= 0.9 * sum(gains) > sum(gains[: number - 1])
 
 

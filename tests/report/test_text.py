@@ -126,8 +126,8 @@ def header_of(valuation, width):
 
 
 def test_the_terminal_table_shows_content_and_cost_where_there_is_room(case):
-    values = ["content", "cost", "net", "95 % interval"]
-    assert header_of(case.valuation, 60) == ["line", "unit", "tokens", "net", "95 % interval", "verdict"]
+    values = ["content", "cost", "net", "95% interval"]
+    assert header_of(case.valuation, 60) == ["line", "unit", "tokens", "net", "95% interval", "verdict"]
     assert header_of(case.valuation, 80) == ["line", "unit", *values, "verdict"]
     assert header_of(case.valuation, 120) == ["line", "unit", "tokens", *values, "verdict"]
     unit = execution_units(case.valuation)[0].value
@@ -152,15 +152,15 @@ def test_a_run_with_one_operator_has_no_content_or_cost(case):
         return replace(unit, value=replace(unit.value, content=None, cost=None))
 
     one = replace(case.valuation, units=tuple(map(bare, case.valuation.units)))
-    assert header_of(one, 120) == ["line", "unit", "tokens", "net", "95 % interval", "verdict"]
-    assert "| tokens | net [95 %] | verdict |" in markdown_summary(one)
+    assert header_of(one, 120) == ["line", "unit", "tokens", "net", "95% interval", "verdict"]
+    assert "| tokens | net [95%] | verdict |" in markdown_summary(one)
     for text in (printed(one, 120), markdown_summary(one)):
         assert "net effect = content value" not in text
 
 
 def test_markdown_has_content_cost_and_net_with_their_intervals(case):
     text = markdown_summary(replace(case.valuation, settings={"level": 0.9}))
-    assert "| content [90 %] | cost [90 %] | net [90 %] |" in text
+    assert "| content [90%] | cost [90%] | net [90%] |" in text
     value = execution_units(case.valuation)[1].value
     assert f"| {with_bounds(value.content)} | {with_bounds(value.cost)} | {with_bounds(value.net)} |" in text
 

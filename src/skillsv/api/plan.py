@@ -181,6 +181,7 @@ def plan(
     >>> print(sv.plan("# Tone\n\n- Be brief.\n- Be kind.\n", max_rollouts=300))
     Forecast: 300 to 300 rollouts, about 300 (with all checks, without retries; fewer where earlier ones are reused).
     Tokens unknown; cost unknown; time unknown.
+    'skillsv plan ... --probe' measures them with four rollouts.
 
     The arguments are those of `value`. Without tasks the forecast assumes 60; with tasks and an agent, `value(plan)`
     runs exactly this plan.
@@ -303,6 +304,7 @@ def forecast_lines(forecast: Forecast) -> list[str]:
     return [
         f"Forecast: {rollouts} (with all checks, without retries; fewer where earlier ones are reused).",
         f"Tokens {tokens}; cost {cost}; time {time}.",
+        *(["'skillsv plan ... --probe' measures them with four rollouts."] if expected.usd is None else []),
     ]
 
 

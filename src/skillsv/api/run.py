@@ -202,7 +202,7 @@ async def run_plan(
     if result.error is not None and result.nothing:
         raise result.error
     stored = build_run(prepared.renderer, prepared.job.settings, read_manifest(folder), result)
-    publish(folder, stored)
+    publish(folder, stored, tasks=prepared.panel_a.tasks)
     return Run(
         valuation=Valuation.of(stored.valuation),
         folder=folder.path,

@@ -105,7 +105,7 @@ def _plots() -> Mapping[str, Callable[[model.Valuation], Figure | None]]:
         "waterfall": figures.waterfall,
         "bars": figures.value_chart,
         "decision": figures.decision_map,
-        "tree": figures.value_tree,
+        "tree": figures.section_list,
         "concentration": figures.concentration_chart,
         "anchors": figures.anchor_chart,
     }

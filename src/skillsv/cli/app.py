@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import cyclopts
 
+from skillsv.cli.plain_characters import use_plain_characters
 from skillsv.errors import NoDifference, SkillSVError
 from skillsv.version import __version__
 
@@ -89,6 +90,7 @@ def _is_unknown(word: str) -> bool:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code. Tests call this directly."""
+    use_plain_characters()
     words = [word for word in arguments if word != "--debug"]
     if words and _is_unknown(words[0]) and find_added_command(words[0]) is None:
         return _explain_unknown_command(words[0])

@@ -14,6 +14,7 @@ from skillsv.cli.flags import Json
 if TYPE_CHECKING:
     from skillsv.api.run import Run
     from skillsv.confirmation.compare import SideBySide, UnitChange
+    from skillsv.report.line_names import LineNames
 
 
 def compare(
@@ -40,7 +41,16 @@ def compare(
         fields = {"schema": "skillsv.comparison/1", **asdict(comparison), "notes": notes}
         deliver(json_text(json_value(fields)), None)
     else:
-        deliver("".join(f"{line}\n" for line in (*_lines(comparison), *(f"Note: {note}" for note in notes))), None)
+        deliver(
+            "".join(
+                f"{line}\n"
+                for line in (
+                    *_lines(comparison, _names(first_run), _names(second_run)),
+                    *(f"Note: {note}" for note in notes),
+                )
+            ),
+            None,
+        )
     return 0
 
 
@@ -68,7 +78,13 @@ def _files_digest(run: Run) -> str:
     return render(run.skill, keep="all").digest
 
 
-def _lines(found: SideBySide) -> Iterator[str]:
+def _names(run: Run) -> LineNames:
+    from skillsv.report.line_names import LineNames
+
+    return LineNames(run.valuation.units, run.skill.compiled.skill.main)
+
+
+def _lines(found: SideBySide, before_names: LineNames, after_names: LineNames) -> Iterator[str]:
     from skillsv.model.format import count, percent, with_bounds
 
     share = found.tokens_after / found.tokens_before if found.tokens_before else 1.0
@@ -78,17 +94,24 @@ def _lines(found: SideBySide) -> Iterator[str]:
     score = with_bounds(found.full_change)
     yield f"Change of the lift {with_bounds(found.lift_change)}, of the whole skill's score {score}."
     for unit in found.units:
-        yield _line(unit)
+        yield _line(unit, before_names, after_names)
 
 
-def _line(unit: UnitChange) -> str:
+def _line(unit: UnitChange, before_names: LineNames, after_names: LineNames) -> str:
     from skillsv.model.format import with_bounds
 
     if unit.net_after is None and unit.net_before is not None:
-        return f"{unit.before}: gone; it was worth {with_bounds(unit.net_before)}."
+        return f"{_words(unit.before, before_names)}: gone; it was worth {with_bounds(unit.net_before)}."
     if unit.net_before is None and unit.net_after is not None:
-        return f"{unit.after}: new; worth {with_bounds(unit.net_after)}."
+        return f"{_words(unit.after, after_names)}: new; worth {with_bounds(unit.net_after)}."
     assert unit.change is not None
-    name = unit.before if unit.matched == "id" else f"{unit.before}, now {unit.after}"
+    name, place = _words(unit.before, before_names), after_names.line(unit.after or "")
+    name = name if place == before_names.line(unit.before or "") else f"{name}, now {place}"
     remark = "" if unit.change.low <= 0 <= unit.change.high else ", a real change"
     return f"{name}: {with_bounds(unit.change)}{remark}."
+
+
+def _words(unit: str | None, names: LineNames) -> str:
+    """The line and its first words, as a sentence begins."""
+    words = names.words(unit or "")
+    return words[:1].upper() + words[1:] if words.startswith("line") else words

@@ -22,6 +22,10 @@ DEMO_ROLLOUTS = 4800
 """Limit of the adaptive method, which is more than usual for the same reason."""
 
 
+NEXT_COMMAND = 'skillsv value my-skill --tasks tasks.jsonl --agent "command:./agent.sh"'
+"""What a user runs after the demo."""
+
+
 def demo(
     *,
     json: Json = False,
@@ -72,6 +76,7 @@ def show_pruned(run: Path, *, quiet: bool) -> None:
     print_lines(styled_patch(short.files_before, short.files))
     proof = confirm(loaded, yes=True, progress=not quiet).result
     deliver(f"\n{proof_sentence(proof.confirmation)}\n{certainty_line(proof)}\nShorter skill: {place}\n", None)
+    deliver(f"\nNow your own skill, with tasks and an agent of yours:\n  {NEXT_COMMAND}\n", None)
 
 
 def _free_folder(run: Path) -> Path:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from skillsv.cli.plain_characters import PLAIN, use_plain_characters
 from skillsv.errors import OutputError
 from skillsv.report.edits import patch_lines
 from skillsv.report.escape import escape_text
@@ -54,7 +55,8 @@ def deliver(text: str, path: Path | None) -> None:
     if path is None:
         encoding = sys.stdout.encoding or "utf-8"
         text = escape_text(text)
-        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        use_plain_characters()
+        sys.stdout.write(text.encode(encoding, PLAIN).decode(encoding))
         return
     from skillsv.sandbox.run_files import belongs_to_run
 
@@ -77,4 +79,4 @@ def styled_patch(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> Iterator
 def _style(line: str) -> str:
     if line.startswith(("---", "+++")):
         return "bold"
-    return {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
+    return {"+": "color(28)", "-": "color(160)", "@": "color(30)"}.get(line[:1], "")

@@ -12,6 +12,7 @@ from skillsv.cli.flags import Json
 from skillsv.model.format import count, duration, money, plural
 
 if TYPE_CHECKING:
+    from skillsv.rollout import RunFolder, Status
     from skillsv.rollout.earlier_runs import EarlierRun
 
 
@@ -30,7 +31,7 @@ def status(
     from skillsv.pipeline.publish import recorded_confirmation
     from skillsv.pipeline.reuse import explain_stored
     from skillsv.report.sentences import proof_sentence
-    from skillsv.rollout import RunFolder, Status
+    from skillsv.rollout import RunFolder
     from skillsv.rollout.earlier_runs import list_earlier_runs
 
     folder = RunFolder(run)
@@ -48,12 +49,12 @@ def status(
     cost = "unknown" if usage.usd is None else money(usage.usd)
     lines = [
         *([] if said is None else [said]),
-        f"Run {found.run}: {'running' if found.running else 'not running'}{chains}.",
+        f"Run {found.run}: {_state(found)}{chains}.",
         f"Rollouts: {count(found.rollouts)} paid, {count(found.reused)} reused, {count(found.missing)} missing.",
         f"Spent: tokens {tokens}, cost {cost}, agent time {duration(found.seconds)}.",
         *explain_stored(found.stored),
         *([f"Answers cut by the token limit: {count(found.cut)}."] if found.cut else []),
-        *(["Provisional: the run is not finished."] if found.provisional else []),
+        *(_continue_lines(folder, found) if found.provisional and not found.running else []),
         *(f"Missing as {kind}: {count}." for kind, count in found.failures.items()),
         *(_describe(other) for other in others),
         *(["No earlier runs in this folder."] if earlier and not others else []),
@@ -66,3 +67,21 @@ def _describe(run: EarlierRun) -> str:
     state = "valued" if run.valued else "not valued"
     tasks, rollouts = plural(run.tasks, "task"), plural(run.rollouts, "rollout")
     return f"Earlier run {run.name}: {run.ended}, {run.agent}, {tasks}, {rollouts} paid, {state}."
+
+
+def _state(status: Status) -> str:
+    """Running, finished, or stopped before its end."""
+    if status.running:
+        return "running"
+    return "stopped before its end" if status.provisional else "finished"
+
+
+def _continue_lines(folder: RunFolder, status: Status) -> list[str]:
+    """How to continue a run that stopped: what is paid for is kept."""
+    from skillsv.pipeline.run import read_manifest
+    from skillsv.pipeline.run_facts import continue_command
+
+    command = continue_command(read_manifest(folder), str(folder.path), status.rollouts + status.reused)
+    if not command:
+        return ["Provisional: the run is not finished. Call 'value' again with the same arguments to continue it."]
+    return ["Provisional: the run is not finished. Continue it; what was paid for is kept:", f"  {command}"]

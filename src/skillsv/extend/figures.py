@@ -10,8 +10,6 @@ from skillsv.report.figures.axis import (
     FAINT,
     METHODS,
     MUTED,
-    NEGATIVE,
-    POSITIVE,
     Scale,
     drawable,
     horizontal_axis,
@@ -19,6 +17,7 @@ from skillsv.report.figures.axis import (
     vertical_axis,
 )
 from skillsv.report.figures.svg import Cell, drawing, element, path
+from skillsv.report.verdict_styles import NEGATIVE, POSITIVE
 
 __all__ = [
     "DASHES",

@@ -12,6 +12,9 @@ from collections.abc import Mapping
 BEST_SHARE = 0.1
 """The share of the units that `concentration` looks at: the paper's top 10 %."""
 
+CARRIED_SHARE = 0.9
+"""The share of the gains that `count_carriers` looks for."""
+
 _ROUNDING = 1e-9
 """Shares that differ by less are equal."""
 
@@ -34,7 +37,7 @@ def concentration(values: Mapping[str, float], top: float = BEST_SHARE) -> float
     return shares[count_best(len(values), top)] if shares else None
 
 
-def count_carriers(values: Mapping[str, float], share: float = 0.9) -> int:
+def count_carriers(values: Mapping[str, float], share: float = CARRIED_SHARE) -> int:
     """The smallest number of units, best first, that hold this share of all gains; 0 where no unit has a gain."""
     shares = cumulative_gains(values)
     return next((number for number, held in enumerate(shares) if held >= share - _ROUNDING), 0)

@@ -55,6 +55,14 @@ class ChainFinished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnitsDecided:
+    """What an adaptive run has learned so far: `decided` of its `units` have a verdict."""
+
+    decided: int
+    units: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
     """A message for the user, for example about activation, noise or rate limits."""
 
@@ -68,4 +76,4 @@ class RunFinished:
     reason: str
 
 
-Event = RunStarted | RolloutFinished | RolloutRetried | ChainFinished | Note | RunFinished
+Event = RunStarted | RolloutFinished | RolloutRetried | ChainFinished | UnitsDecided | Note | RunFinished

@@ -64,8 +64,14 @@ def bounds(interval: ValueWithBounds, *, signed: bool = True) -> str:
 
 
 def with_bounds(interval: ValueWithBounds, *, signed: bool = True) -> str:
-    """A value in points with its interval: `+12.3 [+8.0, +16.6]`."""
-    return f"{points(interval.value, signed=signed)} {bounds(interval, signed=signed)}"
+    """A value in points with its interval: `+12.3 [+8.0, +16.6]`; an interval of no width is not written."""
+    value = points(interval.value, signed=signed)
+    return f"{value} {bounds(interval, signed=signed)}" if has_width(interval) else value
+
+
+def has_width(interval: ValueWithBounds) -> bool:
+    """Whether the ends of the interval, as they are written, differ from its value."""
+    return {points(interval.low), points(interval.high)} != {points(interval.value)}
 
 
 def task_score(score: float) -> str:

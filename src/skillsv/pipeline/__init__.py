@@ -12,7 +12,8 @@ confirm          old against new and pruning curves, on panel B (rankings: what 
 interactions     tests of redundant and complementary pairs                                      spends
 renderings       scores of whole versions of a skill, on any tasks                               spends
 
-The others serve these: clients (makes agents), cost, session (opens ledger, engine and runner), smoke_gate, probe.
+The others serve these: clients (makes agents), evidence and run_facts (what the report shows), cost,
+session (opens ledger, engine and runner), smoke_gate, probe.
 """
 
 from skillsv.pipeline.build_valuation import RolloutResult, build_valuation

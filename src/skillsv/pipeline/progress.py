@@ -18,6 +18,7 @@ from skillsv.model.events import (
     RolloutRetried,
     RunFinished,
     RunStarted,
+    UnitsDecided,
 )
 from skillsv.model.format import count, duration, plural, usage_parts
 from skillsv.model.protocols import Listener
@@ -41,6 +42,8 @@ class Counts:
     expected: int = 0
     chains: int = 0
     chains_done: int = 0
+    decided: int | None = None
+    units: int = 0
     paid: int = 0
     reused: int = 0
     missing: int = 0
@@ -65,6 +68,8 @@ class Counts:
                 self.kinds[event.kind] += 1
             case ChainFinished():
                 self.chains_done += 1
+            case UnitsDecided():
+                self.decided, self.units = event.decided, event.units
             case Note() | RunFinished():
                 pass
 
@@ -85,6 +90,7 @@ class Counts:
         """The counts in one line; without the time that is left once the run is done."""
         parts = [
             *([f"{self.chains_done}/{self.chains} chains"] if self.chains else []),
+            *([f"{count(self.decided)} of {plural(self.units, 'line')} decided"] if self.decided is not None else []),
             plural(self.paid, "rollout"),
             f"{count(self.reused)} reused",
             f"{count(self.missing)} failed",
@@ -161,7 +167,7 @@ class LiveProgress:
             case RunStarted():
                 self._task = self._bar.add_task("", total=event.expected_rollouts)
             case Note():
-                self._bar.console.print(Text(one_line(event.message), style="yellow"))
+                self._bar.console.print(Text(one_line(event.message), style="color(130)"))
             case RunFinished() if self._task is not None and event.reason == "done":
                 # Truncation and reuse make the true number differ from the forecast: the bar ends full.
                 self._bar.update(self._task, total=max(1, self._counts.answered))

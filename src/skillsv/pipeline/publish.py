@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-from skillsv.model.coalition import Operator
 from skillsv.model.edit import Confirmation, EditPlan
-from skillsv.model.rollout import Rollout, RolloutKey
-from skillsv.pipeline.edit import path_of
+from skillsv.model.task import Task
+from skillsv.pipeline.edit import path_of, prune
+from skillsv.pipeline.evidence import gather_evidence
 from skillsv.pipeline.run import Run
+from skillsv.pipeline.run_facts import read_facts
 from skillsv.report import page, valuation_dict
-from skillsv.report.chain_views import find_informative_rollouts
-from skillsv.report.marginals import marginals_by_unit
-from skillsv.rollout import Ledger, RunFolder
+from skillsv.report.edits import ShorterSkill
+from skillsv.rollout import RunFolder
 
 CONFIRMATION_SCHEMA: Literal["skillsv.confirmation/1"] = "skillsv.confirmation/1"
 """The schema of the file that holds the proof of a run."""
@@ -45,57 +44,49 @@ def recorded_confirmation(folder: RunFolder) -> Confirmation | None:
     return msgspec.convert(table, Confirmation) if table else None
 
 
-def publish(folder: RunFolder, run: Run) -> Path:
-    """Write the valuation and its page into the run folder; returns the path of the page."""
+def publish(folder: RunFolder, run: Run, *, tasks: Sequence[Task] | None = None) -> Path:
+    """Write the valuation and its page into the run folder; returns the path of the page.
+
+    `tasks` are those of panel A, where they are at hand; else they are read again.
+    """
     folder.write(folder.valuation.name, json.dumps(valuation_dict(run.valuation), indent=2).encode())
-    return folder.write(folder.report.name, render_page(folder, run).encode("utf-8", errors="replace"))
+    return folder.write(folder.report.name, render_page(folder, run, tasks=tasks).encode("utf-8", errors="replace"))
 
 
-def render_page(folder: RunFolder, run: Run, *, transcripts: int = TRANSCRIPTS) -> str:
-    """The report page of a run with all that its folder holds, and about so many characters of transcripts."""
+def render_page(
+    folder: RunFolder, run: Run, *, transcripts: int = TRANSCRIPTS, tasks: Sequence[Task] | None = None
+) -> str:
+    """The report page of a run with all that its folder holds, and about so many characters of transcripts.
+
+    The texts of tasks and answers beside each line have as much room again; without transcripts the page has none.
+    """
+    gathered = gather_evidence(folder, run, tasks, transcripts)
     return page(
         run.valuation,
         run.compiled,
         run.records,
         observations=run.observations,
-        edits=_edit_plan(run),
+        edits=EditPlan(path=path_of(run), tokens=run.renderer.total_tokens),
         confirmation=recorded_confirmation(folder),
-        transcripts=_read_rollouts(folder, run, transcripts) if transcripts else (),
+        shorter=_shorter_skill(folder, run),
+        evidence=gathered.evidence,
+        facts=read_facts(folder, run),
+        transcripts=gathered.rollouts,
         limit=transcripts,
     )
 
 
-def _edit_plan(run: Run) -> EditPlan:
-    """The pruning path to its end: what the values predict for every length of the skill."""
-    return EditPlan(path=path_of(run), tokens=run.renderer.total_tokens)
-
-
-def _read_rollouts(folder: RunFolder, run: Run, limit: int) -> tuple[Rollout, ...]:
-    """The most informative rollouts with their answers, from the ledger, about `limit` characters of them."""
-    if not folder.ledger.exists():
-        return ()
-    rollouts: list[Rollout] = []
-    left = limit
-    with Ledger.open(folder.ledger, read_only=True) as ledger:
-        for key in _informative_keys(run):
-            rollout, detail = ledger.lookup([key]).get(key), ledger.detail(key)
-            if rollout is None or detail is None:
-                continue
-            rollouts.append(replace(rollout, answer=detail.answer, transcript=detail.transcript))
-            left -= len(detail.transcript or detail.answer)
-            if left <= 0:
-                break
-    return tuple(rollouts)
-
-
-def _informative_keys(run: Run) -> Iterator[RolloutKey]:
-    """In chains, where a unit made the largest difference; in an adaptive run, the lowest scores of the full skill."""
-    agent, digests = run.manifest["agent"]["fingerprint"], run.manifest["panel_a"]
-    replicate = {step.tree: record.plan.replicate for record in run.records for step in record.steps}
-    for tree, task in find_informative_rollouts(marginals_by_unit(run.records)):
-        yield RolloutKey(tree=tree, task=digests.get(task, ""), agent=agent, replicate=replicate.get(tree, 0))
-    everything = run.compiled.everything
-    full = [item for item in run.observations if item.coalition == everything and item.score is not None]
-    tree = run.renderer.render(everything, Operator.DELETE).digest if full else ""
-    for item in sorted(full, key=lambda item: (item.score or 0.0, item.task, item.replicate)):
-        yield RolloutKey(tree=tree, task=digests.get(item.task, ""), agent=agent, replicate=item.replicate)
+def _shorter_skill(folder: RunFolder, run: Run) -> ShorterSkill:
+    """The skill without what the verdicts remove, and whether the recorded proof is of this version."""
+    pruned = prune(run, None)
+    proof = recorded_proof(folder)
+    return ShorterSkill(
+        before=pruned.before.contents,
+        after=pruned.after.contents,
+        main=run.compiled.skill.main,
+        steps=pruned.steps,
+        tokens_before=pruned.tokens_before,
+        tokens_after=pruned.tokens_after,
+        full_score=run.valuation.estimate.anchors.full.value,
+        confirmed=pruned.after.digest in proof.get("looks", ()) and proof.get("tokens_new") == pruned.tokens_after,
+    )

@@ -11,7 +11,7 @@ import numpy as np
 from skillsv.errors import BudgetReached, Interrupted, SkillSVError, Unavailable
 from skillsv.estimate.adaptive import build_estimate, compute_values
 from skillsv.model.coalition import ChainRecord, Observation, Operator, PanelAnchors
-from skillsv.model.events import Note, RunFinished, RunStarted
+from skillsv.model.events import Note, RunFinished, RunStarted, UnitsDecided
 from skillsv.model.protocols import Listener
 from skillsv.model.rollout import Request
 from skillsv.model.value import Evidence
@@ -272,9 +272,11 @@ class _Rollouts:
         def estimate_status(observations: Sequence[Observation]) -> EstimateStatus:
             values = compute_values(compiled, observations, orders, options)
             units = build_estimate(compiled, values, options).units
+            decided = sum(unit.evidence is not Evidence.UNRESOLVED for unit in units)
+            self.listener(UnitsDecided(decided=decided, units=len(units)))
             return EstimateStatus(
                 width=max(unit.on_panel.high - unit.on_panel.low for unit in units),
-                resolved=sum(unit.evidence is not Evidence.UNRESOLVED for unit in units) / len(units),
+                resolved=decided / len(units),
                 tasks=values.open_tasks,
             )
 

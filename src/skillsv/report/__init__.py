@@ -2,10 +2,15 @@
 
 Everything here is a pure function of finished data. Numbers for people are written by `skillsv.model.format`.
 
-html          the page; its docstring says how to add a panel     page_checks   the checks at the top of the page
-file_views    panel "The skill, as written"                       unit_views    one unit of that panel, with its details
-chain_views   panel "Chains" and the transcripts                  edits         panel "Edits", and patches
+html          the page; its docstring says how to add a panel     page_figures  its drawings, by name
+headline      what to do, in one sentence                         next_steps    what to do next, with commands
+page_checks   the checks at the top of the page                   run_facts     where the valuation comes from
+file_views    the skill, as written                               unit_views    one unit of it, with its details
+reasons       why a unit has its verdict                          evidence      the tasks that decided, as data
+edits         a shorter skill: diff and patch                     shorter_views the same, and relations, for the page
+chain_views   chains and transcripts                              line_names    units by line and first words
 figures/      the drawings, one function each                     marginals     differences that the drawings show
+verdict_styles  marks, colours and meanings of verdicts
 graph         the compiled skill as SVG                           graph_dot     the same for Graphviz
 outline       the compiled skill as text                          compiled_json the same as JSON, and findings as SARIF
 text          terminal table, Markdown summary, JUnit             valuation_json the valuation as JSON

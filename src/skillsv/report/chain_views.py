@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from skillsv.model.coalition import ChainRecord, ChainStep, Operator
 from skillsv.model.rollout import Rollout
@@ -23,6 +24,9 @@ FAILURE_CHARACTERS = 400
 
 TRANSCRIPT_OVERHEAD = 300
 """Characters that a transcript costs besides its text: its markup and the links to it."""
+
+MOST_STEPS = 2_000
+"""Steps of chains that the page shows as tables; the drawing shows all."""
 
 NAME_CHARACTERS = 26
 """Characters of a unit's name in the table of a chain, so that the table fits the page."""
@@ -127,8 +131,13 @@ def _transcript(rollout: Rollout, number: int) -> Transcript:
 def chain_views(
     records: Sequence[ChainRecord], units: Mapping[str, UnitView], transcripts: TranscriptSet
 ) -> list[ChainView]:
-    """All chains in the order of the records."""
-    return [_chain(record, units, transcripts) for record in records]
+    """The chains in the order of the records, as many as the page has room for; at least one."""
+    steps = list(accumulate(len(record.steps) for record in records))
+    return [
+        _chain(record, units, transcripts)
+        for number, record in enumerate(records)
+        if not number or steps[number] <= MOST_STEPS
+    ]
 
 
 def _chain(record: ChainRecord, units: Mapping[str, UnitView], transcripts: TranscriptSet) -> ChainView:

@@ -1,133 +1,187 @@
-"""Edits of a skill: the page's panel "Edits", a diff with a reason per hunk, and patches for `git apply`."""
+"""A shorter skill beside the skill as written: the merged diff of each file, and the patch for `git apply`."""
 
 from __future__ import annotations
 
+import base64
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from skillsv.model.skill import CompiledSkill, Lines
-from skillsv.model.value import REMOVABLE, Action, UnitReport, Valuation
-from skillsv.report.escape import clip, clip_lines, escape_text, is_binary
-from skillsv.report.sentences import execution_units, unit_location
+from skillsv.model.edit import PruneStep
+from skillsv.model.format import count, points
+from skillsv.report.escape import clip, escape_text, is_binary
+from skillsv.report.line_names import LineNames
 
 NO_NEWLINE = "\\ No newline at end of file\n"
 """The line that patch programs expect after a last line without a newline."""
 
-_CONTEXT = 1
+_CONTEXT = 3
 """Unchanged lines around a change, to show where it is."""
 
-_CONTEXT_WIDTH = 200
-"""Characters of an unchanged line that the page shows."""
+_SHOWN_WIDTH = 2_000
+"""Characters of a line that the page shows."""
 
-_SHOWN_LINES = 60
-"""Lines of one unit that the page shows."""
+_SHOWN_LINES = 3_000
+"""Lines of one file that the page shows."""
 
-_SHOWN_WIDTH = 600
-"""Characters of a changed line that the page shows."""
+MOST_BYTES = 500_000
+"""Bytes of the shorter skill or of the patch that a page carries for copying and saving."""
 
-_EDIT_MARKS = {**dict.fromkeys(REMOVABLE, "-"), Action.COMPRESS: "~"}
-"""The mark of a unit's lines for each verdict that requires an edit."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShorterSkill:
+    """A shorter version: files before and after by path, the removals one by one, and the lengths.
+
+    `full_score` is the score of the skill as written on the tasks that it was valued on. `confirmed`: the proof on
+    held-out tasks is of exactly this version.
+    """
+
+    before: Mapping[str, bytes]
+    after: Mapping[str, bytes]
+    main: str
+    steps: tuple[PruneStep, ...]
+    tokens_before: int
+    tokens_after: int
+    full_score: float | None = None
+    confirmed: bool = False
+
+    @property
+    def removed(self) -> tuple[str, ...]:
+        """All removed units, in the order of removal."""
+        return tuple(unit for step in self.steps for unit in step.removed)
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The paths of the files that differ."""
+        paths = sorted(self.before.keys() | self.after.keys())
+        return tuple(path for path in paths if self.before.get(path) != self.after.get(path))
+
+    @property
+    def share_removed(self) -> float:
+        """The share of the tokens that is removed."""
+        return 1 - self.tokens_after / self.tokens_before if self.tokens_before else 0.0
+
+    @property
+    def expected_change(self) -> float:
+        """The change of the score that the values predict, a share of 1."""
+        return -self.steps[-1].lost_value if self.steps else 0.0
+
+    @property
+    def patch(self) -> bytes | None:
+        """The patch over all files; None where a file that is no text changes: a patch cannot hold it."""
+        if any(is_binary(files.get(path, b"")) for path in self.changed for files in (self.before, self.after)):
+            return None
+        return "".join(patch_lines(self.before, self.after)).encode("utf-8", errors="surrogateescape")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffLine:
-    """One line of a diff: its mark (`-`, `+`, `~`, space) and its text."""
+    """One line of a diff: its mark (`-`, `+`, space, or `@` for left-out lines), its number, its text, and a note."""
 
     mark: str
+    number: int | None
     text: str
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hunk:
-    """Lines that change together, the unit they belong to, and why."""
+class FileDiff:
+    """The changes of one file, in document order."""
 
-    place: str
-    action: str
-    reasons: tuple[str, ...]
+    path: str
     lines: tuple[DiffLine, ...]
-    unit: str | None = None
+    removed: int
+    added: int
 
 
-def verdict_hunks(valuation: Valuation, compiled: CompiledSkill) -> list[Hunk]:
-    """One hunk per unit that is to be removed (`-`) or shortened (`~`), in document order."""
-    texts = {path: text.split("\n") for path, text in file_texts(compiled).items()}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemovalView:
+    """One removal, and the running totals after it: tokens left, and the score that the values predict."""
+
+    number: int
+    units: tuple[str, ...]
+    words: str
+    tokens: str
+    score: str
+
+
+def removal_views(shorter: ShorterSkill, names: LineNames) -> list[RemovalView]:
+    """The removals in their order, with the totals after each."""
+    full = shorter.full_score
     return [
-        _unit_hunk(unit, _EDIT_MARKS[unit.verdict.action], texts.get(unit.file, []))
-        for unit in execution_units(valuation)
-        if unit.verdict.action in _EDIT_MARKS
+        RemovalView(
+            number=number,
+            units=step.removed,
+            words=names.words(step.removed[0]) if len(step.removed) == 1 else names.lines(step.removed),
+            tokens=count(step.tokens_left),
+            score=points(None if full is None else full - step.lost_value, signed=False),
+        )
+        for number, step in enumerate(shorter.steps, start=1)
     ]
 
 
-def file_texts(compiled: CompiledSkill) -> dict[str, str]:
-    """The text files of the skill by path, escaped. Binary files are left out."""
-    contents = ((file.path, file.data) for file in compiled.skill.files if file.data is not None)
-    return {path: escape_text(data.decode("utf-8", errors="replace")) for path, data in contents if not is_binary(data)}
+def file_diffs(shorter: ShorterSkill, notes: Mapping[tuple[str, int], str]) -> list[FileDiff]:
+    """The merged diff of each file that changes. `notes` are shown beside removed lines, by path and line number."""
+    return [_file_diff(path, shorter.before.get(path), shorter.after.get(path), notes) for path in shorter.changed]
 
 
-def _unit_hunk(unit: UnitReport, mark: str, lines: Sequence[str]) -> Hunk:
-    first, last = unit.lines.first - 1, unit.lines.last
-    changed = lines[first:last] or escape_text(unit.text).split("\n")
-    body = clip_lines("\n".join(changed), width=_SHOWN_WIDTH, lines=_SHOWN_LINES).split("\n")
-    context = [line for line in lines[max(0, first - _CONTEXT) : first] if line.strip()]
-    before = [DiffLine(mark=" ", text=clip(line, _CONTEXT_WIDTH)) for line in context]
-    return Hunk(
-        place=unit_location(unit),
-        action=str(unit.verdict.action),
-        reasons=(unit.verdict.reason,),
-        lines=(*before, *(DiffLine(mark=mark, text=line) for line in body)),
-        unit=unit.id,
-    )
-
-
-def revision_hunks(valuation: Valuation, compiled: CompiledSkill, revised: Mapping[str, bytes]) -> list[Hunk]:
-    """The diff between the skill and an editor's version; each hunk names the verdicts of the units it changes."""
-    old = file_texts(compiled)
-    new = {path: escape_text(data.decode("utf-8", errors="replace")) for path, data in revised.items()}
-    return [
-        hunk
-        for path in sorted({*old, *new})
-        if old.get(path) != new.get(path)
-        for hunk in _file_hunks(path, old.get(path, ""), new.get(path, ""), valuation)
-    ]
-
-
-def _file_hunks(path: str, old: str, new: str, valuation: Valuation) -> list[Hunk]:
-    before, after = old.split("\n"), new.split("\n")
-    groups = difflib.SequenceMatcher(a=before, b=after, autojunk=False).get_grouped_opcodes(_CONTEXT)
-    return [_group_hunk(path, group, before, after, valuation) for group in groups]
-
-
-def _group_hunk(
-    path: str,
-    group: Sequence[tuple[str, int, int, int, int]],
-    before: Sequence[str],
-    after: Sequence[str],
-    valuation: Valuation,
-) -> Hunk:
+def _file_diff(path: str, old: bytes | None, new: bytes | None, notes: Mapping[tuple[str, int], str]) -> FileDiff:
+    shown = escape_text(path)
+    if is_binary(old or b"") or is_binary(new or b""):
+        line = DiffLine(mark="-" if new is None else " ", number=None, text="(not text)", note=notes.get((path, 1), ""))
+        return FileDiff(path=shown, lines=(line,), removed=1, added=0)
+    before, after = _text_lines(old), _text_lines(new)
     lines: list[DiffLine] = []
-    for tag, old_first, old_last, new_first, new_last in group:
-        if tag == "equal":
-            lines += [DiffLine(mark=" ", text=clip(line, _CONTEXT_WIDTH)) for line in before[old_first:old_last]]
-            continue
-        lines += [DiffLine(mark="-", text=clip(line, _SHOWN_WIDTH)) for line in before[old_first:old_last]]
-        lines += [DiffLine(mark="+", text=clip(line, _SHOWN_WIDTH)) for line in after[new_first:new_last]]
-    changed = [Lines(op[1] + 1, op[2]) for op in group if op[0] != "equal" and op[2] > op[1]]
-    touched = [
-        unit for unit in valuation.units if unit.file == path and any(_overlap(unit.lines, span) for span in changed)
-    ]
-    reasons = tuple(f"{unit.verdict.action}: {unit.verdict.reason}" for unit in touched)
-    return Hunk(
-        place=f"{escape_text(path)}:{group[0][1] + 1}",
-        action="revised",
-        reasons=reasons or ("New text: no unit of the old skill is here.",),
-        lines=tuple(lines),
-        unit=touched[0].id if touched else None,
+    groups = difflib.SequenceMatcher(a=before, b=after, autojunk=False).get_grouped_opcodes(_CONTEXT)
+    last = 0
+    for group in groups:
+        if group[0][1] > last:
+            lines.append(DiffLine(mark="@", number=None, text=f"{count(group[0][1] - last)} lines as before"))
+        for tag, old_first, old_last, new_first, new_last in group:
+            old_mark = " " if tag == "equal" else "-"
+            lines += [
+                DiffLine(mark=old_mark, number=number + 1, text=clip(before[number], _SHOWN_WIDTH),
+                         note=notes.get((path, number + 1), "") if old_mark == "-" else "")
+                for number in range(old_first, old_last)
+            ]  # fmt: skip
+            if tag != "equal":
+                added = range(new_first, new_last)
+                lines += [DiffLine(mark="+", number=None, text=clip(after[number], _SHOWN_WIDTH)) for number in added]
+        last = group[-1][2]
+    if len(before) > last:
+        lines.append(DiffLine(mark="@", number=None, text=f"{count(len(before) - last)} lines as before"))
+    return FileDiff(
+        path=shown,
+        lines=tuple(lines[:_SHOWN_LINES]),
+        removed=sum(line.mark == "-" for line in lines),
+        added=sum(line.mark == "+" for line in lines),
     )
 
 
-def _overlap(one: Lines, other: Lines) -> bool:
-    return one.first <= other.last and other.first <= one.last
+def _text_lines(data: bytes | None) -> list[str]:
+    return [] if data is None else escape_text(data.decode("utf-8", errors="replace")).removesuffix("\n").split("\n")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedFile:
+    """Bytes that a button of the page copies or saves, as base64. `copied`: they are text, so they can be copied."""
+
+    name: str
+    base64: str
+    copied: bool
+
+
+def saved_file(name: str, data: bytes | None) -> SavedFile | None:
+    """The bytes for a button; None where there are none, or too many for a page."""
+    if data is None or len(data) > MOST_BYTES:
+        return None
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        copied = False
+    else:
+        copied = not is_binary(data)
+    return SavedFile(name=name, base64=base64.b64encode(data).decode("ascii"), copied=copied)
 
 
 def patch_lines(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> Iterator[str]:

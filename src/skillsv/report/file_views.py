@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from skillsv.model.format import file_size
+from skillsv.model.format import file_size, points
 from skillsv.model.skill import CompiledSkill, FileRole, Piece, PieceRole, SkillFile, Span
+from skillsv.model.value import SectionValue
 from skillsv.report.escape import clip_lines, escape_text, is_binary
 from skillsv.report.unit_views import UnitView
 
@@ -16,12 +17,19 @@ _WIDTH = 4_000
 _LINES = 400
 """Lines of a unit that the page shows."""
 
+_FOLD_LINES = 8
+"""A text of more lines is folded."""
+
+_FOLD_CHARACTERS = 900
+"""A text of more characters is folded."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """A piece of a file. `unit` is None for the trigger, headings, rules and markers.
 
-    `first`: this row holds the unit's details; later pieces of a composite link back to it.
+    `first`: this row holds the unit's details; later pieces of a composite link back to it. `sum` is the sum of the
+    values below a heading. `long`: the text is folded until the unit is opened.
     """
 
     role: str
@@ -30,6 +38,8 @@ class Row:
     text: str
     unit: UnitView | None = None
     first: bool = False
+    sum: str = ""
+    long: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,14 +55,16 @@ class FileView:
 _NO_FRONTMATTER = Row(role="trigger", line=1, last=1, text="(no frontmatter: the trigger is empty)")
 
 
-def file_views(compiled: CompiledSkill, units: Mapping[str, UnitView]) -> list[FileView]:
-    """All files that hold units, the main file first."""
+def file_views(
+    compiled: CompiledSkill, units: Mapping[str, UnitView], sections: Sequence[SectionValue] = ()
+) -> list[FileView]:
+    """All files that hold units, the main file first. `sections` are the sums beside headings."""
     owners = {
         member: units[unit.id] for unit in compiled.units if unit.id in units for member in (unit.id, *unit.members)
     }
     layouts = {layout.file: layout.pieces for layout in compiled.layouts}
     files = sorted(compiled.skill.files, key=lambda file: file.role is not FileRole.MAIN)
-    maker = _RowMaker(owners, compiled.trigger)
+    maker = _RowMaker(owners, compiled, {section.path: points(section.net.value) for section in sections})
     views: list[FileView] = []
     for file in files:
         rows = maker.rows(file, layouts.get(file.path) or _single_piece(file, owners))
@@ -73,9 +85,12 @@ def _single_piece(file: SkillFile, owners: Mapping[str, UnitView]) -> tuple[Piec
 class _RowMaker:
     """Makes rows from pieces and remembers which units it has shown, so that details appear once."""
 
-    def __init__(self, owners: Mapping[str, UnitView], trigger: str) -> None:
+    def __init__(
+        self, owners: Mapping[str, UnitView], compiled: CompiledSkill, sums: Mapping[tuple[str, ...], str]
+    ) -> None:
         self._owners = owners
-        self._trigger = trigger
+        self._compiled = compiled
+        self._sums = sums
         self._shown: set[str] = set()
 
     def rows(self, file: SkillFile, pieces: Sequence[Piece]) -> tuple[Row, ...]:
@@ -94,8 +109,14 @@ class _RowMaker:
         first = unit is not None and unit.anchor not in self._shown
         if unit is not None:
             self._shown.add(unit.anchor)
-        role = "trigger" if piece.unit == self._trigger else str(piece.role)
-        return Row(role=role, line=line, last=last, text=text, unit=unit, first=first)
+        role = "trigger" if piece.unit == self._compiled.trigger else str(piece.role)
+        long = text.count("\n") >= _FOLD_LINES or len(text) > _FOLD_CHARACTERS
+        total = self._sum(piece) if piece.role is PieceRole.HEADING else ""
+        return Row(role=role, line=line, last=last, text=text, unit=unit, first=first, sum=total, long=long)
+
+    def _sum(self, piece: Piece) -> str:
+        sections = self._compiled.sections
+        return self._sums.get(sections[piece.section].path, "") if piece.section < len(sections) else ""
 
 
 def _text_of(raw: bytes, file: SkillFile) -> str:

@@ -40,20 +40,28 @@ class PageCheck:
 def page_checks(
     valuation: Valuation, records: Sequence[ChainRecord], observations: Sequence[Observation] = ()
 ) -> tuple[PageCheck, ...]:
-    """All checks, in the order of the page."""
-    return (
+    """All checks that this run can answer, in the order of the page; chains are checked where there are some."""
+    checks = (
         _closure(valuation),
-        _identity(valuation, records),
-        _truncation(valuation, records),
         _unresolved(valuation),
         _activation([*_anchor_pairs(records), *_observed_pairs(observations)]),
+        _identity(valuation, records),
+        *([_truncation(valuation)] if records else []),
     )
+    return tuple(check for check in checks if check.status is not CheckStatus.UNKNOWN)
+
+
+def checks_sentence(checks: Sequence[PageCheck]) -> str:
+    """All checks in a few words: `5 checks, all passed`, or what needs a look."""
+    warnings = [check.name for check in checks if check.status is CheckStatus.WARNING]
+    number = plural(len(checks), "check")
+    return f"{number}, look at: {', '.join(warnings)}" if warnings else f"{number}, all passed"
 
 
 def _closure(valuation: Valuation) -> PageCheck:
     covered = valuation.estimate.closure.covered
-    result, status = ("adds up", CheckStatus.GOOD) if covered else ("does not add up", CheckStatus.WARNING)
-    return PageCheck(name="closure", result=result, status=status, reason=closure_sentence(valuation))
+    result, status = ("yes", CheckStatus.GOOD) if covered else ("no", CheckStatus.WARNING)
+    return PageCheck(name="values add up", result=result, status=status, reason=closure_sentence(valuation))
 
 
 def _identity(valuation: Valuation, records: Sequence[ChainRecord]) -> PageCheck:
@@ -65,27 +73,24 @@ def _identity(valuation: Valuation, records: Sequence[ChainRecord]) -> PageCheck
     chains = [[steps_of(record, operator) for operator in record.plan.operators] for record in finished]
     last_trees = [{steps[-1].tree for steps in chain} for chain in chains if all(chain)]
     compared = [trees for trees in last_trees if "" not in trees]
-    name, in_chains = "renderer identity", f" ({plural(len(compared), 'chain')} compared)" if compared else ""
+    name, in_chains = "same whole skill", f" ({plural(len(compared), 'chain')} compared)" if compared else ""
     if len(valuation.full_digests) > 1:
         compared.append(set(valuation.full_digests.values()))
     if not compared:
-        reason = "Only one operator was run, or no chain ran to its end: the whole skill was rendered once only."
+        reason = "Lines were only removed, never replaced by filler text, so there is nothing to compare."
         return PageCheck(name=name, result="not compared", status=CheckStatus.UNKNOWN, reason=reason)
     if all(len(trees) == 1 for trees in compared):
-        reason = f"Both operators render the whole skill to the same bytes{in_chains}."
-        return PageCheck(name=name, result="holds", status=CheckStatus.GOOD, reason=reason)
-    reason = "The operators render the whole skill differently: content and cost are not comparable."
-    return PageCheck(name=name, result="broken", status=CheckStatus.WARNING, reason=reason)
+        reason = f"With lines removed or replaced by filler text, the whole skill is the same bytes{in_chains}."
+        return PageCheck(name=name, result="yes", status=CheckStatus.GOOD, reason=reason)
+    reason = "The whole skill differs between the two ways of leaving lines out: content and cost are not comparable."
+    return PageCheck(name=name, result="no", status=CheckStatus.WARNING, reason=reason)
 
 
-def _truncation(valuation: Valuation, records: Sequence[ChainRecord]) -> PageCheck:
-    name, share = "truncation", valuation.estimate.truncation_share
-    if not records:
-        reason = "The run has no chains, so none was truncated."
-        return PageCheck(name=name, result="no chains", status=CheckStatus.UNKNOWN, reason=reason)
+def _truncation(valuation: Valuation) -> PageCheck:
+    name, share = "chains cut short", valuation.estimate.truncation_share
     if share is None:
         reason = "Every prefix of every chain was scored."
-        return PageCheck(name=name, result="off", status=CheckStatus.GOOD, reason=reason)
+        return PageCheck(name=name, result="none", status=CheckStatus.GOOD, reason=reason)
     skipped = percent(1 - share)
     reason = f"{skipped} of the prefixes were not run: their chains had already reached the whole skill's score."
     return PageCheck(name=name, result=f"{skipped} skipped", status=CheckStatus.GOOD, reason=reason)
@@ -96,21 +101,21 @@ def _unresolved(valuation: Valuation) -> PageCheck:
     unresolved = sum(unit.verdict.action is Action.UNRESOLVED for unit in units)
     share = unresolved / len(units) if units else 0.0
     return PageCheck(
-        name="unresolved",
-        result=f"{percent(share)} of units",
+        name="lines decided",
+        result=f"{len(units) - unresolved} of {len(units)}",
         status=CheckStatus.WARNING if share > MOST_UNRESOLVED else CheckStatus.GOOD,
-        reason=f"{unresolved} of {plural(len(units), 'unit')} have intervals too wide for a verdict; more orders "
+        reason=f"{unresolved} of {plural(len(units), 'line')} have intervals too wide for a verdict; more rollouts "
         "narrow them.",
     )
 
 
 def _activation(pairs: Sequence[ScorePair]) -> PageCheck:
     """Does the skill change anything? The same tasks, with all of it and without it."""
-    name, changed = "activation", sum(bare != full for bare, full in pairs)
+    name, changed = "skill makes a difference", sum(bare != full for bare, full in pairs)
     if not pairs:
         reason = "No anchors were scored yet."
         return PageCheck(name=name, result="unknown", status=CheckStatus.UNKNOWN, reason=reason)
-    result = f"{percent(changed / len(pairs))} of answers" if changed else "no effect seen"
+    result = f"{percent(changed / len(pairs))} of scores" if changed else "no effect seen"
     status = CheckStatus.GOOD if changed else CheckStatus.WARNING
     reason = f"{changed} of {len(pairs)} paired scores differ between the whole skill and no skill."
     return PageCheck(name=name, result=result, status=status, reason=reason)

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Mapping
 
-from skillsv.model.concentration import count_carriers
+from skillsv.model.concentration import CARRIED_SHARE, count_carriers
 from skillsv.model.edit import Confirmation, ProofOutcome
 from skillsv.model.format import (
     count,
@@ -23,18 +23,11 @@ from skillsv.model.format import (
     with_bounds,
 )
 from skillsv.model.skill import CompiledSkill, Extent, SkillFile, Unit, UnitKind
-from skillsv.model.value import REMOVABLE, Action, UnitReport, Valuation
+from skillsv.model.value import REMOVABLE, UnitReport, Valuation
 from skillsv.report.escape import escape_line, escape_text, shorten
+from skillsv.report.verdict_styles import VERDICT_STYLES
 
-MARK = {
-    Action.KEEP: "●",
-    Action.COMPRESS: "◐",
-    Action.DELETE: "○",
-    Action.EXPENDABLE: "○",
-    Action.IDLE: "·",
-    Action.HARMFUL: "▼",
-    Action.UNRESOLVED: "?",
-}
+MARK = {action: style.mark for action, style in VERDICT_STYLES.items()}
 """A shape for each verdict, so that no verdict is shown by colour alone."""
 
 SCOPE = "Intervals and verdicts are about these tasks; the JSON has the wider intervals for tasks like these, too."
@@ -81,6 +74,12 @@ def labelled_unit(unit: UnitReport, length: int = 60) -> str:
     """The label of a unit, with its value together with the files that only it leads to."""
     reached = reached_label(unit)
     return f"{unit_label(unit, length)} ({reached})" if reached else unit_label(unit, length)
+
+
+def numbered_label(unit: UnitReport, length: int = 60) -> str:
+    """A unit's first line number and first words; a resource is named by its path alone."""
+    label = unit_label(unit, length)
+    return label if unit.kind in {UnitKind.TRIGGER, UnitKind.RESOURCE} else f"{unit.lines.first}  {label}"
 
 
 def unit_location(unit: UnitReport) -> str:
@@ -195,7 +194,7 @@ def early_sentence(valuation: Valuation) -> str:
 
 
 def concentration_sentence(valuation: Valuation) -> str:
-    """How many units hold nine tenths of the positive value. Where units have no value yet, that instead."""
+    """How many units hold 90% of the positive value. Where units have no value yet, that instead."""
     early = early_sentence(valuation)
     if early:
         return early
@@ -204,7 +203,7 @@ def concentration_sentence(valuation: Valuation) -> str:
     if not number:
         return f"None of its {plural(units, 'unit')} has a positive value."
     verb = "carries" if number == 1 else "carry"
-    return f"{number} of {plural(units, 'unit')} {verb} nine tenths of the gains."
+    return f"{number} of {plural(units, 'unit')} {verb} {percent(CARRIED_SHARE)} of the gains."
 
 
 def saving_sentence(valuation: Valuation) -> str:
@@ -212,9 +211,10 @@ def saving_sentence(valuation: Valuation) -> str:
     units, total = removable_units(valuation), total_tokens(valuation)
     tokens = sum(unit.tokens for unit in units)
     if not units:
-        return "Nothing can go on this evidence."
+        return "No unit is shown to be worthless or harmful."
     share = f" ({percent(tokens / total)} of the skill)" if total else ""
-    return f"{plural(len(units), 'unit')} can go, which saves {plural(tokens, 'token')}{share}."
+    verb = "is" if len(units) == 1 else "are"
+    return f"{plural(len(units), 'unit')} {verb} worthless or harmful: deleting saves {plural(tokens, 'token')}{share}."
 
 
 def closure_sentence(valuation: Valuation) -> str:
@@ -224,9 +224,11 @@ def closure_sentence(valuation: Valuation) -> str:
     total, lift = with_bounds(closure.sum), points(closure.lift.value)
     if closure.gap is not None:
         gap, verdict = with_bounds(closure.gap), "add up" if closure.covered else "do not add up"
-        return f"The values sum to {total}, the lift is {lift}{ratio}: they {verdict}, with a gap of {gap}."
+        return (
+            f"The values sum to {total} points, and the skill adds {lift}{ratio}: they {verdict}, with a gap of {gap}."
+        )
     verdict = "covers" if closure.covered else "does not cover"
-    return f"The values sum to {total}, which {verdict} the lift of {lift}{ratio}."
+    return f"The values sum to {total} points, which {verdict} the {lift} that the skill adds{ratio}."
 
 
 def chain_cost_sentence(valuation: Valuation) -> str:
@@ -246,6 +248,11 @@ def spending_sentence(valuation: Valuation) -> str:
     return ", ".join([f"{plural(valuation.rollouts.spent, 'rollout')} run", *spending_parts(valuation)]) + "."
 
 
+def cost_words(valuation: Valuation) -> str:
+    """What the valuation cost, as short as it can be said: rollouts, tokens and money as far as they are known."""
+    return ", ".join([plural(valuation.rollouts.spent, "rollout"), *usage_parts(valuation.usage)])
+
+
 def spending_parts(valuation: Valuation) -> list[str]:
     """Rollouts reused, failed and forecast, then tokens and money."""
     rollouts = valuation.rollouts
@@ -261,7 +268,7 @@ def proof_sentence(confirmation: Confirmation) -> str:
     found = confirmation
     share = found.tokens_new / found.tokens_old if found.tokens_old else 1.0
     tasks = f"{plural(found.tasks, 'held-out task')}"
-    scores = f"{points(found.old.value, signed=False)} -> {points(found.new.value, signed=False)}"
+    scores = f"from {points(found.old.value, signed=False)} to {points(found.new.value, signed=False)}"
     change = f"change {with_bounds(found.delta)} points"
     length = f"{percent(share)} of the tokens ({count(found.tokens_new)} of {count(found.tokens_old)})"
     limit = "" if found.max_drop is None else f" by more than {short_points(found.max_drop)} points"

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from xml.etree import ElementTree as ET
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from skillsv.model.edit import Confirmation
-from skillsv.model.format import UNKNOWN, bounds, count, points, short_number, with_bounds
+from skillsv.model.format import UNKNOWN, bounds, count, has_width, points, short_number, with_bounds
 from skillsv.model.value import Action, Interval, UnitReport, Valuation
 from skillsv.report.escape import escape_text
 from skillsv.report.figures.axis import drawable, largest_end
+from skillsv.report.line_names import distinct_labels
 from skillsv.report.sentences import (
     DECOMPOSITION,
     MARK,
@@ -37,16 +39,7 @@ from skillsv.report.sentences import (
     unit_label,
     unit_location,
 )
-
-_STYLE = {
-    Action.KEEP: "blue",
-    Action.COMPRESS: "cyan",
-    Action.DELETE: "bright_black",
-    Action.EXPENDABLE: "bright_black",
-    Action.IDLE: "bright_black",
-    Action.HARMFUL: "dark_orange3",
-    Action.UNRESOLVED: "dim",
-}
+from skillsv.report.verdict_styles import VERDICT_STYLES
 
 _MARKDOWN_ESCAPES = str.maketrans(
     {symbol: f"\\{symbol}" for symbol in "\\`*_[]|#~"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
@@ -54,6 +47,9 @@ _MARKDOWN_ESCAPES = str.maketrans(
 
 BAR = 21
 """Columns of the small bar."""
+
+_SHORTEST_LABEL = 12
+"""Characters of a label in the narrowest table."""
 
 _ROOM_FOR_BAR = 100
 """Columns that the table needs to have room for the bar."""
@@ -83,32 +79,50 @@ def terminal_table(valuation: Valuation, width: int = 100, colour: bool = True) 
     with_content = has_content(valuation) and width >= _ROOM_FOR_CONTENT
     room = _ROOM_FOR_TOKENS if with_content else _ROOM_FOR_BAR
     with_tokens, with_bar = not with_content or width >= room, width >= room
-    table.add_column("line", justify="right", no_wrap=True)
-    table.add_column("unit", ratio=1, no_wrap=True, overflow="ellipsis")
-    for name in (["tokens"] if with_tokens else []) + (["content", "cost"] if with_content else []) + ["net"]:
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column(f"{_level(valuation)} interval", no_wrap=True)
-    if with_bar:
-        table.add_column("", width=BAR, no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    reach = largest_end(unit.value.on_panel for unit in execution_units(valuation) if unit.value.has_value)
+    units = execution_units(valuation)
+    headings = ["line", *(["tokens"] if with_tokens else []), *(["content", "cost"] if with_content else []), "net"]
+    headings += [f"{_level(valuation)} interval", *([""] if with_bar else []), "verdict"]
+    reach = largest_end(unit.value.on_panel for unit in units if unit.value.has_value)
     amount = with_bounds if width >= _ROOM_FOR_BOUNDS else _value_alone
-    for unit in execution_units(valuation):
-        style = _STYLE[unit.verdict.action] if colour else ""
-        cells = [Text(str(unit.lines.first), style="dim" if colour else ""), Text(labelled_unit(unit, 200))]
-        cells += [Text(count(unit.tokens))] if with_tokens else []
-        cells += [Text(_amount(part, amount)) for part in (unit.value.content, unit.value.cost)] if with_content else []
-        cells += [Text(points(unit.value.net.value), style=style), Text(bounds(unit.value.on_panel))]
-        cells += [Text(text_bar(unit.value.on_panel, reach, BAR), style=style)] if with_bar else []
-        cells += [Text(f"{MARK[unit.verdict.action]} {unit.verdict.action}", style=style)]
-        table.add_row(*cells)
+    parts = {"tokens": with_tokens, "content": with_content, "bar": with_bar}
+    rows = [_unit_cells(unit, parts, amount, reach, colour=colour) for unit in units]
+    labels = distinct_labels({unit.id: labelled_unit(unit, 200) for unit in units}, _label_width(headings, rows, width))
+    for number, heading in enumerate(headings):
+        left = number in {len(headings) - 1, len(headings) - 1 - with_bar - 1} or not heading
+        table.add_column(heading, justify="left" if left else "right", no_wrap=True)
+        if not number:
+            table.add_column("unit", ratio=1, no_wrap=True, overflow="ellipsis")
+    for unit, (line, *rest) in zip(units, rows, strict=True):
+        table.add_row(line, Text(labels[unit.id]), *rest)
     return Group(table, *(Text(line) for line in _closing_lines(valuation)))
 
 
+def _unit_cells(
+    unit: UnitReport, parts: Mapping[str, bool], amount: Callable[[Interval], str], reach: float, *, colour: bool
+) -> list[Text]:
+    """The cells of a unit's row but its label, in the order of the columns."""
+    style = VERDICT_STYLES[unit.verdict.action].terminal if colour else ""
+    net = unit.value.on_panel
+    cells = [Text(str(unit.lines.first), style="dim" if colour else "")]
+    cells += [Text(count(unit.tokens))] if parts["tokens"] else []
+    if parts["content"]:
+        cells += [Text(_amount(part, amount)) for part in (unit.value.content, unit.value.cost)]
+    cells += [Text(points(net.value), style=style), Text(bounds(net) if has_width(net) else "")]
+    cells += [Text(text_bar(net, reach, BAR), style=style)] if parts["bar"] else []
+    return [*cells, Text(f"{MARK[unit.verdict.action]} {unit.verdict.action}", style=style)]
+
+
+def _label_width(headings: Sequence[str], rows: Sequence[Sequence[Text]], width: int) -> int:
+    """The columns that are left for labels beside all other cells and the gaps between them."""
+    cells = [[heading, *(row[number].plain for row in rows)] for number, heading in enumerate(headings)]
+    gap = 2 if width < _ROOM_FOR_BAR else 3
+    return max(_SHORTEST_LABEL, width - sum(max(map(cell_len, column)) + gap for column in cells) - 2)
+
+
 def _level(valuation: Valuation) -> str:
-    """The level of the intervals, such as `95 %`."""
+    """The level of the intervals, such as `95%`."""
     level = valuation.settings.get("level")
-    return f"{short_number(100 * (level if isinstance(level, float) else 0.95))} %"
+    return f"{short_number(100 * (level if isinstance(level, float) else 0.95))}%"
 
 
 def _value_alone(interval: Interval) -> str:

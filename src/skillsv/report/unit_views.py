@@ -1,21 +1,24 @@
-"""One unit as the page shows it: label, values, colours, needs, and the tasks whose score it changed most."""
+"""One unit as the page shows it: its row, and the details that say why it has its verdict."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
 from skillsv.model.format import points, with_bounds
-from skillsv.model.skill import CompiledSkill, Edge
+from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import Action, Interval, UnitReport, Valuation
 from skillsv.report.escape import clip, escape_text
+from skillsv.report.evidence import DecidingTask, Evidence
 from skillsv.report.figures import Figure, margin_bar, marginal_dots
 from skillsv.report.figures.axis import drawable
-from skillsv.report.marginals import Marginal, ScoreChange, score_changes
+from skillsv.report.line_names import LineNames
+from skillsv.report.marginals import Marginal
+from skillsv.report.reasons import ReasonContext, effect_sentence, row_reason
 from skillsv.report.sentences import execution_units, reached_label, unit_label, unit_location
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -27,23 +30,20 @@ _DIGEST = re.compile(r"-([0-9a-f]{6,})$")
 _TINTS = 6
 """Shades of blue and of orange that `page.css` defines."""
 
-_CHANGES_SHOWN = 2
-"""Tasks that a unit's details name, for its gains and for its losses."""
-
 _EVIDENCE_CHARACTERS = 160
 """Characters of an edge's evidence that a unit's details show."""
 
-Neighbours = dict[str, tuple["Neighbour", ...]]
-"""By unit id, the units that it needs, or those that need it."""
+_MOST_NEIGHBOURS = 12
+"""Units that a list of neighbours names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbour:
-    """Another unit that this one needs, or that needs it, by which rule and on what evidence."""
+    """Another unit that this one needs, or that needs it, in words, with its value and the evidence."""
 
     anchor: str | None
-    label: str
-    rule: str
+    words: str
+    net: str
     evidence: str
 
 
@@ -53,17 +53,21 @@ class UnitView:
 
     report: UnitReport
     anchor: str
+    line: str
     label: str
     where: str
     tint: str
     bar: Markup
     net: str
+    row_reason: str
+    reason: str
+    effect: str
     rows: tuple[tuple[str, str], ...]
     dots: Figure | None
     needs: tuple[Neighbour, ...]
     needed_by: tuple[Neighbour, ...]
-    losses: tuple[ScoreChange, ...]
-    gains: tuple[ScoreChange, ...]
+    more_needed_by: int
+    examples: tuple[DecidingTask, ...]
 
 
 def anchors_by_unit(valuation: Valuation) -> dict[str, str]:
@@ -84,39 +88,52 @@ def anchors_by_unit(valuation: Valuation) -> dict[str, str]:
     return anchors
 
 
+def value_span(valuation: Valuation) -> tuple[float, float]:
+    """The ends of the scale that all bars beside the text share."""
+    nets = [drawable(unit.value.on_panel) for unit in execution_units(valuation)]
+    ends = [end for net in nets for end in (net.low, net.high)]
+    return min([0.0, *ends]), max([0.0, *ends])
+
+
 def unit_views(
     valuation: Valuation,
     compiled: CompiledSkill,
     marginals: Mapping[str, Sequence[Marginal]],
     anchors: Mapping[str, str],
+    *,
+    names: LineNames,
+    evidence: Evidence,
 ) -> dict[str, UnitView]:
     """Every unit but the trigger as the page shows it, by id."""
     units = execution_units(valuation)
-    ends = [end for unit in units for end in (drawable(unit.value.net).low, drawable(unit.value.net).high)]
-    span = min([0.0, *ends]), max([0.0, *ends])
+    span = value_span(valuation)
     spread = max((abs(item.value or 0.0) for items in marginals.values() for item in items), default=0.0) or 1.0
-    strongest = max((abs(drawable(unit.value.net).value) for unit in units), default=0.0) or 1.0
-    labels = {unit.id: unit_label(unit) for unit in units}
-    needs, needed_by = _neighbours(compiled, labels, anchors)
+    strongest = max((abs(drawable(unit.value.on_panel).value) for unit in units), default=0.0) or 1.0
+    nets = {unit.id: points(unit.value.on_panel.value) for unit in units}
+    context = ReasonContext(compiled=compiled, evidence=evidence, names=names)
+    needs, needed_by = _neighbours(compiled, names, anchors, nets)
 
     def view(unit: UnitReport) -> UnitView:
-        unit_marginals = marginals.get(unit.id, ())
-        changes = score_changes(unit_marginals)
-        net, action = drawable(unit.value.net), unit.verdict.action
+        net, action = drawable(unit.value.on_panel), unit.verdict.action
+        found, dependants = evidence.of(unit.id), needed_by.get(unit.id, ())
         return UnitView(
             report=unit,
             anchor=anchors[unit.id],
-            label=labels[unit.id],
+            line=names.line(unit.id),
+            label=unit_label(unit),
             where=unit_location(unit),
             tint=tint(net, strongest, unresolved=action is Action.UNRESOLVED),
             bar=margin_bar(net, span, action),
-            net=points(unit.value.net.value),
+            net=nets[unit.id],
+            row_reason=row_reason(unit, context),
+            reason=escape_text(names.explain(unit.verdict.reason)),
+            effect=effect_sentence(found, evidence),
             rows=_value_rows(unit),
-            dots=marginal_dots(unit_marginals, spread),
+            dots=marginal_dots(marginals.get(unit.id, ()), spread),
             needs=needs.get(unit.id, ()),
-            needed_by=needed_by.get(unit.id, ()),
-            losses=tuple(change for change in changes[:_CHANGES_SHOWN] if change.after < change.before),
-            gains=tuple(change for change in changes[: -_CHANGES_SHOWN - 1 : -1] if change.after > change.before),
+            needed_by=dependants[:_MOST_NEIGHBOURS],
+            more_needed_by=max(0, len(dependants) - _MOST_NEIGHBOURS),
+            examples=tuple(map(_escaped, found.examples)),
         )
 
     return {unit.id: view(unit) for unit in units}
@@ -136,7 +153,8 @@ def _value_rows(unit: UnitReport) -> tuple[tuple[str, str], ...]:
     """The three values of the paper, the plain bootstrap interval, and the value with the files that it leads to."""
     value = unit.value
     rows = (
-        ("net effect", value.net),
+        ("net effect on these tasks", value.on_panel),
+        ("net effect on tasks like these", value.net),
         ("content value", value.content),
         ("context cost", value.cost),
         ("plain bootstrap", value.plain),
@@ -146,31 +164,39 @@ def _value_rows(unit: UnitReport) -> tuple[tuple[str, str], ...]:
     return (*shown, ("with what only it leads to", reached)) if reached else shown
 
 
-def _neighbours(
-    compiled: CompiledSkill, labels: Mapping[str, str], anchors: Mapping[str, str]
-) -> tuple[Neighbours, Neighbours]:
-    """Edges by their source and by their target, without those to the trigger, which every unit has."""
-    edges = [edge for edge in compiled.edges if edge.target != compiled.trigger]
+def _escaped(example: DecidingTask) -> DecidingTask:
+    def text(value: str | None) -> str | None:
+        return None if value is None else escape_text(value)
 
-    def by_unit(near: Callable[[Edge], str], far: Callable[[Edge], str]) -> Neighbours:
-        neighbours: Neighbours = {}
-        for edge in edges:
-            other = far(edge)
+    return replace(
+        example,
+        task=escape_text(example.task),
+        stratum=escape_text(example.stratum),
+        input=text(example.input),
+        expected=text(example.expected),
+        answer_with=text(example.answer_with),
+        answer_without=text(example.answer_without),
+    )
+
+
+def _neighbours(
+    compiled: CompiledSkill, names: LineNames, anchors: Mapping[str, str], nets: Mapping[str, str]
+) -> tuple[dict[str, tuple[Neighbour, ...]], dict[str, tuple[Neighbour, ...]]]:
+    """What each unit needs and what needs it, without the trigger, which every unit needs; each neighbour once."""
+    needs: dict[str, dict[str, Neighbour]] = {}
+    needed_by: dict[str, dict[str, Neighbour]] = {}
+    for edge in compiled.edges:
+        if edge.target == compiled.trigger:
+            continue
+        for table, near, far in ((needs, edge.source, edge.target), (needed_by, edge.target, edge.source)):
             neighbour = Neighbour(
-                anchor=anchors.get(other),
-                label=labels.get(other, escape_text(other)),
-                rule=edge.rule,
+                anchor=anchors.get(far),
+                words=names.words(far),
+                net=nets.get(far, ""),
                 evidence=clip(escape_text(edge.evidence), _EVIDENCE_CHARACTERS),
             )
-            neighbours[near(edge)] = (*neighbours.get(near(edge), ()), neighbour)
-        return neighbours
-
-    return by_unit(_source, _target), by_unit(_target, _source)
-
-
-def _source(edge: Edge) -> str:
-    return edge.source
-
-
-def _target(edge: Edge) -> str:
-    return edge.target
+            table.setdefault(near, {}).setdefault(far, neighbour)
+    return (
+        {unit: tuple(others.values()) for unit, others in needs.items()},
+        {unit: tuple(others.values()) for unit, others in needed_by.items()},
+    )

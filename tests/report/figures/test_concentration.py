@@ -34,7 +34,7 @@ def test_the_ring_is_at_the_concentration_of_the_best_tenth(case):
     [(x, y)] = circles(figure, "hollow")
     assert (x - 64) / (560 - 64) == pytest.approx(2 / 17, abs=1e-4)  # a tenth of 17 units, rounded up
     assert (320 - y) / (320 - 16) == pytest.approx(share, abs=1e-4)
-    assert f"Best 10%: 2 of 17 units, {share:.0%} of all gains." in drawn_texts(figure)
+    assert f"Best 10%: 2 of 17 lines, {share:.0%} of all gains." in drawn_texts(figure)
     assert figure.rows[1][5] == share
 
 
@@ -57,7 +57,7 @@ def test_without_gains_the_chart_says_so_and_has_no_curve(valuation_of, nets):
 def test_one_unit_holds_all_gains(valuation_of):
     figure = concentration_chart(valuation_of([0.2]))
     assert circles(figure, "hollow") == [(560.0, 16.0)]
-    assert "Nine tenths of the gains: 1 of 1 unit." in drawn_texts(figure)
+    assert "90% of the gains: 1 of 1 line." in drawn_texts(figure)
 
 
 def test_units_without_a_value_have_no_gain(valuation_of):

@@ -10,6 +10,9 @@ from skillsv.report.sentences import execution_units
 
 SVG = "{http://www.w3.org/2000/svg}"
 
+TRIGGER = "frontmatter (trigger)"
+"""The row of the trigger."""
+
 
 def names(figure):
     return [row[0] for row in figure.rows]
@@ -54,7 +57,7 @@ def test_each_bar_is_drawn_from_the_end_of_the_bar_above(valuation_of):
 def test_units_come_by_the_size_of_their_effect_and_the_rest_as_one_bar(valuation_of):
     figure = waterfall(valuation_of([0.02, -0.2, 0.1, -0.01, 0.3]), most=3)
     assert [row[1] for row in figure.rows] == ["", "", "u4", "u1", "u2", "", ""]
-    assert names(figure) == ["no skill", "trigger", "Rule 4.", "Rule 1.", "Rule 2.", "2 other units", "whole skill"]
+    assert names(figure) == ["no skill", TRIGGER, *(f"8  Rule {n}." for n in (4, 1, 2)), "2 other lines", "whole skill"]
     assert figure.rows[5][2] == pytest.approx(0.01)
     assert [row[4] for row in figure.rows[2:5]] == ["keep", "harmful", "keep"]
     assert "−20.0" in drawn_texts(figure)
@@ -71,16 +74,16 @@ def test_a_difference_beyond_rounding_is_shown_as_not_explained(valuation_of):
 
 def test_units_without_a_value_are_one_row_without_a_number(valuation_of, early):
     figure = waterfall(valuation_of([math.nan, 0.1, math.nan], full=0.6))
-    assert names(figure)[3:] == ["2 units not separated yet", "not explained", "whole skill"]
+    assert names(figure)[3:] == ["2 lines not separated yet", "not explained", "whole skill"]
     assert figure.rows[3][2] is None
     assert figure.rows[3][3] == figure.rows[2][3]
     assert "–" in drawn_texts(figure)
-    assert names(waterfall(early))[2] == "17 units not separated yet"
+    assert names(waterfall(early))[2] == "17 lines not separated yet"
 
 
 def test_no_unit_one_unit_and_zeros_are_drawn(valuation_of):
-    assert names(waterfall(valuation_of([]))) == ["no skill", "trigger", "whole skill"]
-    assert names(waterfall(valuation_of([0.2]))) == ["no skill", "trigger", "Rule 0.", "whole skill"]
+    assert names(waterfall(valuation_of([]))) == ["no skill", TRIGGER, "whole skill"]
+    assert names(waterfall(valuation_of([0.2]))) == ["no skill", TRIGGER, "8  Rule 0.", "whole skill"]
     flat = waterfall(valuation_of([0.0, 0.0], empty=0.0, trigger=0.0))
     assert [row[3] for row in flat.rows] == [0.0] * 5
     assert len({end for bar in drawn_bars(flat) for end in bar}) == 1
@@ -99,7 +102,7 @@ def test_three_hundred_units_take_no_more_rows_than_most(valuation_of):
     valuation = valuation_of([0.001 * (number % 7) for number in range(300)])
     figure = waterfall(valuation)
     assert len(figure.rows) == 12 + 4
-    assert names(figure)[-2] == "288 other units"
+    assert names(figure)[-2] == "288 other lines"
     assert len(waterfall(valuation, most=0).rows) == 4
     assert len(waterfall(valuation, most=500).rows) == 300 + 3
 

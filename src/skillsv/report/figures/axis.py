@@ -11,6 +11,7 @@ from markupsafe import Markup
 from skillsv.model.format import points
 from skillsv.model.value import Action, Interval
 from skillsv.report.figures.svg import Number, element
+from skillsv.report.verdict_styles import NEGATIVE, POSITIVE, VERDICT_STYLES
 
 # Colour-blind readers can tell these colours apart, and every verdict has a shape as well. The attributes of a drawing
 # hold these colours of the light theme, so that a saved drawing is complete; the page's style sheet replaces them by
@@ -22,23 +23,10 @@ MUTED = "#5c6670"
 FAINT = "#e3e7eb"
 """Grid lines and frames."""
 
-POSITIVE = "#0a6ab4"
-"""Blue: a unit that helps."""
+VERDICT = {action: style.light for action, style in VERDICT_STYLES.items()}
+"""The colour of each verdict in the light theme."""
 
-NEGATIVE = "#c2500a"
-"""Orange: a unit that harms."""
-
-VERDICT = {
-    Action.KEEP: POSITIVE,
-    Action.COMPRESS: "#00807a",
-    Action.DELETE: "#68717a",
-    Action.EXPENDABLE: "#68717a",
-    Action.IDLE: "#68717a",
-    Action.HARMFUL: NEGATIVE,
-    Action.UNRESOLVED: "#7b6a94",
-}
-
-METHODS = (POSITIVE, NEGATIVE, "#00807a", "#7b6a94", "#68717a")
+METHODS = (POSITIVE, NEGATIVE, "#00756f", "#6d5a8a", "#5d666f")
 """Colours of pruning curves, in order."""
 
 DASHES = (None, "7 4", "2 3", "9 3 2 3", "1 4")
@@ -49,23 +37,27 @@ LEAST_WIDE_RANGE = 0.04
 
 
 def marker(action: Action, x: float, y: float, size: float = 5.0) -> Markup:
-    """The verdict's shape at a point: disc, half disc, ring, triangle, diamond."""
+    """The verdict's shape at a point."""
     colour, kind = VERDICT[action], f"mark v-{action}"
-    if action is Action.HARMFUL:
-        shape = f"M{x - size:.1f} {y - size * 0.8:.1f}h{2 * size:.1f}l{-size:.1f} {1.7 * size:.1f}z"
-        return element("path", d=shape, fill=colour, class_=kind)
-    if action is Action.UNRESOLVED:
-        shape = f"M{x:.1f} {y - size:.1f}l{size:.1f} {size:.1f}l{-size:.1f} {size:.1f}l{-size:.1f} {-size:.1f}z"
-        return element("path", d=shape, fill="none", stroke=colour, stroke_width=1.6, class_=f"{kind} hollow")
-    if action in {Action.DELETE, Action.EXPENDABLE, Action.IDLE}:
-        return element(
-            "circle", cx=x, cy=y, r=size - 1, fill="none", stroke=colour, stroke_width=1.8, class_=f"{kind} hollow"
-        )
-    disc = element("circle", cx=x, cy=y, r=size - 0.5, fill=colour, class_=kind)
-    if action is Action.COMPRESS:
-        half = f"M{x:.1f} {y - size + 2:.1f}a{size - 2:.1f} {size - 2:.1f} 0 0 1 0 {2 * size - 4:.1f}z"
-        return element("g", disc, element("path", d=half, fill="#fff", class_="hole"))
-    return disc
+    hollow: dict[str, Number | str | None] = {"fill": "none", "stroke": colour, "class_": f"{kind} hollow"}
+    match VERDICT_STYLES[action].shape:
+        case "triangle":
+            shape = f"M{x - size:.1f} {y - size * 0.8:.1f}h{2 * size:.1f}l{-size:.1f} {1.7 * size:.1f}z"
+            return element("path", d=shape, fill=colour, class_=kind)
+        case "diamond":
+            shape = f"M{x:.1f} {y - size:.1f}l{size:.1f} {size:.1f}l{-size:.1f} {size:.1f}l{-size:.1f} {-size:.1f}z"
+            return element("path", d=shape, stroke_width=1.6, **hollow)
+        case "square":
+            shape = f"M{x - size + 1:.1f} {y - size + 1:.1f}h{2 * size - 2:.1f}v{2 * size - 2:.1f}h{2 - 2 * size:.1f}z"
+            return element("path", d=shape, stroke_width=1.6, **hollow)
+        case "ring":
+            return element("circle", cx=x, cy=y, r=size - 1, stroke_width=1.8, **hollow)
+        case "half disc":
+            disc = element("circle", cx=x, cy=y, r=size - 0.5, fill=colour, class_=kind)
+            half = f"M{x:.1f} {y - size + 2:.1f}a{size - 2:.1f} {size - 2:.1f} 0 0 1 0 {2 * size - 4:.1f}z"
+            return element("g", disc, element("path", d=half, fill="#fff", class_="hole"))
+        case _:
+            return element("circle", cx=x, cy=y, r=size - 0.5, fill=colour, class_=kind)
 
 
 def interval_lines(action: Action, strokes: str, **attributes: Number | str | None) -> Markup:

@@ -19,10 +19,14 @@ from skillsv.report.figures.axis import (
     padded_range,
 )
 from skillsv.report.figures.svg import Cell, Figure, drawing, element, fit_text, link
-from skillsv.report.sentences import execution_units, unit_label
+from skillsv.report.sentences import execution_units, numbered_label, unit_label
 
 LinkTarget = Callable[[str], str | None]
 """From a unit id to the address that a click on the unit opens; None: no link."""
+
+
+_SCALE_ROOM = 44
+"""Pixels between zero and an end of the scale from which the end has room for its number."""
 
 
 def no_target(_unit: str) -> None:
@@ -45,18 +49,32 @@ def margin_bar(interval: Interval, span: tuple[float, float], action: Action) ->
     )
 
 
+def margin_scale(span: tuple[float, float]) -> Markup:
+    """The scale of the bars beside the text: its ends and zero, in points."""
+    at = Scale(*span, 4, 188)
+    ends = [("start", 0.0, span[0]), ("end", 192.0, span[1])]
+    texts = [
+        element("text", points(end, digits=0), x=x, y=20, text_anchor=anchor)
+        for anchor, x, end in ends
+        if abs(at(end) - at(0.0)) > _SCALE_ROOM
+    ]
+    zero = element("text", "0", x=max(8.0, min(184.0, at(0.0))), y=20, text_anchor="middle")
+    tick = element("path", d=f"M{at(0.0):.0f} 26v6")
+    return element("svg", *texts, zero, tick, viewBox="0 0 192 32", class_="bar scale", aria_hidden="true")
+
+
 def value_chart(valuation: Valuation, *, target: LinkTarget = no_target, most: int = 60) -> Figure:
     """All units, best first, with intervals: phi under deletion. Beyond `most` units the middle is left out."""
     ranked = sorted(execution_units(valuation), key=lambda unit: -unit.value.net_or_zero.value)
     shown, gap = _first_and_last(ranked, most)
     row, left, right, top = 24, 372, 760, 8
     height = top + row * (len(shown) + bool(gap)) + 44
-    ends = [end for unit in shown for end in (drawable(unit.value.net).low, drawable(unit.value.net).high)]
+    ends = [end for unit in shown for end in (drawable(unit.value.on_panel).low, drawable(unit.value.on_panel).high)]
     scale = Scale(*padded_range(ends, include=(0.0,)), left, right)
     places = [top + row * (index + (bool(gap) and index >= gap)) + row / 2 for index in range(len(shown))]
     parts = [horizontal_axis(scale, top, height - 44), *_columns(shown, places, scale, target)]
     if gap:
-        missing = f"… {len(ranked) - len(shown)} units between, all in the table below …"
+        missing = f"… {len(ranked) - len(shown)} lines between, all in the table below …"
         parts.append(element("text", missing, x=left, y=top + row * gap + 15, fill=MUTED, class_="soft"))
     parts.append(
         element(
@@ -71,7 +89,7 @@ def value_chart(valuation: Valuation, *, target: LinkTarget = no_target, most: i
         svg=svg,
         columns=columns,
         rows=[_cells(unit) for unit in ranked],
-        note="Net effect of each unit, best first, with its 95 % interval.",
+        note="Net effect of each line, best first, with its 95% interval.",
     )
 
 
@@ -87,12 +105,12 @@ def _columns(units: Sequence[UnitReport], places: Sequence[float], scale: Scale,
     lines: dict[Action, str] = {}
     names, marks, numbers, verdicts = [], [], [], []
     for unit, y in zip(units, places, strict=True):
-        net, action = drawable(unit.value.net), unit.verdict.action
+        net, action = drawable(unit.value.on_panel), unit.verdict.action
         lines[action] = lines.get(action, "") + f"M{scale(net.low):.1f} {y:.0f}H{scale(net.high):.1f}"
-        names.append(link(target(unit.id), element("text", fit_text(unit_label(unit, 54), 356), x=360, y=y + 4)))
+        names.append(link(target(unit.id), element("text", fit_text(numbered_label(unit, 54), 356), x=360, y=y + 4)))
         if unit.value.has_value:
             marks.append(marker(action, scale(net.value), y))
-        numbers.append(element("text", points(unit.value.net.value), x=814, y=y + 4))
+        numbers.append(element("text", points(unit.value.on_panel.value), x=814, y=y + 4))
         verdicts.append(element("text", str(action), x=830, y=y + 4, fill=VERDICT[action], class_=f"v-{action}"))
     return [
         element("g", *names, text_anchor="end", class_="names"),
@@ -104,7 +122,7 @@ def _columns(units: Sequence[UnitReport], places: Sequence[float], scale: Scale,
 
 
 def _cells(unit: UnitReport) -> tuple[Cell, ...]:
-    net, value = unit.value.net, unit.value.net.value if unit.value.has_value else None
+    net, value = unit.value.on_panel, unit.value.on_panel.value if unit.value.has_value else None
     return unit_label(unit, 40), unit.id, value, net.low, net.high, unit.tokens, str(unit.verdict.action)
 
 
@@ -131,5 +149,5 @@ def anchor_chart(valuation: Valuation) -> Figure:
         svg=drawing(480, 106, "Score with and without the skill", "Three scores with intervals", *parts),
         columns=("skill", "score", "low", "high"),
         rows=[(name, anchor.value, anchor.low, anchor.high) for name, anchor in rows],
-        note="Mean score in points of 100 on panel A, with 95 % intervals.",
+        note="Mean score in points of 100 on panel A, with 95% intervals.",
     )

@@ -10,9 +10,10 @@ from markupsafe import Markup
 
 from skillsv.model.coalition import ChainRecord, Operator, Scores
 from skillsv.model.format import plural, points, task_score
-from skillsv.report.figures.axis import FAINT, MUTED, POSITIVE, Scale
+from skillsv.report.figures.axis import FAINT, MUTED, Scale
 from skillsv.report.figures.svg import Cell, Figure, Number, drawing, element
 from skillsv.report.marginals import Marginal, mean, steps_of
+from skillsv.report.verdict_styles import POSITIVE
 
 # Pixels of the grid: its edges and the height of a row.
 _LEFT = 72.0

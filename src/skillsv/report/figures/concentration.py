@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from skillsv.model.concentration import BEST_SHARE, count_best, count_carriers, cumulative_gains
+from skillsv.model.concentration import BEST_SHARE, CARRIED_SHARE, count_best, count_carriers, cumulative_gains
 from skillsv.model.format import count, percent, plural, points
 from skillsv.model.value import Action, UnitReport, Valuation
 from skillsv.report.figures.axis import FAINT, METHODS, MUTED, VERDICT, Scale, horizontal_axis, vertical_axis
@@ -48,22 +48,22 @@ def concentration_chart(valuation: Valuation, *, target: LinkTarget = no_target)
         name="concentration",
         title=title,
         svg=drawing(900, 368, title, " ".join(sentences), *parts, class_="concentration pruning"),
-        columns=("rank", "unit", "id", "net", "share of units", "share of gains"),
+        columns=("rank", "unit", "id", "net", "% of lines", "% of gains"),
         rows=[_cells(number, unit, len(ranked), shares) for number, unit in enumerate(ranked, start=1)],
         note=_note(ranked),
     )
 
 
 def _sentences(units: int, best: int, share: float, carriers: int) -> list[str]:
-    total = plural(units, "unit")
+    total = plural(units, "line")
     return [
         f"Best {percent(BEST_SHARE)}: {count(best)} of {total}, {percent(share)} of all gains.",
-        f"Nine tenths of the gains: {count(carriers)} of {total}.",
+        f"{percent(CARRIED_SHARE)} of the gains: {count(carriers)} of {total}.",
     ]
 
 
 def _titles() -> Markup:
-    below = element("text", "units, best first, % →", x=_RIGHT, y=_BOTTOM + 38, text_anchor="end", fill=MUTED)
+    below = element("text", "lines, best first, % →", x=_RIGHT, y=_BOTTOM + 38, text_anchor="end", fill=MUTED)
     turned = f"rotate(-90 14 {_TOP:.0f})"
     beside = element("text", "share of all gains, % →", x=14, y=_TOP, text_anchor="end", fill=MUTED, transform=turned)
     return element("g", below, beside, class_="axis")
@@ -118,7 +118,7 @@ def _note(ranked: Sequence[UnitReport]) -> str:
     unknown = sum(not unit.value.has_value for unit in ranked)
     early = f" {plural(unknown, 'unit')} without a value yet: counted as no gain." if unknown else ""
     return (
-        f"The gain of a unit is its net effect where that is positive. The ring is the best tenth of the units.{early}"
+        f"The gain of a line is its net effect where that is positive. The ring is the best tenth of the lines.{early}"
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from skillsv.model.format import with_bounds
+from skillsv.model.format import points, with_bounds
 from skillsv.model.value import Action, Interval, UnitReport, Valuation
 from skillsv.report.figures.axis import (
     FAINT,
@@ -36,6 +36,9 @@ _NAME_WIDTH = 190
 _NAME_HEIGHT = 40
 """Pixels of height from which a quadrant has room for its name beside its units."""
 
+_MOST_NUMBERS = 120
+"""A map of more units has no line numbers: they would cover each other."""
+
 _UnitCross = tuple[UnitReport, Interval, Interval]
 """A unit with its content value and its context cost, drawn as a cross."""
 
@@ -43,14 +46,14 @@ _UnitCross = tuple[UnitReport, Interval, Interval]
 def decision_map(valuation: Valuation, *, target: LinkTarget = no_target) -> Figure | None:
     """Content value to the right, context cost upwards, a cross per unit; below the diagonal the net is positive.
 
-    None where only one operator was run: then content and cost cannot be separated.
+    None where no context cost was measured: only deletion was run, or the length of no unit changed a score.
     """
     crosses = [
         (unit, drawable(unit.value.content), drawable(unit.value.cost))
         for unit in execution_units(valuation)
         if unit.value.content is not None and unit.value.cost is not None and not math.isnan(unit.value.content.value)
     ]
-    if not crosses:
+    if all(points(cost.value) == points(0.0) for _, _, cost in crosses):
         return None
     gains = [end for _, gain, _ in crosses for end in (gain.low, gain.high)]
     costs = [end for _, _, cost in crosses for end in (cost.low, cost.high)]
@@ -61,7 +64,8 @@ def decision_map(valuation: Valuation, *, target: LinkTarget = no_target) -> Fig
     parts = [horizontal_axis(across, _TOP, _BOTTOM), vertical_axis(up, _LEFT, _RIGHT), _diagonal(across, up), _titles()]
     parts += [_quadrant_names(across, up)]
     parts += [_interval_lines(action, crosses, across, up) for action in Action]
-    parts += [_point(unit, gain, cost, (across, up), target) for unit, gain, cost in crosses]
+    numbered = len(crosses) <= _MOST_NUMBERS
+    parts += [_point(cross, (across, up), target, numbered=numbered) for cross in crosses]
     description = "Content value to the right, context cost upwards, one cross per unit, in points"
     columns = (
         "unit",
@@ -80,7 +84,8 @@ def decision_map(valuation: Valuation, *, target: LinkTarget = no_target) -> Fig
         svg=drawing(900, 480, "Content against cost", description, *parts, class_="decision-map"),
         columns=columns,
         rows=[_cells(unit, gain, cost) for unit, gain, cost in crosses],
-        note="Below the dashed line a unit's content is worth more than its length costs: net = content − cost.",
+        note="Numbers are lines. Below the dashed line, what a line says is worth more than its length costs: net = "
+        "content − cost.",
     )
 
 
@@ -95,11 +100,14 @@ def _interval_lines(action: Action, crosses: Sequence[_UnitCross], across: Scale
     return interval_lines(action, strokes, opacity=0.45)
 
 
-def _point(unit: UnitReport, gain: Interval, cost: Interval, plane: tuple[Scale, Scale], target: LinkTarget) -> Markup:
+def _point(cross: _UnitCross, plane: tuple[Scale, Scale], target: LinkTarget, *, numbered: bool) -> Markup:
     across, up = plane
+    unit, gain, cost = cross
     action = unit.verdict.action
     description = f"{unit_label(unit, 40)}: content {with_bounds(gain)}, cost {with_bounds(cost)}, {action}"
-    return link(target(unit.id), marker(action, across(gain.value), up(cost.value), 5.5), label=description)
+    x, y = across(gain.value), up(cost.value)
+    text = element("text", str(unit.lines.first), x=x + 8, y=y - 5, font_size=10, fill=MUTED, class_="soft")
+    return link(target(unit.id), marker(action, x, y, 5.5), *([text] if numbered else []), label=description)
 
 
 def _diagonal(across: Scale, up: Scale) -> Markup:

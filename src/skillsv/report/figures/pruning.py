@@ -35,17 +35,29 @@ _AREAS_ROW = 26.0
 
 
 def pruning_chart(
-    curves: Sequence[PruningCurve], *, full: Interval | None = None, trigger: Interval | None = None
+    curves: Sequence[PruningCurve],
+    *,
+    full: Interval | None = None,
+    trigger: Interval | None = None,
+    chosen: tuple[float, float] | None = None,
+    chosen_label: str = "shorter skill",
 ) -> Figure:
-    """Held-out score against the share of tokens removed, a band per method; V(N) and V({m}) as horizontal lines."""
+    """Held-out score against the share of tokens removed, a band per method; V(N) and V({m}) as horizontal lines.
+
+    `chosen` is the point of the shorter skill: the share of tokens removed, and its score.
+    """
     ends = [end for curve in curves for point in curve.points for end in (point.score.low, point.score.high)]
-    levels = [(name, level) for name, level in (("V(N)", full), ("V({m})", trigger)) if level is not None]
-    ends += [level.value for _, level in levels]
+    levels = [
+        (name, level) for name, level in (("whole skill", full), ("frontmatter alone", trigger)) if level is not None
+    ]
+    ends += [*(level.value for _, level in levels), *([] if chosen is None else chosen[1:])]
     across, up = Scale(0.0, 1.0, _LEFT, _RIGHT), Scale(*padded_range(ends), _BOTTOM, _TOP)
-    parts = [_share_axis(across), vertical_axis(up, _LEFT, _RIGHT, signed=False)]
+    parts = [_share_axis(across), vertical_axis(up, _LEFT, _RIGHT, signed=False), _score_title("score on panel B")]
     parts += [_level(name, level, up) for name, level in levels]
     parts += [_curve(index, curve, across, up) for index, curve in enumerate(curves)]
-    columns = ("method", "share removed", "tokens left", "score", "low", "high", "area under the curve")
+    if chosen is not None:
+        parts.append(_chosen(across(chosen[0]), up(chosen[1]), chosen_label))
+    columns = ("method", "% removed", "tokens left", "score", "low", "high", "area under the curve")
     rows = [
         (curve.method, p.share_removed, p.tokens_left, p.score.value, p.score.low, p.score.high, curve.auc.value)
         for curve in curves
@@ -57,22 +69,34 @@ def pruning_chart(
     return Figure(name="pruning", title="Pruning on panel B", svg=svg, columns=columns, rows=rows, note=note)
 
 
-def pruning_path(steps: Sequence[PruneStep], tokens: int) -> Figure:
-    """What the values of panel A predict along the pruning path: value lost against tokens removed."""
+def pruning_path(
+    steps: Sequence[PruneStep],
+    tokens: int,
+    *,
+    chosen: tuple[float, float] | None = None,
+    chosen_label: str = "shorter skill",
+) -> Figure:
+    """What the values of panel A predict along the pruning path: value lost against tokens removed.
+
+    `chosen` is the point of the shorter skill: the share of tokens removed, and the expected change.
+    """
     places = [(0.0, 0.0), *((step.share_removed, -step.lost_value) for step in steps)]
     across, up = Scale(0.0, 1.0, _LEFT, _RIGHT), Scale(*padded_range([y for _, y in places]), _BOTTOM, _TOP)
     line = path([(across(x), up(y)) for x, y in places])
     stroke = element("path", d=line, fill="none", stroke=METHODS[0], stroke_width=2, class_="c-0")
     dots = [element("circle", cx=across(x), cy=up(y), r=3, fill=METHODS[0], class_="c-0 dot") for x, y in places]
-    parts = [_share_axis(across), vertical_axis(up, _LEFT, _RIGHT), stroke, *dots]
+    parts = [_share_axis(across), vertical_axis(up, _LEFT, _RIGHT), _score_title("expected change"), stroke, *dots]
+    if chosen is not None:
+        parts.append(_chosen(across(chosen[0]), up(chosen[1]), chosen_label))
     rows = [(step.unit, len(step.removed), step.tokens_left, step.share_removed, -step.lost_value) for step in steps]
     return Figure(
         name="pruning-path",
         title="Pruning path, as the values predict it",
         svg=drawing(860, 372, "Pruning path", f"{len(steps)} removals of {tokens} tokens", *parts, class_="pruning"),
-        columns=("removed", "units removed", "tokens left", "share removed", "promised change"),
+        columns=("removed", "units removed", "tokens left", "% removed", "expected change"),
         rows=rows,
-        note="Sums of values on panel A, least valuable first: a prediction, not yet confirmed on held-out tasks.",
+        note="Lines are removed from the least valuable on. The change is what the values of panel A predict: a "
+        "prediction, not yet confirmed on held-out tasks.",
     )
 
 
@@ -83,8 +107,20 @@ def _share_axis(across: Scale) -> Markup:
         parts.append(element("line", x1=x, x2=x, y1=_TOP, y2=_BOTTOM, stroke=FAINT, class_="grid"))
         number = percent(tick)
         parts.append(element("text", number, x=x, y=_BOTTOM + 16, text_anchor="middle", font_size=11, fill=MUTED))
-    title = element("text", "tokens removed →", x=_RIGHT, y=_BOTTOM + 36, text_anchor="end", fill=MUTED)
+    title = element("text", "tokens removed, % of the skill →", x=_RIGHT, y=_BOTTOM + 36, text_anchor="end", fill=MUTED)
     return element("g", *parts, title, class_="axis")
+
+
+def _score_title(text: str) -> Markup:
+    turned = f"rotate(-90 14 {_TOP:.0f})"
+    title = element("text", f"{text}, points →", x=14, y=_TOP, text_anchor="end", fill=MUTED, transform=turned)
+    return element("g", title, class_="axis")
+
+
+def _chosen(x: float, y: float, label: str) -> Markup:
+    """The point of the shorter skill that the page proposes: a ring with its name."""
+    ring = element("circle", cx=x, cy=y, r=7, fill="none", stroke=METHODS[1], stroke_width=2.5, class_="c-1 ring")
+    return element("g", ring, element("text", label, x=x + 12, y=y - 8, font_weight="600"), class_="chosen")
 
 
 def _level(name: str, level: Interval, up: Scale) -> Markup:
@@ -109,7 +145,7 @@ def _curve(index: int, curve: PruningCurve, across: Scale, up: Scale) -> Markup:
         "line", x1=680, x2=704, y1=y, y2=y, stroke=colour, stroke_width=2, stroke_dasharray=dash, class_=kind
     )
     name = element("text", curve.method, x=710, y=y + 4)
-    area = element("text", f"AUC {with_bounds(curve.auc, signed=False)}", x=710, y=y + 18, fill=MUTED, class_="soft")
+    area = element("text", f"area {with_bounds(curve.auc, signed=False)}", x=710, y=y + 18, fill=MUTED, class_="soft")
     return element("g", band, line, sample, name, area)
 
 

@@ -13,7 +13,7 @@ from skillsv.model.value import Action, UnitReport, Valuation
 from skillsv.report.figures.axis import MUTED, VERDICT, Scale, horizontal_axis, marker, padded_range
 from skillsv.report.figures.bars import LinkTarget, no_target
 from skillsv.report.figures.svg import Cell, Figure, drawing, element, fit_text, link
-from skillsv.report.sentences import execution_units, unit_label
+from skillsv.report.sentences import execution_units, numbered_label
 
 # Pixels: the edges of the plot, the height of a row, half the height of a bar, the space below the plot.
 _LEFT = 372.0
@@ -93,13 +93,13 @@ def _steps(valuation: Valuation, most: int) -> list[_Step]:
                   change=change, action=action, unit=unit, explained=explained)
         )  # fmt: skip
 
-    add("trigger", valuation.estimate.trigger_value.value)
+    add("frontmatter (trigger)", valuation.estimate.trigger_value.value)
     for unit in shown:
-        add(unit_label(unit, _LABEL_LENGTH), unit.value.net.value, unit)
+        add(numbered_label(unit, _LABEL_LENGTH), unit.value.net.value, unit)
     if others:
-        add(plural(len(others), "other unit"), math.fsum(unit.value.net.value for unit in others))
+        add(plural(len(others), "other line"), math.fsum(unit.value.net.value for unit in others))
     if unknown := len(units) - len(known):
-        add(f"{plural(unknown, 'unit')} not separated yet", math.nan)
+        add(f"{plural(unknown, 'line')} not separated yet", math.nan)
     rest = anchors.full.value - steps[-1].after
     if math.isfinite(rest) and points(rest) != points(0.0):
         add("not explained", rest, explained=False)
@@ -172,7 +172,7 @@ def _verdicts(steps: Sequence[_Step], places: Sequence[float]) -> list[Markup]:
 
 def _note(steps: Sequence[_Step]) -> str:
     note = (
-        "Each bar begins at the score where the bar above it ends; the largest effects come first. A unit has the "
+        "Each bar begins at the score where the bar above it ends; the largest effects come first. A line has the "
         "colour of its verdict, any other bar the colour of its sign. Each number is rounded on its own."
     )
     gap = any(not step.explained for step in steps)
