@@ -24,6 +24,7 @@ test-all: $(VENV)/extras ## run the heavy tests as well (under 40 minutes)
 	@tools/system-packages chromium bwrap npm rg
 	@$(MAKE) --no-print-directory coding-agents || echo "== no coding agents here (their tests skip)"
 	@$(MAKE) --no-print-directory $(VENV)/model || echo "== no real model here (its tests skip)"
+	@$(MAKE) --no-print-directory $(VENV)/optimizers || echo "== no optimizers here (their tests skip)"
 	@$(MAKE) --no-print-directory $(VENV)/alfworld || echo "== no ALFWorld here (its tests skip)"
 	@echo "== heavy tests"
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -m heavy -q
@@ -73,6 +74,11 @@ $(VENV)/test: $(VENV)/base
 $(VENV)/extras: $(VENV)/test
 	@echo "== installing the optional parts: Inspect AI, Ray, workbooks"
 	@$(OWN) --editable '.[inspect,ray,spreadsheet]'
+	@touch $@
+
+$(VENV)/optimizers: $(VENV)/test
+	@echo "== installing optimizers: GEPA, DSPy, TextGrad, SkillOpt"
+	@$(PIP) --editable '.[gepa,dspy,textgrad,skillopt]'
 	@touch $@
 
 $(VENV)/alfworld: $(VENV)/test

@@ -21,6 +21,7 @@ for _name, _place, _summary in (
     ("mechanism", "mechanism:mechanism", "Draw planted roles as every method recovers them."),
     ("estimators", "estimators:estimators", "Compare estimators at equal rollouts on games with known values."),
     ("shrink", "shrink:shrink", "Shrink skills whose useless units are known, and count what is proven."),
+    ("optimizers", "optimizers:optimizers", "Measure what pruning changes in the texts that optimizers write."),
     ("paper", "paper:paper", "Write every table and figure of the paper that data and agents allow."),
     ("compare", "compare:compare", "Pool the results of several benchmarks, as the paper does."),
 ):
