@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from skillsv.model.format import short_points, with_bounds
+from skillsv.model.format import points, short_points, with_bounds
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import DELETABLE, REMOVABLE, Action, Estimate, Evidence, Interval, UnitValue, Verdict
 
@@ -122,7 +122,7 @@ def _idle(unit: UnitValue) -> str:
         return "No effect on your tasks; on new ones it may have one"
     most = 1.0 - _MISSED ** (1.0 / unit.tasks)
     tasks = "your task" if unit.tasks == 1 else f"your {unit.tasks} tasks"
-    return f"No effect on {tasks}; on new ones it may be worth up to {short_points(most)} points"
+    return f"No effect on {tasks}; on new ones it may be worth up to {points(most, signed=False)} points"
 
 
 def _named(units: tuple[str, ...]) -> str:

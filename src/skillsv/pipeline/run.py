@@ -62,8 +62,8 @@ def build_run(renderer: Renderer, settings: Settings, manifest: Mapping[str, Any
         manifest["agent"]["spec"],
         result,
         renderer=renderer,
-        panel=len(manifest["panel_a"]),
-        strata=manifest["about"].get("strata"),
+        panel=len(manifest.get("panel_a", ())),
+        strata=manifest.get("about", {}).get("strata"),
     )
     return Run(
         renderer=renderer,

@@ -20,9 +20,6 @@ GAMMA_EXPECTED = 0.4
 GAMMA_HIGH = 1.0
 """The same share without truncation."""
 
-NULL_CHANGES = 1
-"""Rollouts a task of an adaptive run for the full skill under a null change, which shows noise in the first batch."""
-
 STEADY_EXTRA = 150
 """Rollouts that an adaptive run needs at least beyond anchors and three a task, if the agent is deterministic."""
 
@@ -147,8 +144,11 @@ def cost_of(rollouts: int, measured: PerRollout, *, jobs: int) -> Cost:
 
 
 def least_budget(tasks: int, *, noisy: bool, operators: int = 1) -> int:
-    """The fewest rollouts that an adaptive run needs: anchors and a few rollouts a task, or enough for a model fit."""
-    anchors = tasks * (2 + operators + NULL_CHANGES)
+    """The fewest rollouts that an adaptive run needs: anchors and a few rollouts a task, or enough for a model fit.
+
+    The first of the few is the full skill under a null change, which shows noise in the first batch.
+    """
+    anchors = tasks * (2 + operators)
     steady = anchors + operators * (3 * tasks + STEADY_EXTRA)
     return max(steady, operators * NOISY_LEAST) if noisy else steady
 
@@ -194,7 +194,7 @@ def advise(budget: int, *, tasks: int, units: int, sections: int, operators: int
             hint="A noisy agent is then asked on some of the tasks. If most verdicts stay open, run the same command "
             "with more rollouts: it goes on where it ended.",
         )
-    coarse = max(tasks * (2 + operators + NULL_CHANGES) + operators * 8 * max(sections, 1), 1)
+    coarse = max(tasks * (2 + operators) + operators * 8 * max(sections, 1), 1)
     return Advice(
         message=f"{count(budget)} rollouts are too few for {units} units on {tasks} tasks; at least "
         f"{count(steady)} are needed.",

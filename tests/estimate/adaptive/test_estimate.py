@@ -132,7 +132,7 @@ def test_missing_scores_are_counted_and_left_out():
     estimate = estimate_adaptive(game.compiled, gaps, orders)
     assert estimate.missing == len(range(0, len(seen), 7))
     assert any("left out" in note for note in estimate.notes)
-    assert estimate.anchors.full.low < estimate.anchors.full.high
+    assert estimate.anchors.trigger.low < estimate.anchors.trigger.high
 
 
 def test_anchors_alone_leave_every_unit_unresolved():
@@ -204,7 +204,7 @@ def test_intervals_hold_where_tasks_need_many_units_at_once():
 
 
 def test_anchors_alone_give_ranges_and_no_values():
-    game, seen, orders = played("mechanism", Noise(), 64)
+    game, seen, orders = played("mechanism", Noise(), 96)
     estimate = estimate_adaptive(game.compiled, seen, orders)
     assert estimate.content_lift.value == pytest.approx(0.5)
     for unit, value in zip(estimate.units, game.truth(Noise()), strict=True):
@@ -217,7 +217,7 @@ def test_anchors_alone_give_ranges_and_no_values():
 
 
 def test_a_unit_that_decides_no_task_has_no_value_while_most_changes_are_untraced():
-    game, seen, orders = played("mechanism", Noise(), 96)
+    game, seen, orders = played("mechanism", Noise(), 128)
     units = estimate_adaptive(game.compiled, seen, orders).units
     assert [unit.has_value for unit in units].count(True) == 1
     assert all(unit.samples > 0 for unit in units)
@@ -242,3 +242,46 @@ def test_padding_has_no_value_where_deletion_has_none():
     for unit in estimate_adaptive(game.compiled, seen, orders).units:
         assert not unit.has_value
         assert (unit.content.low, unit.content.high) == (unit.cost.low, unit.cost.high) == (-1.0, 1.0)
+
+
+def test_the_interval_on_tasks_like_these_is_the_wider_one():
+    game, seen, orders = played("livemath", Noise(), 600)
+    estimate = estimate_adaptive(game.compiled, seen, orders)
+    for unit in estimate.units:
+        assert unit.net.value == unit.net_panel.value
+        assert unit.net.high - unit.net.low > unit.net_panel.high - unit.net_panel.low
+    assert {unit.tasks for unit in estimate.units} == {len(game.tasks)}
+
+
+def test_tasks_of_the_panel_that_were_not_asked_widen_its_interval():
+    game, seen, orders = played("livemath", Noise(temperature=0.5), 300)
+    asked = len({observation.task for observation in seen})
+    some, many = (
+        estimate_adaptive(game.compiled, seen, orders, EstimateOptions(panel=panel)).units
+        for panel in (asked, 3 * asked)
+    )
+    for few_left, most_left in zip(some, many, strict=True):
+        assert few_left.on_panel.high <= most_left.on_panel.high <= most_left.net.high + 1e-12
+
+
+def test_a_single_noisy_task_is_valued_by_the_model_and_the_others_by_tables():
+    game, seen, orders = played("livemath", Noise(), 600)
+    task = seen[0].task
+    mixed = [
+        replace(one, why=AdaptiveReason.NOISY_TASK, score=float(place % 2)) if one.task == task else one
+        for place, one in enumerate(seen)
+    ]
+    steady = compute_values(game.compiled, seen, orders).net
+    joined = compute_values(game.compiled, mixed, orders).net
+    others = np.array([name != task for name in dict.fromkeys(one.task for one in seen)])
+    assert joined.task_values[others] == pytest.approx(steady.task_values[others])
+    assert joined.values == pytest.approx(joined.task_values.mean(axis=0))
+    assert joined.task_values[~others] != pytest.approx(steady.task_values[~others])
+
+
+def test_a_unit_that_changed_no_score_is_idle():
+    game, seen, orders = played("mechanism", Noise(), 600)
+    units = estimate_adaptive(game.compiled, seen, orders, EstimateOptions(resolution=0.03)).units
+    truth = game.truth(Noise())
+    idle = [value for unit, value in zip(units, truth, strict=True) if unit.evidence is Evidence.IDLE]
+    assert idle == pytest.approx([0.0], abs=1e-9)
