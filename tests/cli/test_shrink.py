@@ -83,6 +83,7 @@ def test_a_steady_agent_gets_a_shorter_skill_a_patch_and_markdown(place, capsys)
     subprocess.run(["git", "apply", "--check", str(place / "short.patch")], cwd=place / "words", check=True)
     assert "tokens of the skill" in (place / "pr.md").read_text()
     assert (place / "run/report.html").exists()
+    assert json.loads((place / "run/confirmation.json").read_text())["outcome"] == "no worse"
 
 
 def test_the_same_command_again_pays_nothing(place, capsys):

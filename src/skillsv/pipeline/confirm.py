@@ -283,13 +283,17 @@ def _token_share(confirmation: Confirmation) -> float:
 
 
 def keep_proof(prepared: PreparedConfirmation, proof: Proof) -> Path:
-    """Write the proof into the run folder, where the report reads it.
+    """Write the proof into the run folder, where the report reads it."""
+    return store_proof(prepared.reopened.folder, prepared.new.digest, proof)
+
+
+def store_proof(folder: RunFolder, digest: str, proof: Proof) -> Path:
+    """Write the proof of the version with this digest into a run folder.
 
     `looks` are all versions judged on panel B, `earlier` all proofs before this one, the oldest first.
     """
-    folder = prepared.reopened.folder
     last = dict(recorded_proof(folder))
-    looks = dict.fromkeys([*last.get("looks", ()), prepared.new.digest])
+    looks = dict.fromkeys([*last.get("looks", ()), digest])
     earlier = [*last.pop("earlier", ()), last] if last else []
     table: ConfirmationDocument = {
         **proof_dict(proof),

@@ -22,6 +22,7 @@ from skillsv.model.shrink_document import ShrinkDocument, ShrinkProofDocument, S
 from skillsv.model.task import Task
 from skillsv.model.value import Interval
 from skillsv.pipeline.build_valuation import RolloutResult
+from skillsv.pipeline.confirm import store_proof
 from skillsv.pipeline.deletion_choice import ChosenSet
 from skillsv.pipeline.job import PreparedRun, ValuationJob, forecast_job, load_job_tasks, prepare
 from skillsv.pipeline.judge_opinions import ask_opinions
@@ -40,7 +41,14 @@ from skillsv.pipeline.shrink_plan import (
     plan_shrink,
     read_first_batch,
 )
-from skillsv.pipeline.shrink_proof import NewVersion, ProofOutcomes, prove_versions, pruned_version, revised_version
+from skillsv.pipeline.shrink_proof import (
+    NewVersion,
+    ProofOutcomes,
+    as_panel_proof,
+    prove_versions,
+    pruned_version,
+    revised_version,
+)
 from skillsv.pipeline.valuation import run_rollouts
 from skillsv.report.valuation_json import interval_dict
 from skillsv.rollout import RunFolder, Stop
@@ -171,6 +179,9 @@ class _Shrink:
         outcomes = await self.prove(plan, evidence, versions)
         document = self.document(run, plan, chosen, versions, outcomes, noisy=late.noisy)
         self.folder.write(SHRINK_FILE, msgspec.json.format(msgspec.json.encode(document), indent=2))
+        if not shrink.goal.same_tasks:  # the page calls the tasks of a proof held out
+            for version, proof in zip(versions, outcomes.results, strict=False):
+                store_proof(self.folder, version.after.digest, as_panel_proof(proof))
         publish(self.folder, run)
         passed = document["outcome"] == ProofOutcome.NO_WORSE.value
         version = versions[len(outcomes.results) - 1] if passed else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -151,4 +152,4 @@ def proof_pairs(evidence: Evidence, plan: ShrinkPlan, held_out: Sequence[str]) -
 def _deviation(scores: Floats) -> float:
     """The deviation of a coin with about the mean of these scores."""
     rate = (float(scores.sum()) + 1.0) / (len(scores) + 2.0)
-    return (rate * (1.0 - rate)) ** 0.5
+    return math.sqrt(rate * (1.0 - rate))

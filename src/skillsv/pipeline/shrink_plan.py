@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -107,14 +108,16 @@ class FirstBatch:
         nothing = np.array(self.full) - np.array(self.changed)
         if not content.any():
             return True
-        error = float(content.std()) / max(len(content), 1) ** 0.5
-        rarely = np.count_nonzero(content) <= np.count_nonzero(nothing)
+        error = float(content.std()) / math.sqrt(max(len(content), 1))
+        rarely = int(np.count_nonzero(content)) <= int(np.count_nonzero(nothing))
         return self.noisy and rarely and abs(float(content.mean())) <= error
 
 
 def read_first_batch(compiled: CompiledSkill, observations: Sequence[Observation]) -> FirstBatch:
     """The scores of the tasks that have all three, and whether the agent is noisy by all that was observed."""
-    trigger, full, changed = {}, {}, {}
+    trigger: dict[str, float] = {}
+    full: dict[str, float] = {}
+    changed: dict[str, float] = {}
     for item in observations:
         if item.score is None or item.replicate != bool(item.null_change):
             continue

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from skillsv.compiler import compile_skill
+from skillsv.confirmation import Proof
 from skillsv.confirmation.paired_proof import REASON, Claim, Pair, PairedProof, ProofResult
 from skillsv.model.coalition import Coalition, Operator, Rendering
 from skillsv.model.edit import ProofOutcome
@@ -18,6 +19,7 @@ from skillsv.model.rollout import Request, Rollout
 from skillsv.model.shrink_document import RunCostDocument, ShrinkCostDocument
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.task import Task
+from skillsv.model.value import UNKNOWN, Anchors
 from skillsv.pipeline.job import PreparedRun, make_renderer
 from skillsv.pipeline.session import REVISED, Session, open_runner, runner_options
 from skillsv.rendering import Renderer
@@ -119,6 +121,20 @@ async def prove_versions(
             if result.confirmation.outcome is ProofOutcome.NO_WORSE:
                 break
     return ProofOutcomes(results=tuple(results), cost=cost, rollouts=proof.used())
+
+
+def as_panel_proof(result: ProofResult) -> Proof:
+    """The result as the page of a run shows it. The bare agent and the trigger were not run on these tasks."""
+    confirmation = result.confirmation
+    return Proof(
+        confirmation=confirmation,
+        anchors=Anchors(empty=UNKNOWN, trigger=UNKNOWN, full=confirmation.old),
+        at_worst=confirmation.at_worst or 0.0,
+        level=result.claim.gate.level,
+        replicates=1,
+        left_out=0,
+        changed_tasks=len(result.lost) + len(result.gained),
+    )
 
 
 def _with_tokens(result: ProofResult, before: int, after: int) -> ProofResult:
