@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 
 SECONDS = 240
-"""Time limit of the tests of one removal. Tests that do not end have noticed it."""
+"""Time limit of the tests of one removal. Tests that do not end have noticed nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +227,7 @@ PROTECTIONS = (
         "rollout/engine.py",
         "if outcome.ending is Ending.CUT and not job.score_cut:",
         "if False:",
-        "tests/agents/model/test_failures.py tests/rollout/test_engine.py",
+        "tests/agents/model/test_failures.py::test_a_cut_answer_is_a_failure_that_is_not_retried",
     ),
     Protection(
         "redaction of outcomes",
@@ -306,7 +306,7 @@ PROTECTIONS = (
         "rollout/engine.py",
         "if not attempt.scored:",
         "if True:",
-        "tests/rollout/test_engine.py",
+        "tests/rollout/test_engine.py::test_a_paid_score_survives_an_error_while_the_workspace_is_removed",
     ),
     Protection(
         "time limit of searches",
@@ -327,7 +327,7 @@ PROTECTIONS = (
         "pipeline/valuation.py",
         "folder.keep_notes(folder.notes(), provisional=True)",
         "pass",
-        "tests/cli/test_report.py tests/test_killed_adaptive.py tests/pipeline",
+        f"{ATTACKS}test_interrupted_runs.py::test_two_interrupts_with_256_jobs_save_what_ended",
     ),
     Protection(
         "sentence for a full disk",
@@ -458,7 +458,7 @@ def is_noticed(protection: Protection) -> bool:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return True
+            return False
     if done.returncode not in {0, 1}:
         raise SystemExit(f"{protection.name}: the tests did not run.\n{done.stdout.decode()[-2000:]}")
     return done.returncode == 1

@@ -188,3 +188,4 @@ def test_two_interrupts_with_256_jobs_save_what_ended(tmp_path, kind):
     assert process.returncode == 130, errors
     assert "Traceback" not in errors
     assert saved(tmp_path / "run/ledger.sqlite") == quick
+    assert json.loads((tmp_path / "run/notes.json").read_text())["provisional"] is True
