@@ -13,7 +13,9 @@ def yaml_file(folder, text):
 
 
 def test_a_list_of_tasks_is_read(tmp_path):
-    text = "- id: t1\n  input: Where?\n  target: here\n  verifier: contains\n- input: |\n    two\n    lines\n  target: 3\n"
+    text = (
+        "- id: t1\n  input: Where?\n  target: here\n  verifier: contains\n- input: |\n    two\n    lines\n  target: 3\n"
+    )
     one, two = load_tasks(yaml_file(tmp_path, text))
     assert (one.id, one.input, one.target, one.verifier) == ("t1", "Where?", "here", "contains")
     assert (two.input, two.target, two.id[:2]) == ("two\nlines\n", 3, "t-")

@@ -32,6 +32,7 @@ EXAMPLE_WIDTH = 200
 
 COMMANDS = (
     ("demo", "skillsv.cli.demo:demo", "See what each line of the example skill is worth."),
+    ("init", "skillsv.cli.init:init", "Write tasks to fill in, a verifier, settings and an agent for a skill."),
     ("compile", "skillsv.cli.compile:compile_", "Map a skill: units, dependencies, hierarchy."),
     ("lint", "skillsv.cli.lint:lint", "List the defects of skills, without running anything."),
     ("orders", "skillsv.cli.orders:orders", "Sample feasible insertion orders."),

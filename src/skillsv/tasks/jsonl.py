@@ -19,6 +19,9 @@ from skillsv.tasks.verifiers.table import KNOWN_SPECS, is_known
 KEYS = ("id", "input", "target", "stratum", "files", "verifier", "metadata", "should_trigger")
 """The keys of a task's JSON object. Only `id` and `input` are required."""
 
+STARTER_MARK = "REPLACE THIS:"
+"""Inputs and targets that `skillsv init` wrote begin so: they are refused until someone has replaced them."""
+
 _BOM = b"\xef\xbb\xbf"
 """A byte order mark, which some editors write at the beginning of a file."""
 
@@ -58,6 +61,9 @@ def read_record(record: Any, context: RecordContext, where: str) -> Task:
     if not isinstance(record, dict):
         raise TaskError(f"A task must be a JSON object, not {json_kind(record)}.", where=where)
     undeclared = _undeclared(record, where)
+    for key in ("input", "target"):
+        if isinstance(record.get(key), str) and record[key].startswith(STARTER_MARK):
+            raise TaskError(f"`{key}` is still the text that 'skillsv init' wrote.", where=where, hint="Replace it.")
     return context.digester(
         Task(
             id=_id(record, where),
