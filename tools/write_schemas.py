@@ -16,6 +16,7 @@ import msgspec
 from skillsv.model.compiled_document import CompiledDocument
 from skillsv.model.confirmation_document import ConfirmationDocument
 from skillsv.model.plan_document import PlanDocument
+from skillsv.model.trigger_document import TriggerDocument
 from skillsv.model.valuation_document import ValuationDocument
 from skillsv_bench.results_document import ResultsDocument
 
@@ -30,6 +31,7 @@ DOCUMENTS: dict[str, type] = {
     "skillsv.compiled-1.json": CompiledDocument,
     "skillsv.confirmation-1.json": ConfirmationDocument,
     "skillsv.plan-1.json": PlanDocument,
+    "skillsv.trigger-1.json": TriggerDocument,
     "skillsv.valuation-1.json": ValuationDocument,
 }
 """The type of each document, by the name of the file with its schema."""
