@@ -135,7 +135,7 @@ def _unmapped(check: Any) -> str | None:
     """What of an assertion cannot be used; None where all of it can."""
     if not isinstance(check, Mapping) or not isinstance(check.get("type"), str):
         return "an assertion without a type"
-    kind, value = check["type"], check.get("value")
+    kind, value = str(check["type"]), check.get("value")
     if not _is_mapped(kind):
         return kind
     if check.get("transform"):
