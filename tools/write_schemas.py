@@ -17,6 +17,7 @@ from skillsv.model.compiled_document import CompiledDocument
 from skillsv.model.confirmation_document import ConfirmationDocument
 from skillsv.model.plan_document import PlanDocument
 from skillsv.model.shrink_document import ShrinkDocument
+from skillsv.model.trigger_document import TriggerDocument
 from skillsv.model.valuation_document import ValuationDocument
 from skillsv_bench.results_document import ResultsDocument
 
@@ -32,6 +33,7 @@ DOCUMENTS: dict[str, type] = {
     "skillsv.confirmation-1.json": ConfirmationDocument,
     "skillsv.plan-1.json": PlanDocument,
     "skillsv.shrink-1.json": ShrinkDocument,
+    "skillsv.trigger-1.json": TriggerDocument,
     "skillsv.valuation-1.json": ValuationDocument,
 }
 """The type of each document, by the name of the file with its schema."""

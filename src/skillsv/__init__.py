@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from skillsv.api.skill import compile as compile  # noqa: A004
     from skillsv.api.skill import orders as orders
     from skillsv.api.skill import render as render
+    from skillsv.api.trigger import trigger as trigger
     from skillsv.api.valuation import Valuation as Valuation
     from skillsv.model.protocols import Agent as Agent
     from skillsv.model.protocols import Verifier as Verifier
@@ -74,6 +75,7 @@ _HOMES = {
     "prune": "skillsv.api.shorten",
     "render": "skillsv.api.skill",
     "shrink": "skillsv.api.shrink",
+    "trigger": "skillsv.api.trigger",
     "value": "skillsv.api.run",
 }
 """The module of each public name. It is imported at the first use."""

@@ -9,8 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import secrets
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -68,6 +66,9 @@ def local_salt() -> bytes:
 
 def _write_salt(path: Path) -> None:
     """Store a new salt, unless another process does so first."""
+    import secrets  # not above: every `--help` imports this module
+    import tempfile
+
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{SALT_FILE}-")  # mkstemp: mode 0600
     with os.fdopen(handle, "wb") as stream:
@@ -95,6 +96,8 @@ def was_trusted(path: Path) -> bool:
 
 def trust_files(digests: Iterable[tuple[Path, str]]) -> Path:
     """Add files, with the digests of the bytes that the user saw, to the list. Returns its path (mode 0600)."""
+    import tempfile  # not above: every `--help` imports this module
+
     trusted = config_folder() / TRUSTED_FILE
     files = {**_read_trusted(), **{str(path.resolve()): digest for path, digest in digests}}
     data = msgspec.json.format(msgspec.json.encode({"files": files}, order="sorted"), indent=2) + b"\n"

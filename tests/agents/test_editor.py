@@ -1,12 +1,15 @@
 """Editors: agents, commands and functions that rewrite the files of a skill."""
 
+import contextlib
+
 import anyio
 import pytest
 
 from skillsv.agents import AgentOptions
 from skillsv.agents.editor import AgentEditor, make_editor
 from skillsv.errors import AgentFailure, SettingsError
-from skillsv.model.rollout import Ending, Outcome
+from skillsv.model.rollout import Ending, Outcome, Usage
+from skillsv.model.usage_meter import meter_usage
 
 FILES = {"SKILL.md": b"# Old\n", "notes.md": b"notes\n", "logo.png": b"\x89PNG\xff\x00"}
 
@@ -22,7 +25,7 @@ class Answers:
     async def run(self, skill, task, replicate, workspace):
         assert skill is None
         self.asked = task.input
-        return Outcome(answer=self.answer, ending=self.ending)
+        return Outcome(answer=self.answer, ending=self.ending, usage=Usage(input_tokens=5, usd=0.5))
 
 
 def edit(editor):
@@ -70,3 +73,15 @@ def test_a_command_over_the_time_limit_is_a_failure(tmp_path):
 def test_an_unknown_editor_is_refused(spec):
     with pytest.raises(SettingsError):
         make_editor(spec, AgentOptions())
+
+
+@pytest.mark.parametrize("answer", ['<file path="SKILL.md">\n# New\n</file>', "I would rather not."])
+def test_what_an_editor_uses_is_counted_whatever_it_answers(answer):
+    async def metered():
+        with meter_usage() as meter:
+            with contextlib.suppress(AgentFailure):
+                await AgentEditor(Answers(answer)).edit(dict(FILES), "Be brief.")
+            return meter
+
+    meter = anyio.run(metered)
+    assert (meter.calls, meter.usage) == (1, Usage(input_tokens=5, usd=0.5))

@@ -229,7 +229,7 @@ def test_new_tasks_make_a_new_panel_b(place, capsys):
     lines = [{"id": f"n{n}", "input": "?", "target": "beta", "verifier": "contains"} for n in range(9)]
     other = place / "new.jsonl"
     other.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    assert confirmed(place, capsys, "--curves", "none", "--tasks", str(other))["tasks"] == 9
+    assert confirmed(place, capsys, "--curves", "none", "--tasks", str(other), code=3)["tasks"] == 9
 
 
 def test_a_run_without_panel_b_says_what_to_do(tmp_path, capsys, valued):
@@ -255,7 +255,7 @@ def test_a_noisy_agent_gets_three_replicates(tmp_path, capsys, monkeypatch, valu
         "def answer(skill, task, replicate):\n"
         "    return 'alpha beta' if skill and (len(skill.text) + int(task.id[1:]) + replicate) % 2 else ''\n"
     )
-    answer = confirmed(place, capsys, "--curves", "none", "--agent", f"python:{noisy}:answer")
+    answer = confirmed(place, capsys, "--curves", "none", "--agent", f"python:{noisy}:answer", code=3)
     assert answer["replicates"] == 3
     assert any("scores changed. Every score is the mean of 3 replicates" in note for note in answer["notes"])
     assert any("not the agent" in note for note in answer["notes"])
@@ -315,3 +315,50 @@ def test_all_proofs_are_kept_and_the_last_comes_first(place, tmp_path, capsys):
         assert run(command) == 0
         assert "Worse on " in capsys.readouterr().out
     assert "Worse on " in (place / "run/report.html").read_text()
+
+
+def test_without_max_drop_the_default_gate_decides_the_exit_code(place, tmp_path, capsys):
+    other = tmp_path / "other.md"
+    other.write_text((place / "run/skill/SKILL.md").read_text() + "\nA remark.\n")
+    answer = confirmed(place, capsys, "--skill", str(other), code=3)
+    assert (answer["outcome"], answer["gate"]) == ("not shown", {"max_drop": 0.05, "level": 0.95, "met": False})
+    assert confirmed(place, capsys, "--skill", str(other), "--max-drop", "20")["outcome"] == "no worse"
+
+
+def test_json_shows_the_last_proof_first(place, tmp_path, capsys):
+    confirmed(place, capsys, "--curves", "none")
+    for command in (["status"], ["estimate"], ["report", "--format"]):
+        last = ["json"] if command[-1] == "--format" else ["--json"]
+        assert run([command[0], str(place / "run"), *command[1:], *last]) == 0
+        table = json.loads(capsys.readouterr().out)
+        assert list(table)[:2] == ["schema", "proof"]
+        assert "onfirmed on " in str(table["proof"])
+
+
+def test_the_proof_of_a_run_stays_when_another_run_begins(tmp_path, capsys, valued):
+    place = valued.value_tiny(tmp_path)
+    confirmed(place, capsys, "--curves", "none")
+    before = (place / "run/confirmation.json").read_bytes()
+    (place / "tiny/SKILL.md").write_text(valued.SKILL.replace("Mumble", "Murmur"))
+    command = [
+        "value", str(place / "tiny"), "--tasks", str(place / "tasks.jsonl"), "--agent", f"python:{place}/agent.py:answer",
+        "--run-dir", str(place / "run"), "--operators", "delete", "-k", "4", "-b", "8", "--yes", "--quiet",
+    ]  # fmt: skip
+    assert run(command) == 0
+    capsys.readouterr()
+    confirmed(place, capsys, "--curves", "none", "--max-drop", "60")
+    kept = [path for path in (place / "run/earlier").rglob("confirmation.json") if path.read_bytes() == before]
+    assert len(kept) == 1
+
+
+def test_status_counts_what_every_command_spent(place, capsys):
+    assert run(["status", str(place / "run"), "--json"]) == 0
+    before = json.loads(capsys.readouterr().out)
+    confirmed(place, capsys, "--curves", "none")
+    assert run(["status", str(place / "run"), "--json"]) == 0
+    after = json.loads(capsys.readouterr().out)
+    assert after["rollouts"] == before["rollouts"]
+    assert after["total"]["rollouts"] == before["total"]["rollouts"] + after["commands"]["confirm"]["rollouts"]
+    assert after["commands"]["confirm"]["rollouts"] >= 3 * 24
+    assert run(["status", str(place / "run")]) == 0
+    assert "Spent by confirm: " in capsys.readouterr().out

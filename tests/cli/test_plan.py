@@ -104,3 +104,41 @@ def test_a_plan_takes_the_gamma_that_an_earlier_run_measured(capsys, tmp_path):
     plan = planned(capsys, *chain, *place)
     assert plan["measured_gamma"] == plan["gammas"][1] == cost["gamma"]
     assert planned(capsys, *chain, *place, "--tolerance", "0.2")["measured_gamma"] is None
+
+
+def test_a_table_says_what_each_budget_buys(capsys):
+    plan = planned(capsys, "--tasks", str(EVALS / "tasks.jsonl"))
+    assert [row["rollouts"] for row in plan["budgets"]] == [200, 400, 800, 1600]
+    shares = [row["decided"]["deterministic"] for row in plan["budgets"]]
+    assert shares == sorted(shares)
+    assert shares[0] < 0.2 < 0.7 < shares[-1]
+    delete = planned(capsys, "--tasks", str(EVALS / "tasks.jsonl"), "--operators", "delete")
+    assert all(
+        one["decided"]["deterministic"] >= two["decided"]["deterministic"]
+        for one, two in zip(delete["budgets"], plan["budgets"], strict=True)
+    )
+    assert plan["skill_tokens"] > 100
+    assert run(["plan", str(example_folder()), "--tasks", str(EVALS / "tasks.jsonl"), "--panel-b", "20"]) == 0
+    printed = capsys.readouterr().out
+    assert "20 held-out tasks rule out a drop of 13.9 points at best; 5 points need 59." in printed
+    assert "The skill has " in printed
+
+
+def test_a_run_keeps_its_operators_when_the_budget_grows(capsys, tmp_path):
+    folder = str(tmp_path / "run")
+    command = [
+        "value",
+        str(example_folder()),
+        "--tasks",
+        str(EVALS / "tasks.jsonl"),
+        "--agent",
+        AGENT,
+        "--run-dir",
+        folder,
+    ]
+    assert run([*command, "--max-rollouts", "600", "--quiet", "--json"]) == 0
+    first = capsys.readouterr()
+    assert "--operators delete,pad" in first.err
+    assert json.loads(first.out)["settings"]["operators"] == ["delete"]
+    assert run([*command, "--max-rollouts", "2500", "--until-resolved", "0.1", "--quiet", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["settings"]["operators"] == ["delete"]

@@ -86,3 +86,8 @@ def test_the_resolution_lies_between_one_and_three_points():
     assert reporting_resolution(8) == COARSEST
     assert reporting_resolution(150) == pytest.approx(0.02)
     assert reporting_resolution(100_000) == FINEST
+
+
+@pytest.mark.parametrize(("tasks", "points"), [(20, 2.5), (40, 1.25), (80, 1.0), (10, 3.0)])
+def test_the_resolution_follows_the_number_of_tasks(tasks, points):
+    assert reporting_resolution(100_000, tasks) == pytest.approx(points / 100)

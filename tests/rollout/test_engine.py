@@ -11,6 +11,7 @@ from worlds import ToyVerifier, no_workspace, render, tasks, units
 
 from skillsv.errors import AgentFailure, RolloutError, SettingsError, VerifierFailure
 from skillsv.model.rollout import FailureKind, Outcome, RolloutKey, Usage
+from skillsv.model.usage_meter import report_usage
 from skillsv.rollout.engine import MESSAGE_LIMIT, Job, LocalEngine
 
 FULL = frozenset(units(3))
@@ -216,3 +217,31 @@ def test_a_paid_score_survives_a_timeout_while_the_workspace_is_removed():
 
     rollout = execute(Agent(), FixedVerifier(0.5), workspace=slow, timeout=0.2)
     assert (rollout.score, rollout.failure) == (0.5, None)
+
+
+class Judged:
+    """A verifier that asks a judge, twice where its first answer is unusable."""
+
+    def __init__(self, faults=0):
+        self.faults = faults
+
+    async def score(self, task, outcome, workspace):
+        report_usage(Usage(input_tokens=10, output_tokens=1, usd=0.25))
+        if self.faults:
+            self.faults -= 1
+            raise VerifierFailure("no ruling")
+        return 1.0
+
+
+@pytest.mark.parametrize(("faults", "calls"), [(0, 1), (1, 2), (9, 3)])
+def test_what_a_judge_uses_is_counted_also_where_it_fails(faults, calls):
+    rollout = execute(Agent(), Judged(faults))
+    assert rollout.usage == Usage(input_tokens=10 * calls, output_tokens=calls, usd=0.5 + 0.25 * calls)
+
+
+def test_the_cost_stays_unknown_where_only_the_judge_reports_it():
+    class Silent(Agent):
+        async def run(self, skill, task, replicate, workspace):
+            return Outcome(answer="1")
+
+    assert execute(Silent(), Judged()).usage == Usage(input_tokens=10, output_tokens=1, usd=None)

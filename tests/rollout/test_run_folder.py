@@ -275,3 +275,31 @@ def test_another_record_after_a_torn_line_is_no_damage(tmp_path):
     records.rename(tmp_path / "moved")
     RunFolder(tmp_path).append(record(3))
     assert sorted(RunFolder(tmp_path).chains()) == [3]
+
+
+def test_status_adds_what_editors_and_later_commands_spent(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    with Ledger.open(folder.ledger) as ledger:
+        folder.begin(ONE, skill())
+        for number, run in enumerate([folder.run_id, f"{folder.run_id}-confirm", f"{folder.run_id}-confirm", "other"]):
+            key = RolloutKey(tree="x", task=str(number), agent="a")
+            ledger.record(Rollout(key=key, task_id="t", score=1.0, usage=Usage(usd=1.0), duration=2.0), run=run)
+    folder.keep_spending("refine", 2, Usage(input_tokens=7, usd=0.5))
+    folder.keep_spending("refine", 1, Usage(usd=0.25))
+    status = folder.status()
+    assert (status.rollouts, status.usage.usd) == (1, 1.0)
+    assert {name: (spent.rollouts, spent.usage.usd) for name, spent in status.commands.items()} == {
+        "confirm": (2, 2.0),
+        "refine": (3, 0.75),
+    }
+    assert (status.total.rollouts, status.total.usage) == (6, Usage(input_tokens=7, usd=3.75))
+
+
+def test_a_torn_line_of_spending_is_left_out(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    with Ledger.open(folder.ledger):
+        folder.begin(ONE, skill())
+    folder.keep_spending("refine", 1, Usage(usd=0.25))
+    with (folder.path / "spending.jsonl").open("ab") as file:
+        file.write(b'{"command": "ref')
+    assert folder.status().total.usage.usd == 0.25

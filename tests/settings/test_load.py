@@ -107,3 +107,29 @@ def test_a_stop_rule_of_auto_in_a_file_is_named_where_chain_ignores_it(tmp_path)
     notes = []
     load_settings(tmp_path / "skill", {"method": "chain"}, note=notes.append)
     assert notes == ["The method chain does not use --until-width in skillsv.toml."]
+
+
+@pytest.mark.parametrize(
+    ("flags", "recorded", "operators", "notes"),
+    [
+        ({}, None, "delete,pad", 0),
+        ({"max_rollouts": 400}, None, "delete", 1),
+        ({"max_rollouts": 2400}, None, "delete,pad", 0),
+        ({"max_rollouts": 400, "operators": "delete,pad"}, None, "delete,pad", 0),
+        ({"max_rollouts": 400, "method": "chain"}, None, "delete,pad", 0),
+        ({"max_rollouts": 4000}, {"method": "auto", "operators": ["delete"]}, "delete", 0),
+        ({"max_rollouts": 400}, {"method": "auto", "operators": ["delete", "pad"]}, "delete,pad", 0),
+        ({"max_rollouts": 400}, {"method": "chain", "operators": ["delete", "pad"]}, "delete", 1),
+    ],
+)
+def test_a_small_budget_measures_deletion_and_offers_the_rest(tmp_path, flags, recorded, operators, notes):
+    sentences = []
+    settings = load_settings(tmp_path / "skill", flags, sentences.append, recorded=recorded)
+    assert ",".join(settings.operators) == operators
+    assert [("--operators delete,pad" in sentence) for sentence in sentences] == [True] * notes
+
+
+def test_operators_in_a_file_hold_for_a_small_budget(tmp_path):
+    (tmp_path / "skillsv.toml").write_text('operators = "delete,pad"\n')
+    settings = load_settings(tmp_path / "skill", {"max_rollouts": 400})
+    assert settings.operators == (Operator.DELETE, Operator.PAD)

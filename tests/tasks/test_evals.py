@@ -96,3 +96,29 @@ def test_digest_depends_on_the_judge(tmp_path):
     (tmp_path / "evals" / "judge.py").write_text("def run(skill, task, replicate): return '1: no'\n")
     tasks += load_tasks(folder, judge="python:judge.py:run")
     assert len({task.digest for task in tasks}) == 5
+
+
+def test_prose_is_never_compared_with_the_answer_as_text(tmp_path):
+    entry = {"id": 1, "prompt": "Total?", "expectations": ["States the total"], "expected_output": "42 euros"}
+    (task,) = load_tasks(skill_with(tmp_path, {"evals": [entry]}), verifier="contains")
+    assert (task.verifier, task.target) == ("contains", "42 euros")
+
+
+@pytest.mark.parametrize("own", [{}, {"verifier": "numeric"}])
+def test_a_text_verifier_without_expected_output_is_refused(tmp_path, own):
+    entry = {"id": 1, "prompt": "Total?", "expectations": ["States the total"], **own}
+    with pytest.raises(TaskError, match=r"cannot grade expectations in prose") as caught:
+        load_tasks(skill_with(tmp_path, {"evals": [entry]}), verifier="contains")
+    assert caught.value.where.endswith("evals.json: evals[0]")
+
+
+def test_contains_assertions_stay_with_the_verifier_contains(tmp_path):
+    entry = {"prompt": "x", "assertions": [{"type": "contains", "value": "yes"}], "expected_output": "prose"}
+    (task,) = load_tasks(skill_with(tmp_path, {"evals": [entry]}), verifier="contains")
+    assert task.target == {"all": ["yes"], "none": []}
+
+
+def test_queries_of_a_trigger_evaluation_are_read(tmp_path):
+    entries = [{"query": "Chart my sales", "should_trigger": True}, {"query": "Hello", "should_trigger": False}]
+    tasks = load_tasks(skill_with(tmp_path, entries))
+    assert [(task.input, task.should_trigger) for task in tasks] == [("Chart my sales", True), ("Hello", False)]

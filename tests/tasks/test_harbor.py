@@ -11,7 +11,7 @@ from skillsv.errors import TaskError, VerifierFailure
 from skillsv.model.rollout import Outcome
 from skillsv.sandbox import fresh_workspace
 from skillsv.sandbox.bubblewrap import find_sandbox_problem
-from skillsv.tasks import load_tasks, make_verifier
+from skillsv.tasks import ignored_builds, load_tasks, make_verifier
 
 TEST = """#!/bin/bash
 mkdir -p /logs/verifier
@@ -146,3 +146,20 @@ def test_invalid_file_is_named(tmp_path, file, data, sentence):
         load_tasks(place)
     assert sentence in str(caught.value)
     assert file in str(caught.value)
+
+
+def test_what_a_container_would_bring_is_named(tmp_path):
+    place = harbor(tmp_path)
+    dockerfile = "FROM python:3.12-slim AS base\n# RUN nothing\nRUN apt-get update && \\\n    apt-get install -y jq\nRUN pip install pandas\nENV A=1\n"
+    (place / "environment" / "Dockerfile").write_text(dockerfile)
+    other = harbor(tmp_path, "other")
+    (other / "environment" / "docker-compose.yaml").write_text("services: {}\n")
+    sentence = ignored_builds(load_tasks(tmp_path))
+    assert sentence.startswith("2 Harbor tasks describe containers that are not built here")
+    assert "base image python:3.12-slim, 2 RUN, 1 ENV, docker-compose.yaml, base image scratch" in sentence
+
+
+def test_tasks_without_a_container_have_no_note(tmp_path):
+    place = harbor(tmp_path)
+    (place / "environment" / "Dockerfile").unlink()
+    assert ignored_builds(load_tasks(place)) is None

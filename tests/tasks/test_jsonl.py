@@ -214,3 +214,9 @@ def test_any_object_is_a_task_or_an_error_with_its_location(record):
     assert task.id
     assert task.input
     assert task.digest
+
+
+def test_an_unknown_verifier_is_refused_with_its_line(tmp_path):
+    with pytest.raises(TaskError, match="no verifier `exakt`") as caught:
+        tasks_of(tmp_path, {"id": 1, "input": "a", "verifier": "exact"}, {"id": 2, "input": "b", "verifier": "exakt"})
+    assert caught.value.where.endswith("tasks.jsonl:2")

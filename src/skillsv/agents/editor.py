@@ -16,6 +16,7 @@ from skillsv.model.format import with_bounds
 from skillsv.model.protocols import Agent, Editor
 from skillsv.model.rollout import Ending, FailureKind
 from skillsv.model.task import Task
+from skillsv.model.usage_meter import report_usage
 from skillsv.model.value import UnitReport, Valuation
 from skillsv.sandbox.folders import walk_files
 from skillsv.sandbox.process import Limits, private_environment, run_program
@@ -130,6 +131,7 @@ class AgentEditor:
         task = Task(id="refine", input=f"{instruction}\n\n# The skill\n\n{texts}\n\n{_ANSWER_FORMAT}")
         async with fresh_workspace(task) as workspace:
             outcome = await self._agent.run(None, task, 0, workspace)
+        report_usage(outcome.usage)
         if outcome.ending is Ending.CUT:
             raise AgentFailure("the token limit cut the editor's answer.", kind=FailureKind.CUT_ANSWER)
         changed = {path: text.encode() for path, text in _FILE_BLOCK.findall(outcome.answer)}

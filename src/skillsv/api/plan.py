@@ -8,14 +8,17 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from html import escape
 from pathlib import Path
 
+from skillsv.api.budgets import BudgetTable
 from skillsv.api.inputs import Inputs
 from skillsv.api.skill import Skill, compile  # noqa: A004 - the public name
 from skillsv.api.sync import run_sync
+from skillsv.confirmation.gate import Gate
 from skillsv.errors import SettingsError
-from skillsv.model.format import count, decimal, duration, money
+from skillsv.model.format import count, decimal, duration, money, plural
 from skillsv.model.plan_document import CostDocument, PlanDocument
 from skillsv.model.protocols import Agent, Verifier
 from skillsv.model.task import Task
@@ -30,6 +33,7 @@ from skillsv.pipeline import (
     require_measurable_budget,
     with_measured_cost,
 )
+from skillsv.pipeline.cost import recorded_result_settings
 from skillsv.pipeline.job import EARLIER_UNITS, job_of_earlier_version
 from skillsv.pipeline.panel_history import known_panels
 from skillsv.rollout import Forecast, PerRollout, RunFolder
@@ -37,10 +41,13 @@ from skillsv.rollout.adaptive import advise
 from skillsv.rollout.forecast import Cost
 from skillsv.sandbox.workspace import folder_name
 from skillsv.settings import SETTINGS, Settings, load_settings, small_settings
-from skillsv.tasks import NO_PANELS
+from skillsv.tasks import NO_PANELS, ignored_builds
 
 ASSUMED_TASKS = 60
-"""Size of the panel in a plan without tasks: the smallest panel in the paper."""
+"""Size of either panel in a plan without tasks: the smallest panel in the paper."""
+
+USUAL_SHARE_READ = 0.5
+"""Share of a skill's tokens that an average rollout shows: coalitions range from nothing to the full skill."""
 
 TEMPORARY = "No run_dir was given: the run is kept in a temporary folder, which is deleted with the run object."
 """The note of a run without a folder of its own."""
@@ -64,7 +71,8 @@ class Plan:
     (333, 392)
 
     `low`, `expected` and `high` hold rollouts, tokens, usd and seconds; what is not known is None. `notes` are
-    sentences about the settings. `tasks` is the number of tasks that values are estimated on. `gamma` is the share of
+    sentences about the settings. `tasks` is the number of tasks that values are estimated on, `held_out` that of the
+    tasks kept for a proof. `gamma` is the share of
     prefixes that the chains of an earlier run in the same folder evaluated.
     """
 
@@ -72,6 +80,7 @@ class Plan:
     settings: Settings
     forecast: Forecast
     tasks: int
+    held_out: int = 0
     notes: tuple[str, ...] = ()
     inputs: Inputs = field(repr=False)
     gamma: float | None = None
@@ -114,7 +123,33 @@ class Plan:
 
     def lines(self) -> list[str]:
         """The forecast in words, and what a person should know before agreeing to it."""
-        return [*forecast_lines(self.forecast), *self._judge_line(), *self._budget_line()]
+        return [*self.cost_lines(), *self._judge_line(), *self._budget_line()]
+
+    def cost_lines(self) -> list[str]:
+        """Rollouts, tokens, money and time in words. What is not measured is estimated from the skill, or unknown."""
+        lines = forecast_lines(self.forecast)
+        if self.expected.tokens is not None:
+            return lines
+        read = count(round(self.expected.rollouts * USUAL_SHARE_READ * self.skill_tokens))
+        size = plural(self.skill_tokens, "token")
+        return [*lines, f"The skill has {size}: rollouts read about {read}, besides requests and answers."]
+
+    @cached_property
+    def skill_tokens(self) -> int:
+        """The tokens of all text files of the skill."""
+        return self.skill.count_tokens(self.settings.tokenizer)
+
+    def budget_table(self, gate: Gate | None = None) -> BudgetTable | None:
+        """What each budget buys; None for chains, whose cost follows from their settings."""
+        if self.settings.method != "auto":
+            return None
+        return BudgetTable(
+            units=len(self.skill.compiled.execution),
+            tasks=self.tasks,
+            held_out=self.held_out,
+            operators=len(self.settings.operators),
+            gate=gate or Gate(),
+        )
 
     def truncation_lines(self) -> list[str]:
         """What truncation and task windows save, for chains: gamma, R_full and the cost ratio of the paper."""
@@ -132,7 +167,13 @@ class Plan:
 
     def to_dict(self) -> PlanDocument:
         """The JSON `skillsv.plan/1`."""
-        return {**plan_dict(len(self.skill.units), self.forecast), "measured_gamma": self.gamma}
+        table = self.budget_table()
+        return {
+            **plan_dict(len(self.skill.units), self.forecast),
+            "measured_gamma": self.gamma,
+            "skill_tokens": self.skill_tokens,
+            "budgets": [] if table is None else table.to_list(),
+        }
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -181,6 +222,7 @@ def plan(
     >>> print(sv.plan("# Tone\n\n- Be brief.\n- Be kind.\n", max_rollouts=300))
     Forecast: 300 to 300 rollouts, about 300 (with all checks, without retries; fewer where earlier ones are reused).
     Tokens unknown; cost unknown; time unknown.
+    The skill has 12 tokens: rollouts read about 1,800, besides requests and answers.
     'skillsv plan ... --probe' measures them with four rollouts.
 
     The arguments are those of `value`. Without tasks the forecast assumes 60; with tasks and an agent, `value(plan)`
@@ -208,18 +250,24 @@ def make_plan(
     if inputs.verifier_spec is not None:
         given = {**given, "verifier": inputs.verifier_spec}
     compiled = compile(skill, **{name: value for name, value in given.items() if _is_compiler_setting(name)})
-    settings = load_settings(compiled.path, {**compiled.settings, **given}, note=notes.append)
+    place = run_dir or (None if default_dir is None else default_dir(compiled.name))
+    settings = load_settings(
+        compiled.path,
+        {**compiled.settings, **given},
+        note=notes.append,
+        recorded=None if place is None or fresh else recorded_result_settings(RunFolder(place), compiled.compiled),
+    )
     notes += [f"Note: {note}" for note in small_settings(settings)]
     spec = inputs.agent_spec
     if spec is None or (inputs.tasks is None and inputs.examples is None):
-        size = _panel_size(inputs, settings)
-        place = run_dir or (None if default_dir is None else default_dir(compiled.name))
+        size, held_out = _panel_sizes(inputs, settings)
         gamma = None if place is None else measured_gamma(RunFolder(place), compiled.compiled, settings)
         return Plan(
             skill=compiled,
             settings=settings,
             forecast=forecast_job(compiled.compiled, settings, size, gamma=gamma),
             tasks=size,
+            held_out=held_out,
             notes=tuple(notes),
             inputs=inputs,
             gamma=gamma,
@@ -264,6 +312,8 @@ def plan_job(
     earlier = None if fresh else job_of_earlier_version(prepared, place)
     if earlier is not None:
         job, prepared, notes = earlier, prepare(earlier, panels), (*notes, EARLIER_UNITS)
+    builds = ignored_builds((*prepared.panel_a.tasks, *prepared.panel_b.tasks))
+    notes = notes if builds is None else (*notes, builds)
     measured = PerRollout() if fresh else measured_cost(place, prepared.agent.fingerprint)
     gamma = None if fresh else measured_gamma(place, prepared.compiled, job.settings)
     prepared = with_measured_cost(prepared, measured, gamma)
@@ -272,6 +322,7 @@ def plan_job(
         settings=job.settings,
         forecast=prepared.forecast,
         tasks=len(prepared.panel_a.tasks),
+        held_out=len(prepared.panel_b.tasks),
         notes=notes,
         inputs=inputs or Inputs(tasks=job.tasks, agent=job.agent),
         gamma=gamma,
@@ -331,14 +382,14 @@ def _is_compiler_setting(name: str) -> bool:
     return name in SETTINGS and SETTINGS[name].group == "compiler"
 
 
-def _panel_size(inputs: Inputs, settings: Settings) -> int:
-    """The tasks to estimate on, of those that were given, or as many as are assumed."""
+def _panel_sizes(inputs: Inputs, settings: Settings) -> tuple[int, int]:
+    """The tasks to estimate on and to prove on, of those that were given, or as many as are assumed."""
     if inputs.tasks is None and inputs.examples is None:
-        return ASSUMED_TASKS
+        return ASSUMED_TASKS, ASSUMED_TASKS
     from skillsv.pipeline.job import Grading
     from skillsv.tasks import split_panels
 
     grading = Grading(verifier=settings.verifier, judge=settings.judge)
     loaded = inputs.source().load_tasks(inputs.path or Path(), grading)
-    panel, _ = split_panels(loaded, a=settings.panel_a, b=settings.panel_b, seed=settings.seed)
-    return len(panel.tasks)
+    panel_a, panel_b = split_panels(loaded, a=settings.panel_a, b=settings.panel_b, seed=settings.seed)
+    return len(panel_a.tasks), len(panel_b.tasks)

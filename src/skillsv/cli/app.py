@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
-
-import cyclopts
 
 from skillsv.cli.plain_characters import use_plain_characters
 from skillsv.errors import NoDifference, SkillSVError
@@ -18,6 +14,8 @@ from skillsv.version import __version__
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+
+    import cyclopts
 
 USAGE_ERROR = 2
 """Exit code of a command line that cannot be used."""
@@ -34,12 +32,14 @@ EXAMPLE_WIDTH = 200
 COMMANDS = (
     ("demo", "skillsv.cli.demo:demo", "See what each line of the example skill is worth."),
     ("shrink", "skillsv.cli.shrink:shrink", "Make a skill shorter, and prove that it is no worse."),
+    ("init", "skillsv.cli.init:init", "Write tasks to fill in, a verifier, settings and an agent for a skill."),
     ("compile", "skillsv.cli.compile:compile_", "Map a skill: units, dependencies, hierarchy."),
     ("lint", "skillsv.cli.lint:lint", "List the defects of skills, without running anything."),
     ("orders", "skillsv.cli.orders:orders", "Sample feasible insertion orders."),
     ("render", "skillsv.cli.render:render", "Write one partial skill, as an agent would read it."),
     ("plan", "skillsv.cli.plan:plan", "Say what a valuation would cost."),
     ("value", "skillsv.cli.value:value", "Value every unit of a skill with your tasks and your agent."),
+    ("trigger", "skillsv.cli.trigger:trigger", "Say for which requests an agent opens a skill, and should."),
     ("status", "skillsv.cli.status:status", "Say how far a run is and what it has spent."),
     ("estimate", "skillsv.cli.estimate:estimate", "Estimate again from the records of a run, at no cost."),
     ("prune", "skillsv.cli.prune:prune", "Write a shorter skill, by the values of a run."),
@@ -69,6 +69,8 @@ def find_added_command(name: str) -> EntryPoint | None:
 
 def build_app(chosen: str = "") -> cyclopts.App:
     """The command tree, with lazily imported commands; the chosen one describes itself in full."""
+    import cyclopts
+
     app = cyclopts.App(
         name="skillsv",
         help="skillsv demo\n\nWhat each line of an agent skill is worth.",
@@ -77,10 +79,32 @@ def build_app(chosen: str = "") -> cyclopts.App:
         result_action="return_value",
     )
     for name, target, summary in COMMANDS:
-        app.command(target, name=name, help=None if name == chosen else summary)
+        # The usage is written here, because cyclopts would read all flags a second time for it.
+        more = {} if name == "bench" else {"usage": f"Usage: skillsv {name} ARGUMENTS [FLAGS]\n"}
+        app.command(target, name=name, help=None if name == chosen else summary, **more)
     if _is_unknown(chosen) and (added := find_added_command(chosen)) is not None:
         app.command(added.value, name=chosen)
     return app
+
+
+def overview() -> str:
+    """The help of the program: an example and all commands. Written here, because it has to appear at once."""
+    width = max(map(len, COMMAND_NAMES))
+    lines = [f"  {name:<{width}}  {summary}" for name, _, summary in COMMANDS]
+    return "\n".join(
+        [
+            "skillsv demo",
+            "",
+            "What each line of an agent skill is worth.",
+            "",
+            "Commands (skillsv COMMAND --help shows the flags of one):",
+            *lines,
+            "",
+            "  --help     Show this.",
+            "  --version  Show the version.",
+            "  --debug    Show where an error came from, with any command.",
+        ]
+    )
 
 
 def _is_unknown(word: str) -> bool:
@@ -94,13 +118,21 @@ def run(arguments: Sequence[str]) -> int:
     words = [word for word in arguments if word != "--debug"]
     if words and _is_unknown(words[0]) and find_added_command(words[0]) is None:
         return _explain_unknown_command(words[0])
+    if words in ([], ["--help"], ["-h"]):
+        print(overview())
+        return 0
     try:
+        if len(words) == 2 and words[0] in COMMAND_NAMES and words[1] in {"--help", "-h"}:
+            build_app(words[0]).help_print(words[:1])  # without reading the flags of a command that is not called
+            return 0
         result = build_app(*words[:1])(words, exit_on_error=False, print_error=False)
         sys.stdout.flush()  # a full disk is an error here, and not while the interpreter exits
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - every error becomes a message here
         if len(words) < len(arguments):
+            import traceback
+
             _print_error("".join(traceback.format_exception(error)).rstrip())
-        return next(handle(error) for kind, handle in ERROR_HANDLERS if isinstance(error, kind))
+        return next(handle(error) for kind, handle in error_handlers() if isinstance(error, kind))
     return result if isinstance(result, int) else 0
 
 
@@ -112,6 +144,8 @@ def main() -> None:
 
 
 def _explain_unknown_command(word: str) -> int:
+    import difflib
+
     close = difflib.get_close_matches(word, COMMAND_NAMES, n=1)
     meant = f" Did you mean '{close[0]}'?" if close else ""
     _print_error(f"skillsv: there is no command '{word}'.{meant} The commands are: {', '.join(COMMAND_NAMES)}.")
@@ -165,15 +199,18 @@ def _explain_bug(error: BaseException) -> int:
     return SkillSVError.exit_code
 
 
-ERROR_HANDLERS: tuple[tuple[type[BaseException], Callable[[BaseException], int]], ...] = (
-    (cyclopts.CycloptsError, _explain_usage),
-    (SkillSVError, _explain_failure),
-    (KeyboardInterrupt, _explain_interrupt),
-    (BrokenPipeError, _ignore_closed_pipe),
-    (OSError, _explain_system_error),
-    (Exception, _explain_bug),
-)
-"""The handler of each kind of error. The first one that fits is used."""
+def error_handlers() -> tuple[tuple[type[BaseException], Callable[[BaseException], int]], ...]:
+    """The handler of each kind of error. The first one that fits is used."""
+    import cyclopts
+
+    return (
+        (cyclopts.CycloptsError, _explain_usage),
+        (SkillSVError, _explain_failure),
+        (KeyboardInterrupt, _explain_interrupt),
+        (BrokenPipeError, _ignore_closed_pipe),
+        (OSError, _explain_system_error),
+        (Exception, _explain_bug),
+    )
 
 
 def _silence_stdout() -> None:

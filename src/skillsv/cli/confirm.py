@@ -11,7 +11,6 @@ from cyclopts import Parameter
 from skillsv.cli.flags import Json, given_share
 from skillsv.cli.spending_flags import SpendingFlags
 from skillsv.errors import SettingsError
-from skillsv.model.edit import ProofOutcome
 from skillsv.model.format import percent, plural, points, short_points, with_bounds
 
 if TYPE_CHECKING:
@@ -46,8 +45,7 @@ def confirm(
 
     Compare old and new on panel B, the tasks that no value has seen, each scored in full. Without --skill the new skill
     is the run's own, pruned by its verdicts, and pruning curves are drawn beside it; --judge adds the curve of a judge.
-    The exit code is 3 where a loss is shown, and with --max-drop unless it is shown that no more points are lost. The
-    same command again resumes.
+    The exit code is 3 unless it is shown that no more than --max-drop points are lost. The same command again resumes.
     """
     from skillsv.api.shorten import level_as_share, run_confirmation
     from skillsv.cli.printing import deliver, json_text
@@ -79,8 +77,7 @@ def confirm(
     table["concentration"] = top_share
     lines = (*proof.lines(), *_pooled_lines(pooled, 1 + len(pool)), *_concentration_lines(top_share))
     deliver(json_text(table) if json else "".join(f"{line}\n" for line in lines), None)
-    if max_drop is not None or proof.outcome is ProofOutcome.WORSE:
-        proof.require()
+    proof.require()
     return 0
 
 

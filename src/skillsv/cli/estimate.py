@@ -28,6 +28,6 @@ def estimate(
 
     given_share(resolution, "--resolution")
     loaded = load_run(run, level=level, resolution=resolution)
-    page = loaded.publish()
-    show(loaded.valuation, page, json=json, out=sys.stdout)
+    loaded.publish()
+    show(loaded, json=json, out=sys.stdout)
     return 0

@@ -33,11 +33,11 @@ def plan(
     """skillsv plan my-skill --tasks tasks.jsonl --agent "command:./agent.sh" --probe
 
     Say what a valuation would cost before anything is spent. Only --probe runs the agent: four rollouts, which the
-    valuation that follows does not pay for again. For chains also what truncation saves: gamma, as assumed or as the
-    run in --run-dir measured it, R_full and the cost ratio of the paper.
+    valuation that follows does not pay for again. A table says what each budget buys. For chains also what truncation
+    saves: gamma, as assumed or as the run in --run-dir measured it, R_full and the cost ratio of the paper.
     """
     from skillsv.api.inputs import Inputs
-    from skillsv.api.plan import default_folder, forecast_lines, make_plan, measure
+    from skillsv.api.plan import default_folder, make_plan, measure
 
     flags = given(estimator, budget, how, compiler)
     if probe and (tasks is None or agent is None):
@@ -53,6 +53,8 @@ def plan(
     else:
         compiled = planned.skill.compiled
         units = f"{len(compiled.units)} units ({len(compiled.execution)} to value and the trigger)"
-        lines = [f"{planned.skill.name}: {units}.", *forecast_lines(planned.forecast), *planned.truncation_lines()]
+        table = planned.budget_table()
+        lines = [f"{planned.skill.name}: {units}.", *planned.cost_lines(), *planned.truncation_lines()]
+        lines += [] if table is None else table.lines()
         deliver("\n".join(lines) + "\n", None)
     return 0

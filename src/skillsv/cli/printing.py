@@ -10,7 +10,6 @@ from typing import Any
 
 from skillsv.cli.plain_characters import PLAIN, use_plain_characters
 from skillsv.errors import OutputError
-from skillsv.report.edits import patch_lines
 from skillsv.report.escape import escape_text
 
 Line = tuple[tuple[str, str], ...]
@@ -71,6 +70,8 @@ def deliver(text: str, path: Path | None) -> None:
 
 def styled_patch(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> Iterator[Line]:
     """The lines of the patch, coloured by what they do, with control characters escaped."""
+    from skillsv.report.edits import patch_lines
+
     for line in patch_lines(old, new):
         text = line.removesuffix("\n")
         yield ((escape_text(text), _style(text)),)

@@ -12,7 +12,6 @@ from skillsv.cli.flags import Json, given_share
 from skillsv.cli.printing import say
 from skillsv.cli.spending_flags import SpendingFlags
 from skillsv.errors import SettingsError
-from skillsv.model.edit import ProofOutcome
 from skillsv.model.format import count, percent
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def refine(
         print_lines(styled_patch(revision.before.contents, revision.after.contents))
     proof = _confirm_revision(run, output, flags, level, drop) if confirm else None
     deliver(json_text(_table(revision, proof)) if json else "\n".join(_lines(revision, proof)) + "\n", None)
-    if proof is not None and (max_drop is not None or proof.outcome is ProofOutcome.WORSE):
+    if proof is not None:
         proof.require()
     return 0
 

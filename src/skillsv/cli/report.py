@@ -59,7 +59,7 @@ def _text(run: Run, kind: Format) -> str:
     from skillsv.report.valuation_json import valuation_dict
 
     if kind == "json":
-        return json_text(valuation_dict(run.valuation))
+        return json_text(valuation_dict(run.valuation, run.last_proof))
     return markdown_summary(run.valuation, run.last_proof) if kind == "md" else junit_xml(run.valuation)
 
 

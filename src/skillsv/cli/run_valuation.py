@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TextIO
 
 import anyio
@@ -13,9 +12,9 @@ from skillsv.api.run import Run, run_plan
 from skillsv.cli.consent import agree
 from skillsv.cli.flags import RunFlags
 from skillsv.cli.printing import json_text, say
-from skillsv.model.value import Valuation
 from skillsv.pipeline.progress import progress
 from skillsv.report.escape import escape_text
+from skillsv.report.sentences import proof_sentence
 from skillsv.report.text import terminal_table
 from skillsv.report.valuation_json import valuation_dict
 from skillsv.rollout import RunFolder, Stop
@@ -33,7 +32,7 @@ def run_valuation(plan: Plan, flags: RunFlags, *, json: bool, out: TextIO) -> in
     run = anyio.run(_run, plan, flags)
     if run.error is not None:
         say(f"skillsv: {run.error}")
-    show(run.valuation, RunFolder(run.folder).report, json=json, out=out)
+    show(run, json=json, out=out)
     return run.error.exit_code if run.error else 0
 
 
@@ -42,13 +41,16 @@ async def _run(plan: Plan, flags: RunFlags) -> Run:
         return await run_plan(plan, listener, Stop(), fresh=flags.fresh, keep_going=flags.keep_going)
 
 
-def show(valuation: Valuation, page: Path, *, json: bool, out: TextIO) -> None:
-    """Print the result on stdout."""
+def show(run: Run, *, json: bool, out: TextIO) -> None:
+    """Print the result on stdout, after the last proof if there is one."""
+    valuation, proof = run.valuation, run.last_proof
     if json:
-        out.write(json_text(valuation_dict(valuation)))
+        out.write(json_text(valuation_dict(valuation, proof)))
         return
     from rich.console import Console
 
     console = Console(file=out, highlight=False, width=None if out.isatty() else PIPE_WIDTH)
+    if proof is not None:
+        console.print(escape_text(proof_sentence(proof)), soft_wrap=True, markup=False)
     console.print(terminal_table(valuation, width=console.width, colour=console.is_terminal))
-    console.print(escape_text(f"Report: {page}"), soft_wrap=True, markup=False)
+    console.print(escape_text(f"Report: {RunFolder(run.folder).report}"), soft_wrap=True, markup=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +11,7 @@ from cyclopts import Parameter
 
 from skillsv.cli.flags import Json
 from skillsv.model.format import count, duration, money, plural
+from skillsv.model.rollout import Usage
 
 if TYPE_CHECKING:
     from skillsv.rollout import RunFolder, Status
@@ -35,23 +37,22 @@ def status(
     from skillsv.rollout.earlier_runs import list_earlier_runs
 
     folder = RunFolder(run)
-    found: Status = folder.status()
+    found = folder.status()
     proof = recorded_confirmation(folder)
     said = None if proof is None else proof_sentence(proof)
     others = list_earlier_runs(run) if earlier else []
     if json:
         more = {"earlier": [asdict(other) for other in others]} if earlier else {}
-        deliver(json_text({"schema": "skillsv.status/1", **asdict(found), "proof": said, **more}), None)
+        table = {"schema": "skillsv.status/1", "proof": said, **asdict(found), "total": asdict(found.total), **more}
+        deliver(json_text(table), None)
         return 0
     chains = "" if found.planned is None else f", {found.chains} of {found.planned} chains done"
-    usage = found.usage
-    tokens = "unknown" if usage.input_tokens is None else count(usage.input_tokens + (usage.output_tokens or 0))
-    cost = "unknown" if usage.usd is None else money(usage.usd)
     lines = [
         *([] if said is None else [said]),
         f"Run {found.run}: {_state(found)}{chains}.",
         f"Rollouts: {count(found.rollouts)} paid, {count(found.reused)} reused, {count(found.missing)} missing.",
-        f"Spent: tokens {tokens}, cost {cost}, agent time {duration(found.seconds)}.",
+        f"Spent: {_spent(found.usage)}, agent time {duration(found.seconds)}.",
+        *_command_lines(found),
         *explain_stored(found.stored),
         *([f"Answers cut by the token limit: {count(found.cut)}."] if found.cut else []),
         *(_continue_lines(folder, found) if found.provisional and not found.running else []),
@@ -85,3 +86,17 @@ def _continue_lines(folder: RunFolder, status: Status) -> list[str]:
     if not command:
         return ["Provisional: the run is not finished. Call 'value' again with the same arguments to continue it."]
     return ["Provisional: the run is not finished. Continue it; what was paid for is kept:", f"  {command}"]
+
+
+def _spent(usage: Usage) -> str:
+    tokens = "unknown" if usage.input_tokens is None else count(usage.input_tokens + (usage.output_tokens or 0))
+    cost = "unknown" if usage.usd is None else money(usage.usd)
+    return f"tokens {tokens}, cost {cost}"
+
+
+def _command_lines(found: Status) -> Iterator[str]:
+    """What later commands spent, and all of them with the valuation."""
+    for name, spent in found.commands.items():
+        yield f"Spent by {name}: {count(spent.rollouts)} rollouts or calls, {_spent(spent.usage)}."
+    if found.commands:
+        yield f"In all: {count(found.total.rollouts)} rollouts or calls, {_spent(found.total.usage)}."

@@ -122,13 +122,15 @@ def bootstrap_interval(
     return low, high
 
 
-def reporting_resolution(answers: int) -> float:
+def reporting_resolution(answers: int, tasks: int | None = None) -> float:
     """The size below which a net effect counts as about zero, unless the user sets it.
 
     Zero events in bK answers leave a rate of up to 3/(bK) possible (the rule of three), so a run cannot report a finer
-    resolution. The result stays between `FINEST` and `COARSEST`.
+    resolution. On a panel of so many `tasks` (None: not considered) a unit that decides one task is worth up to
+    1/tasks: half of that is the finest difference. The result stays between `FINEST` and `COARSEST`.
     """
-    return min(max(3.0 / max(answers, 1), FINEST), COARSEST)
+    half_a_task = 0.0 if tasks is None else 0.5 / max(tasks, 1)
+    return min(max(3.0 / max(answers, 1), half_a_task, FINEST), COARSEST)
 
 
 NOISY_ANSWERS = 16

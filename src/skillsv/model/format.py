@@ -8,9 +8,10 @@ they hold plain numbers. A setting that a message repeats is written as the user
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from skillsv.model.rollout import Usage
+if TYPE_CHECKING:
+    from skillsv.model.rollout import Usage
 
 MINUS = "\N{MINUS SIGN}"
 """The minus sign of all text for people."""

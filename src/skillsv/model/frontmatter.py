@@ -114,8 +114,10 @@ def read_frontmatter(lines: Sequence[str]) -> Frontmatter:
     return _parse(text, end)
 
 
-def yaml_problem(text: str) -> str | None:
+def yaml_problem(text: str, *, values: int = MAX_VALUES) -> str | None:
     """Why this YAML must not reach a parser that recurses or writes aliases out; None where it may.
+
+    More than `values` values are too many.
 
     Reads events, which takes one step a value, and stops at the first problem. Raises yaml.YAMLError.
     """
@@ -131,8 +133,8 @@ def yaml_problem(text: str) -> str | None:
             sizes.add(event)
         if len(sizes.open_values) > MAX_DEPTH:
             return f"more than {MAX_DEPTH} lists or mappings inside each other, so it is not parsed"
-        if sizes.total > MAX_VALUES:
-            return f"more than {MAX_VALUES} values with aliases written out, so it is not parsed"
+        if sizes.total > values:
+            return f"more than {values} values with aliases written out, so it is not parsed"
     return None
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 
 from msgspec import Meta
 
-from skillsv.model.valuation_document import Count
+from skillsv.model.valuation_document import Count, Share
 
 
 class CostDocument(TypedDict):
@@ -32,6 +32,23 @@ class ForecastDocument(TypedDict):
     cost_ratio: Annotated[float | None, Meta(description="R / R_full of the usual case; only for chains.")]
 
 
+class AgentShares(TypedDict):
+    """A share for either kind of agent."""
+
+    deterministic: Annotated[Share, Meta(description="For an agent that repeats itself.")]
+    noisy: Annotated[Share, Meta(description="For a noisy agent.")]
+
+
+class BudgetDocument(TypedDict):
+    """What so many rollouts buy."""
+
+    rollouts: Annotated[Count, Meta(description="Rollouts for values.")]
+    decided: Annotated[AgentShares, Meta(description="The expected share of units that get a verdict.")]
+    power: Annotated[
+        AgentShares, Meta(description="The chance to prove a skill without a loss, with as many rollouts again.")
+    ]
+
+
 class RejectedTaskDocument(TypedDict):
     """A task that a benchmark cannot score."""
 
@@ -47,6 +64,8 @@ class PlanDocument(ForecastDocument):
     measured_gamma: NotRequired[
         Annotated[float | None, Meta(description="The share of prefixes that an earlier run evaluated.")]
     ]
+    skill_tokens: NotRequired[Annotated[Count, Meta(description="Tokens of all text files of the skill.")]]
+    budgets: NotRequired[Annotated[list[BudgetDocument], Meta(description="What each budget buys; only for auto.")]]
     rejected: NotRequired[
         Annotated[list[RejectedTaskDocument], Meta(description="Tasks that a benchmark cannot score.")]
     ]

@@ -14,7 +14,8 @@ class Task:
     `files` maps a path in the workspace to the file that is copied there. `verifier` is a specification such as
     `contains` or `python:check.py:score`. `metadata` is shown to the agent. `undeclared` holds all other keys of the
     task's JSON object; they may reveal the answer, so only the verifier sees them. `digest` covers everything that the
-    agent and the verifier see, file contents included.
+    agent and the verifier see, file contents included. `should_trigger` says whether an agent should open the skill for
+    this request (None: not said); only `skillsv trigger` uses it.
     """
 
     id: str
@@ -26,11 +27,13 @@ class Task:
     metadata: Mapping[str, object] = field(default_factory=dict)
     undeclared: Mapping[str, object] = field(default_factory=dict)
     digest: str = ""
+    should_trigger: bool | None = None
 
     @property
     def all_metadata(self) -> dict[str, object]:
         """The metadata together with the undeclared keys, as the verifier sees them. Declared keys take precedence."""
-        return {**self.undeclared, **self.metadata}
+        expected = {} if self.should_trigger is None else {"should_trigger": self.should_trigger}
+        return {**self.undeclared, **expected, **self.metadata}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

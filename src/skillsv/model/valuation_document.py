@@ -5,7 +5,7 @@ Amounts of score are shares, never points: the bounds of the schema refuse a doc
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 from msgspec import Meta
 
@@ -158,10 +158,23 @@ class UsageDocument(TypedDict):
     usd: Annotated[float | None, Meta(description="Money in US dollars.")]
 
 
+class ProofSummaryDocument(TypedDict):
+    """The last proof of a shorter skill on held-out tasks; confirmation.json of the run folder holds all of them."""
+
+    outcome: Annotated[str, Meta(description="What is shown: no worse, worse, or not shown.")]
+    sentence: Annotated[str, Meta(description="The same in words, with the scores in points.")]
+    tasks: Annotated[Count, Meta(description="The number of held-out tasks.")]
+    old: Annotated[Share | None, Meta(description="The score of the valued skill, a share in [0, 1].")]
+    new: Annotated[Share | None, Meta(description="The score of the new skill, a share in [0, 1].")]
+
+
 class ValuationDocument(TypedDict):
     """What each unit of a skill is worth. Amounts of score are shares in [0, 1], never points of a hundred."""
 
     schema: Annotated[Literal["skillsv.valuation/1"], Meta(description="The name and version of this format.")]
+    proof: NotRequired[
+        Annotated[ProofSummaryDocument | None, Meta(description="The last proof on held-out tasks; null for none.")]
+    ]
     skill: Annotated[SkillSummary, Meta(description="The skill that was valued.")]
     settings: Annotated[dict[str, JsonValue], Meta(description="The settings of the run, and its agent.")]
     method: Annotated[str, Meta(description="The estimator: chain or auto.")]

@@ -29,13 +29,14 @@ from skillsv.model.value import Ranking
 from skillsv.pipeline.cost import forecast_more_rollouts
 from skillsv.pipeline.edit import prune
 from skillsv.pipeline.job import make_renderer
-from skillsv.pipeline.publish import CONFIRMATION_FILE, CONFIRMATION_SCHEMA, recorded_proof
+from skillsv.pipeline.publish import CONFIRMATION_SCHEMA, recorded_proof
 from skillsv.pipeline.rankings import METHODS, PAIR_AWARE, RANDOM_ORDERS, loo_tasks, make_rankings, pruning_paths
 from skillsv.pipeline.replicates import NOISY_REPLICATES, choose_replicates, count_repeats
 from skillsv.pipeline.run import ReopenedRun, RunOverrides, panel_b, refuse_idle_judge, reopen
 from skillsv.pipeline.session import REVISED, open_recorded_run
 from skillsv.report.valuation_json import anchors_dict, interval_dict
 from skillsv.rollout import Forecast, RunFolder, Stop
+from skillsv.rollout.run_folder import CONFIRMATION
 from skillsv.settings import compile_options
 
 PROOF_STREAM = 13
@@ -301,7 +302,9 @@ def store_proof(folder: RunFolder, digest: str, proof: Proof) -> Path:
         "looks": list(looks),
         "earlier": earlier,
     }
-    return folder.write(CONFIRMATION_FILE, msgspec.json.format(msgspec.json.encode(table), indent=2))
+    if not last:
+        folder.keep_other_proof()
+    return folder.write(CONFIRMATION, msgspec.json.format(msgspec.json.encode(table), indent=2))
 
 
 def recorded_areas(run: Path) -> Mapping[str, Sequence[float]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from skillsv.agents import price_known
 from skillsv.errors import SettingsError
@@ -51,6 +53,15 @@ def measured_gamma(folder: RunFolder, compiled: CompiledSkill, settings: Setting
     if replace(earlier, tolerance=settings.tolerance, operators=settings.operators, method="chain") != earlier:
         return None
     return evaluated_share(compiled, tuple(folder.chains().values()))
+
+
+def recorded_result_settings(folder: RunFolder, compiled: CompiledSkill) -> Mapping[str, Any] | None:
+    """The settings that decide the result of the run in this folder, where it values the same skill."""
+    manifest = folder.manifest()
+    if manifest is None or manifest.get("digest") != compiled.digest:
+        return None
+    settings: Mapping[str, Any] = manifest.get("settings", {})
+    return settings
 
 
 def with_measured_cost(prepared: PreparedRun, measured: PerRollout, gamma: float | None = None) -> PreparedRun:

@@ -18,6 +18,7 @@ from skillsv.estimate.adaptive.prediction import PredictScore, can_tabulate, tab
 from skillsv.model.coalition import Coalition, Operator, Rendering
 from skillsv.model.edit import PruneStep
 from skillsv.model.value import REMOVABLE, Action
+from skillsv.pipeline.job import TRIGGER
 from skillsv.pipeline.run import Run
 from skillsv.rendering import Renderer
 from skillsv.settings import compile_options
@@ -42,7 +43,12 @@ class PrunedSkill:
 
 
 def prune(run: Run, goal: Goal | None, actions: frozenset[Action] = REMOVABLE) -> PrunedSkill:
-    """Shorten the skill of a run: as far as the goal asks, or by the verdicts in `actions` where there is none."""
+    """Shorten the skill of a run: as far as the goal asks, or by the verdicts in `actions` where there is none.
+
+    Raises RecordsError for the run of a trigger evaluation, whose units are no units of a skill.
+    """
+    if run.manifest["about"].get("kit") == TRIGGER:
+        raise RecordsError("this run evaluated the description of a skill.", hint="Shorten the description by hand.")
     among = None
     if goal is None:
         among = find_removable(run.compiled, (unit.verdict for unit in run.valuation.units), actions)

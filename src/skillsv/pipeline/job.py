@@ -52,6 +52,9 @@ TASK_SOURCES = "skillsv.task_sources"
 PYTHON = "python"
 """The name of the task source of runs whose agent or tasks a Python program passed as objects."""
 
+TRIGGER = "trigger"
+"""The name of the task source of trigger evaluations."""
+
 EARLIER_UNITS = (
     "This run began with an earlier version of skillsv, and goes on with the units of that version; "
     "--fresh begins anew with today's."
@@ -139,6 +142,11 @@ def find_task_source(name: str, variant: str) -> TaskSource:
         raise RecordsError(
             "the agent or the tasks of this run are objects of a Python program.",
             hint="Use the Python API: skillsv.load_run(FOLDER, tasks=..., agent=...).",
+        )
+    if name == TRIGGER:
+        raise RecordsError(
+            "this run evaluated the description of a skill: there is no shorter skill to prove.",
+            hint="Run 'skillsv trigger' again; 'skillsv report' shows its result.",
         )
     for point in entry_points(group=TASK_SOURCES):
         source: TaskSource | None = point.load()(name, variant)

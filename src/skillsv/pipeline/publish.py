@@ -18,12 +18,10 @@ from skillsv.pipeline.run_facts import read_facts
 from skillsv.report import page, valuation_dict
 from skillsv.report.edits import ShorterSkill
 from skillsv.rollout import RunFolder
+from skillsv.rollout.run_folder import CONFIRMATION
 
 CONFIRMATION_SCHEMA: Literal["skillsv.confirmation/1"] = "skillsv.confirmation/1"
 """The schema of the file that holds the proof of a run."""
-
-CONFIRMATION_FILE = "confirmation.json"
-"""The name of that file in the run folder."""
 
 TRANSCRIPTS = 200_000
 """Characters of transcripts in a page, unless another number is given."""
@@ -32,7 +30,7 @@ TRANSCRIPTS = 200_000
 def recorded_proof(folder: RunFolder) -> Mapping[str, Any]:
     """The proof of the run in this folder; empty where there is none, or where it belongs to another run."""
     try:
-        table = msgspec.json.decode((folder.path / CONFIRMATION_FILE).read_bytes(), type=dict[str, Any])
+        table = msgspec.json.decode((folder.path / CONFIRMATION).read_bytes(), type=dict[str, Any])
     except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return {}
     return table if table.get("run") == folder.run_id and table.get("schema") == CONFIRMATION_SCHEMA else {}
@@ -49,7 +47,8 @@ def publish(folder: RunFolder, run: Run, *, tasks: Sequence[Task] | None = None)
 
     `tasks` are those of panel A, where they are at hand; else they are read again.
     """
-    folder.write(folder.valuation.name, json.dumps(valuation_dict(run.valuation), indent=2).encode())
+    table = valuation_dict(run.valuation, recorded_confirmation(folder))
+    folder.write(folder.valuation.name, json.dumps(table, indent=2).encode())
     return folder.write(folder.report.name, render_page(folder, run, tasks=tasks).encode("utf-8", errors="replace"))
 
 

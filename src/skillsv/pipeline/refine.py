@@ -17,6 +17,7 @@ from skillsv.model.coalition import Operator, RenderedFile, Rendering
 from skillsv.model.protocols import Editor
 from skillsv.model.rollout import FailureKind
 from skillsv.model.skill import CompiledSkill
+from skillsv.model.usage_meter import meter_usage
 from skillsv.model.value import UnitReport
 from skillsv.pipeline.build_valuation import text_of
 from skillsv.pipeline.clients import make_client
@@ -65,8 +66,18 @@ async def refine_by(
 async def refine_with(run: Run, editor: Editor, folder: RunFolder, *, before: Rendering | None = None) -> Revision:
     """Ask the editor and check its skill; where it has faults, ask again and name them, at most twice more.
 
-    `before` is what the editor begins with, such as a shorter skill; None: the skill as it was valued.
+    `before` is what the editor begins with, such as a shorter skill; None: the skill as it was valued. The run folder
+    keeps what the editor used, whatever comes of it.
     """
+    with meter_usage() as editors:
+        try:
+            return await _refine_with(run, editor, folder, before)
+        finally:
+            if editors.calls:
+                folder.keep_spending("refine", editors.calls, editors.usage)
+
+
+async def _refine_with(run: Run, editor: Editor, folder: RunFolder, before: Rendering | None) -> Revision:
     renderer = run.renderer
     before = before or renderer.render(run.compiled.everything, Operator.DELETE)
     most = renderer.count_tokens(before)

@@ -16,27 +16,30 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any, Literal
 
+from skillsv.model.edit import Confirmation
 from skillsv.model.valuation_document import (
     AnchorsDocument,
     ChainCostDocument,
     ClosureDocument,
     IntervalDocument,
+    ProofSummaryDocument,
     ReachedDocument,
     UnitDocument,
     ValuationDocument,
 )
 from skillsv.model.value import Anchors, ChainCost, Closure, Interval, ReachedFiles, UnitReport, Valuation
-from skillsv.report.sentences import all_notes, early_sentence
+from skillsv.report.sentences import all_notes, early_sentence, proof_sentence
 
 SCHEMA: Literal["skillsv.valuation/1"] = "skillsv.valuation/1"
 """The schema of the valuation."""
 
 
-def valuation_dict(valuation: Valuation) -> ValuationDocument:
-    """The whole valuation as JSON values. A number that is not finite becomes null, never NaN."""
+def valuation_dict(valuation: Valuation, confirmation: Confirmation | None = None) -> ValuationDocument:
+    """The whole valuation as JSON values, after the last proof. A number that is not finite becomes null, never NaN."""
     estimate, rollouts, usage = valuation.estimate, valuation.rollouts, valuation.usage
     return {
         "schema": SCHEMA,
+        "proof": None if confirmation is None else _proof(confirmation),
         "skill": json_value(valuation.skill),
         "settings": json_value(valuation.settings),
         "method": estimate.method,
@@ -163,3 +166,13 @@ def _reaches(reached: ReachedFiles | None) -> ReachedDocument | None:
     if reached is None:
         return None
     return {"files": list(reached.files), "units": list(reached.units), "net": finite(reached.net)}
+
+
+def _proof(confirmation: Confirmation) -> ProofSummaryDocument:
+    return {
+        "outcome": confirmation.outcome.value,
+        "sentence": proof_sentence(confirmation),
+        "tasks": confirmation.tasks,
+        "old": finite(confirmation.old.value),
+        "new": finite(confirmation.new.value),
+    }

@@ -24,6 +24,7 @@ from skillsv.model.coalition import Rendering
 from skillsv.model.protocols import Agent, Verifier
 from skillsv.model.rollout import Ending, FailureKind, Outcome, Rollout, RolloutFailure, RolloutKey, Usage
 from skillsv.model.task import Task
+from skillsv.model.usage_meter import meter_usage
 from skillsv.rollout.pacing import OVERLOAD_KINDS, backoff
 from skillsv.sandbox.left_folders import remove_left_folders
 from skillsv.sandbox.redaction import redact, redact_error
@@ -169,7 +170,12 @@ class LocalEngine:
             if outcome.ending is Ending.CUT and not job.score_cut:
                 raise AgentFailure(CUT, kind=FailureKind.CUT_ANSWER)
             await remove_agent_links(workspace)
-            attempt.rollout = replace(attempt.rollout, score=await self._score(job, outcome, workspace))
+            with meter_usage() as judges:
+                try:
+                    score = await self._score(job, outcome, workspace)
+                finally:
+                    attempt.add_judges(judges.usage)
+            attempt.rollout = replace(attempt.rollout, score=score)
 
     async def _score(self, job: Job, outcome: Outcome, workspace: Path) -> float:
         """The score. A verifier that fails is called again: the answer is paid for, so the agent does not run again.
@@ -240,6 +246,12 @@ class _Attempt:
         """Add what a failed agent spent before it failed."""
         if usage is not None:
             self.rollout = replace(self.rollout, usage=self.rollout.usage + usage)
+
+    def add_judges(self, usage: Usage) -> None:
+        """Add what judges used. The cost stays unknown where the agent does not report its own."""
+        total = self.rollout.usage + usage
+        known = self.rollout.usage.usd is not None
+        self.rollout = replace(self.rollout, usage=total if known else replace(total, usd=None))
 
     def finish(self, failure: RolloutFailure | None, *, duration: float) -> Rollout:
         score = self.rollout.score if failure is None else None

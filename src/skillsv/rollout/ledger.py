@@ -70,6 +70,28 @@ SELECT count(score), count(*) - count(score), coalesce(sum(attempts), 0), sum(in
 FROM rollout WHERE (?1 IS NULL OR run = ?1) AND (?2 IS NULL OR agent = ?2)
 """
 
+_COMMANDS = """
+SELECT substr(run, length(?1) + 2), count(*), sum(input_tokens), sum(output_tokens), sum(usd),
+       coalesce(sum(duration), 0.0)
+FROM rollout WHERE substr(run, 1, length(?1) + 1) = ?1 || '-' GROUP BY run ORDER BY run
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandSpending:
+    """What a command spent on a stored run: rollouts or calls of an editor, what they used, agent seconds."""
+
+    rollouts: int
+    usage: Usage
+    seconds: float = 0.0
+
+    def __add__(self, other: CommandSpending) -> CommandSpending:
+        return CommandSpending(
+            rollouts=self.rollouts + other.rollouts,
+            usage=self.usage + other.usage,
+            seconds=self.seconds + other.seconds,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
@@ -251,6 +273,19 @@ class Ledger:
         scored, missing, attempts, input_tokens, output_tokens, usd, seconds, cut = row
         usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens, usd=usd)
         return Summary(scored=scored, missing=missing, attempts=attempts, usage=usage, seconds=seconds, cut=cut)
+
+    def commands(self, run: str) -> dict[str, CommandSpending]:
+        """What the commands after the valuation of this run spent (confirm, baselines, pairs), by their names."""
+        with explain_ledger_errors(self.path):
+            rows = self._reader.execute(_COMMANDS, (run,)).fetchall()
+        return {
+            name: CommandSpending(
+                rollouts=number,
+                usage=Usage(input_tokens=input_tokens, output_tokens=output_tokens, usd=usd),
+                seconds=seconds,
+            )
+            for name, number, input_tokens, output_tokens, usd, seconds in rows
+        }
 
     def failures(self, run: str | None = None) -> dict[FailureKind, int]:
         """How many rollouts are missing, by kind of failure."""

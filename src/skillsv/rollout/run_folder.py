@@ -7,6 +7,8 @@ notes.json       sentences about the run (activation, noise, how it ended), and 
 agent.log        what functions of the user printed, where they printed something
 ledger.sqlite    every paid rollout of all runs in this folder
 skill/           a copy of the valued skill, for later commands
+confirmation.json  the last proof, with all proofs before it
+spending.jsonl   what editors used, one command a line
 valuation.json   report.html
 earlier/ID/      the same files of earlier runs with another identity; all runs share the ledger
 """
@@ -16,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -30,7 +32,7 @@ from skillsv.model.coalition import ChainRecord, Observation, PanelAnchors
 from skillsv.model.rollout import FailureKind, Usage
 from skillsv.model.skill import Skill
 from skillsv.rollout.durable_files import append_lines, explain_output_errors, sync_folder, write_whole
-from skillsv.rollout.ledger import Ledger
+from skillsv.rollout.ledger import CommandSpending, Ledger
 from skillsv.rollout.ledger_file import is_locked, take_lock
 from skillsv.rollout.records import CHECKSUMS, Record, checksum, checksum_file, encode_record, read_records
 from skillsv.rollout.stored_rollouts import ReusableRollouts, sort_rollouts
@@ -54,7 +56,24 @@ NOTES = "notes.json"
 AGENT_LOG = "agent.log"
 """What functions of the user printed."""
 
-_FILES_OF_A_RUN = (REPORT, VALUATION, NOTES, AGENT_LOG, CHECKSUMS, RECORDS, SKILL, MANIFEST)
+CONFIRMATION = "confirmation.json"
+"""The last proof of the run, with all proofs before it."""
+
+SPENDING = "spending.jsonl"
+"""What editors used, one command a line."""
+
+_FILES_OF_A_RUN = (
+    REPORT,
+    VALUATION,
+    CONFIRMATION,
+    SPENDING,
+    NOTES,
+    AGENT_LOG,
+    CHECKSUMS,
+    RECORDS,
+    SKILL,
+    MANIFEST,
+)
 """What is moved when another run begins; the manifest last, because it identifies the run of the other files."""
 
 Manifest = Mapping[str, Any]
@@ -126,7 +145,8 @@ class Status:
 
     `cut` counts answers that the token limit cut, scored or missing. `provisional`: the last session ended early, was
     killed or still runs, or chains are missing. `stored` says which rollouts of the ledger serve this run, and why
-    others do not.
+    others do not. `commands` are what later commands (confirm, refine, ...) spent; the other numbers are of the
+    valuation.
     """
 
     run: str
@@ -143,6 +163,13 @@ class Status:
     cut: int
     provisional: bool
     stored: ReusableRollouts = field(default_factory=ReusableRollouts)
+    commands: Mapping[str, CommandSpending] = field(default_factory=dict)
+
+    @property
+    def total(self) -> CommandSpending:
+        """What the valuation and all later commands spent."""
+        valuation = CommandSpending(rollouts=self.rollouts, usage=self.usage, seconds=self.seconds)
+        return sum(self.commands.values(), valuation)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +178,15 @@ class _Notes:
 
     notes: tuple[str, ...] = ()
     provisional: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Spending:
+    """What a line of `spending.jsonl` holds."""
+
+    command: str
+    calls: int
+    usage: Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -334,6 +370,32 @@ class RunFolder:
             return _Notes()
         return stored if isinstance(stored, _Notes) else _Notes(notes=tuple(stored))
 
+    def keep_other_proof(self) -> None:
+        """Move the proof of another run, which an earlier version left here, so that it is not overwritten."""
+        path = self.path / CONFIRMATION
+        if path.exists():
+            with explain_output_errors(self.path):
+                target = self._free_earlier_folder("proofs", [CONFIRMATION])
+                target.mkdir(parents=True, exist_ok=True)
+                path.rename(target / CONFIRMATION)
+
+    def keep_spending(self, command: str, calls: int, usage: Usage) -> None:
+        """Store what the calls of a command used that are no rollouts: those of an editor."""
+        entry = _Spending(command=command, calls=calls, usage=usage)
+        append_lines(self.path / SPENDING, msgspec.json.encode(entry) + b"\n")
+
+    def _read_spending(self) -> Iterator[tuple[str, CommandSpending]]:
+        try:
+            lines = (self.path / SPENDING).read_bytes().splitlines()
+        except FileNotFoundError:
+            return
+        for line in lines:
+            try:
+                entry = msgspec.json.decode(line, type=_Spending)
+            except msgspec.DecodeError:  # a torn line, left by a crash
+                continue
+            yield entry.command, CommandSpending(rollouts=entry.calls, usage=entry.usage)
+
     def write(self, name: str, data: bytes) -> Path:
         """Write one file, completely or not at all."""
         write_whole(self.path / name, data)
@@ -348,6 +410,9 @@ class RunFolder:
         run, chains, settings = run_id(manifest), records.chains, manifest.get("settings", {})
         with Ledger.open(self.ledger, read_only=True) as ledger:
             total, failures, groups = ledger.summary(run), ledger.failures(run), ledger.groups()
+            commands = ledger.commands(run)
+        for name, spent in self._read_spending():
+            commands[name] = commands[name] + spent if name in commands else spent
         digests = {*manifest.get("panel_a", {}).values(), *manifest.get("panel_b", {}).values()}
         agent = manifest.get("agent", {}).get("fingerprint", "")
         anchors = records.panel_anchors
@@ -369,6 +434,7 @@ class RunFolder:
             cut=total.cut,
             provisional=self.provisional or (planned is not None and len(chains) < planned),
             stored=sort_rollouts(groups, agent, digests),
+            commands=commands,
         )
 
     def _move_to_earlier(self, *, also: tuple[str, ...] = ()) -> None:

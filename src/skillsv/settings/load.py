@@ -10,15 +10,26 @@ import hashlib
 import shlex
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from skillsv.errors import SettingsError
+from skillsv.model.coalition import Operator
 from skillsv.settings.tree import FLAGS_ONLY, GUARDED, SETTINGS, Settings, convert_settings, with_current_names
 from skillsv.settings.values import flag_of, is_number, share_of_points, small_amounts
 from skillsv.trust import config_folder, is_trusted, was_trusted
 
 SETTINGS_FILE = "skillsv.toml"
+
+SMALL_BUDGET = 2400
+"""Rollouts below which only deletion is measured unless the user names operators: a second one doubles the cost."""
+
+SECOND_OPERATOR = (
+    "With this budget only deletion is measured. --operators delete,pad also splits each value into content and "
+    "length, for about twice the rollouts."
+)
+"""The offer of the second operator."""
 
 AMOUNTS = tuple(name for name, info in SETTINGS.items() if info.in_points)
 """The settings that people write in points of a hundred."""
@@ -36,7 +47,12 @@ def user_file() -> Path:
 
 
 def load_settings(
-    skill: Path | None, flags: Mapping[str, Any], note: Callable[[str], None] | None = None, *, guarded: bool = True
+    skill: Path | None,
+    flags: Mapping[str, Any],
+    note: Callable[[str], None] | None = None,
+    *,
+    guarded: bool = True,
+    recorded: Mapping[str, Any] | None = None,
 ) -> Settings:
     """Defaults, overridden by the user's file, by `skillsv.toml` beside the skill, by the flags that are not None.
 
@@ -44,7 +60,8 @@ def load_settings(
 
     A guarded setting in an untrusted file beside the skill raises SettingsError, unless a flag overrides it.
     `guarded=False` leaves such a setting out instead, for commands that use none of them.
-    `note` receives the sentences that say which method these settings select.
+    `note` receives the sentences that say which method and operators these settings select. `recorded` are
+    the settings of the run that the command continues: its operators hold where no file and no flag names others.
     """
     from_flags = {name: value for name, value in flags.items() if value is not None}
     own = user_file()
@@ -57,6 +74,8 @@ def load_settings(
     if sentence is not None and note is not None:
         note(sentence)
     settings = convert_settings({**from_files, **in_shares(from_flags), **method})
+    if "operators" not in from_files and "operators" not in from_flags:
+        settings = _with_default_operators(settings, recorded or {}, note)
     ignored = [name for name in AUTO_SETTINGS if settings.method == "chain" and getattr(settings, name) is not None]
     if any(name in from_flags for name in ignored):
         raise SettingsError(
@@ -65,6 +84,20 @@ def load_settings(
     if ignored and note is not None:
         note(f"The method chain does not use {_flag_names(ignored)} in {SETTINGS_FILE}.")
     return settings
+
+
+def _with_default_operators(
+    settings: Settings, recorded: Mapping[str, Any], note: Callable[[str], None] | None
+) -> Settings:
+    """The operators where none were named: those of the run that goes on, or deletion alone for a small budget."""
+    if recorded.get("method") == settings.method and recorded.get("operators"):
+        return replace(settings, operators=tuple(map(Operator, recorded["operators"])))
+    limit = settings.max_rollouts
+    if settings.method != "auto" or limit is None or limit >= SMALL_BUDGET:
+        return settings
+    if note is not None:
+        note(SECOND_OPERATOR)
+    return replace(settings, operators=(Operator.DELETE,))
 
 
 def guarded_settings(path: Path) -> tuple[dict[str, Any], str]:

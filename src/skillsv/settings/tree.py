@@ -12,12 +12,11 @@ import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated, Any, Literal, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_type_hints
 
 import msgspec
 from msgspec import Meta
 
-from skillsv.compiler import CompileOptions
 from skillsv.errors import SettingsError
 from skillsv.model.coalition import Operator
 from skillsv.settings.info import agent, budget, compiler, declared, estimator
@@ -33,6 +32,9 @@ from skillsv.settings.values import (
     read_resources,
     read_size_or_share,
 )
+
+if TYPE_CHECKING:
+    from skillsv.compiler import CompileOptions
 
 Count = Annotated[int, Meta(ge=1)]
 NonNegative = Annotated[int, Meta(ge=0)]
@@ -65,7 +67,7 @@ class Settings:
     operators: tuple[Operator, ...] = estimator(
         (Operator.DELETE, Operator.PAD),
         "free",
-        "'delete', or 'delete,pad' [{default}].",
+        "'delete', or 'delete,pad' [{default}]; delete alone with --max-rollouts below 2400.",
         read=read_comma_list,
         check=check_operators,
     )
@@ -359,6 +361,8 @@ def identity_settings(table: Mapping[str, Any]) -> dict[str, Any]:
 
 def compile_options(settings: Settings) -> CompileOptions:
     """The compiler's part of the settings."""
+    from skillsv.compiler import CompileOptions  # only here: `--help` needs the settings and no compiler
+
     return CompileOptions(
         granularity=settings.granularity,
         regions=settings.regions,

@@ -11,8 +11,12 @@ from skillsv.errors import TaskError
 from skillsv.model.task import Task
 from skillsv.tasks.files import TaskDigester
 from skillsv.tasks.jsonl import RecordContext, decode_json, json_kind, read_record
+from skillsv.tasks.promptfoo import read_promptfoo
+from skillsv.tasks.verifiers.table import compares_with_target
 
-_KNOWN_KEYS = {"id", "prompt", "input", "expected_output", "files", "expectations", "assertions", "verifier", "target"}
+_KNOWN_KEYS = {"id", "prompt", "input", "query", "expected_output", "files", "expectations", "assertions"} | {
+    *("verifier", "target", "should_trigger"),
+}
 """Keys of an entry that are read; all others become metadata."""
 
 _TEXT_KEYS = ("text", "assertion", "expectation", "description", "value", "name")
@@ -28,6 +32,10 @@ def read_evals(path: Path, verifier: str | None, digester: TaskDigester) -> Iter
     """
     data = decode_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf"), str(path))
     entries = data.get("evals") if isinstance(data, dict) else data
+    if isinstance(data, dict) and "tests" in data and isinstance(data["tests"], list):
+        items = [(test, f"{path}: tests[{number}]") for number, test in enumerate(data["tests"])]
+        yield from read_promptfoo(data, items, RecordContext(files=path.parent, verifier=verifier, digester=digester))
+        return
     if not isinstance(entries, list):
         raise TaskError(
             "There is no list `evals`.", where=str(path), hint='Expected {"evals": [{"id", "prompt", ...}]}.'
@@ -41,13 +49,14 @@ def read_evals(path: Path, verifier: str | None, digester: TaskDigester) -> Iter
 def _read_entry(entry: Any, context: RecordContext, number: int, where: str) -> Task:
     if not isinstance(entry, dict):
         raise TaskError(f"An eval must be an object, not {json_kind(entry)}.", where=where)
-    verifier_spec, target = _grading(entry, where)
+    verifier, target = _grading(entry, context.verifier, where)
     others = {key: value for key, value in entry.items() if key not in _KNOWN_KEYS}
     record = {
         "id": entry.get("id", number),
-        "input": entry.get("prompt", entry.get("input")),
-        "target": entry.get("target", target),
-        "verifier": entry.get("verifier", context.verifier or verifier_spec),
+        "input": entry.get("prompt", entry.get("input", entry.get("query"))),
+        "target": target,
+        "verifier": verifier,
+        "should_trigger": entry.get("should_trigger"),
         "files": _files(entry.get("files"), context.files, where),
         "metadata": others,
     }
@@ -56,7 +65,31 @@ def _read_entry(entry: Any, context: RecordContext, number: int, where: str) -> 
     return replace(task, metadata=declared, undeclared={key: others[key] for key in others.keys() - declared})
 
 
-def _grading(entry: Mapping[str, Any], where: str) -> tuple[str, Any]:
+def _grading(entry: Mapping[str, Any], given: str | None, where: str) -> tuple[str, Any]:
+    """The verifier and the target of an entry. `given` is the verifier that the user named for entries without one."""
+    named = entry.get("verifier", given)
+    expected_verifier, expected_target = _expectations(entry, where)
+    target = entry.get("target", expected_target)
+    if not isinstance(named, str) or not compares_with_target(named) or "target" in entry:
+        return named or expected_verifier, target
+    if expected_verifier == named == "contains":
+        return named, target
+    return named, _expected_output(entry, named, where)
+
+
+def _expected_output(entry: Mapping[str, Any], verifier: str, where: str) -> str:
+    """What a verifier compares the answer with that cannot understand prose: never an expectation."""
+    output = entry.get("expected_output")
+    if not isinstance(output, str) or not output.strip():
+        raise TaskError(
+            f"`{verifier}` cannot grade expectations in prose, and there is no `expected_output`.",
+            where=where,
+            hint="Name a judge instead (--judge model:PROVIDER:NAME), or add `expected_output` or `target`.",
+        )
+    return output
+
+
+def _expectations(entry: Mapping[str, Any], where: str) -> tuple[str, Any]:
     """The verifier and the target for the expectations of an entry."""
     statements = entry.get("expectations") or entry.get("assertions") or entry.get("expected_output")
     if isinstance(statements, str):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,17 @@ from skillsv.model.task import Task
 from skillsv.sandbox.folders import walk_files
 from skillsv.tasks.files import TaskDigester, refuse_own_folders
 from skillsv.tasks.verifiers.harbor import harbor_settings
+from skillsv.tasks.verifiers.specs import split_spec
 
 _BUILD_FILES = {"Dockerfile", "docker-compose.yaml", "docker-compose.yml", ".dockerignore"}
 """Files that build a container. They are not copied to the workspace."""
+
+
+_WITHOUT_EFFECT = {"RUN", "ENV", "USER", "WORKDIR", "ENTRYPOINT", "CMD", "EXPOSE", "VOLUME", "ADD", "ARG", "COPY"}
+"""Instructions of a Dockerfile besides FROM. Files of `environment/` lie in the working folder, wherever COPY says."""
+
+_LONGEST_DOCKERFILE = 65_536
+"""Bytes of a Dockerfile that are read."""
 
 
 def harbor_folders(path: Path) -> list[Path]:
@@ -41,6 +51,41 @@ def read_harbor(folder: Path, verifier: str | None, digester: TaskDigester) -> T
         metadata={"timeout_sec": _table(settings, "verifier").get("timeout_sec"), **metadata},
     )
     return digester(task, tests)
+
+
+def ignored_builds(tasks: Iterable[Task]) -> str | None:
+    """What is not used of the containers that Harbor tasks describe, in one sentence; None where there is none.
+
+    No image is built and no container is started, so an answer may be judged without what the task expects to be there.
+    """
+    folders = [Path(split_spec(task.verifier)[1]) for task in tasks if split_spec(task.verifier)[0] == "harbor"]
+    found = [names for folder in folders if (names := _build_steps(folder / "environment"))]
+    if not found:
+        return None
+    steps = ", ".join(dict.fromkeys(step for names in found for step in names))
+    one = "1 Harbor task describes a container that is"
+    some = one if len(found) == 1 else f"{len(found)} Harbor tasks describe containers that are"
+    return (
+        f"{some} not built here; ignored: {steps}. Agent and tests run on this machine, with the files of "
+        "environment/ in the working folder: install what the tests need."
+    )
+
+
+def _build_steps(folder: Path) -> list[str]:
+    """The instructions of a task's Dockerfile that have no effect here, and its compose files."""
+    steps = [name for name in sorted(_BUILD_FILES) if "compose" in name and (folder / name).is_file()]
+    file = folder / "Dockerfile"
+    if not file.is_file() or file.is_symlink():
+        return steps
+    text = file.read_bytes()[:_LONGEST_DOCKERFILE].decode("utf-8", errors="replace")
+    found: dict[str, int] = {}
+    for line in re.sub(r"\\[ \t]*\n", " ", text).splitlines():
+        word, _, rest = line.strip().partition(" ")
+        if word.upper() == "FROM":
+            steps.append(f"base image {rest.split()[0] if rest.split() else '?'}")
+        elif word.upper() in _WITHOUT_EFFECT:
+            found[word.upper()] = found.get(word.upper(), 0) + 1
+    return [*steps, *(f"{number} {word}" for word, number in found.items())]
 
 
 def _instruction(path: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +14,13 @@ import msgspec
 from skillsv.errors import TaskError
 from skillsv.model.task import Task
 from skillsv.tasks.files import TaskDigester, task_files
+from skillsv.tasks.verifiers.table import KNOWN_SPECS, is_known
 
-KEYS = ("id", "input", "target", "stratum", "files", "verifier", "metadata")
+KEYS = ("id", "input", "target", "stratum", "files", "verifier", "metadata", "should_trigger")
 """The keys of a task's JSON object. Only `id` and `input` are required."""
+
+STARTER_MARK = "REPLACE THIS:"
+"""Inputs and targets that `skillsv init` wrote begin so: they are refused until someone has replaced them."""
 
 _BOM = b"\xef\xbb\xbf"
 """A byte order mark, which some editors write at the beginning of a file."""
@@ -56,6 +61,9 @@ def read_record(record: Any, context: RecordContext, where: str) -> Task:
     if not isinstance(record, dict):
         raise TaskError(f"A task must be a JSON object, not {json_kind(record)}.", where=where)
     undeclared = _undeclared(record, where)
+    for key in ("input", "target"):
+        if isinstance(record.get(key), str) and record[key].startswith(STARTER_MARK):
+            raise TaskError(f"`{key}` is still the text that 'skillsv init' wrote.", where=where, hint="Replace it.")
     return context.digester(
         Task(
             id=_id(record, where),
@@ -63,9 +71,10 @@ def read_record(record: Any, context: RecordContext, where: str) -> Task:
             target=record.get("target"),
             stratum=_stratum(record, where),
             files=task_files(record.get("files"), context.files, where),
-            verifier=_text(record, "verifier", where) or context.verifier or "",
+            verifier=_verifier(record, where) or context.verifier or "",
             metadata=_metadata(record, where),
             undeclared=undeclared,
+            should_trigger=_should_trigger(record, where),
         )
     )
 
@@ -81,6 +90,11 @@ def decode_json(text: bytes, where: str) -> Any:
         raise TaskError(f"This is not JSON: {error}.", where=where, hint="One JSON object a line.") from error
     except RecursionError as error:
         raise TaskError("This JSON is nested too deeply.", where=where) from error
+
+
+def derived_id(*texts: str) -> str:
+    """The id of a task that has none of its own: the same for the same texts, wherever the task stands in its file."""
+    return f"t-{hashlib.sha256(repr(texts).encode()).hexdigest()[:10]}"
 
 
 def json_kind(value: Any) -> str:
@@ -129,11 +143,22 @@ def _stratum(record: Mapping[str, Any], where: str) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _text(record: Mapping[str, Any], key: str, where: str) -> str:
-    value = record.get(key)
+def _verifier(record: Mapping[str, Any], where: str) -> str:
+    """The verifier that the task names; empty where it names none. Raises TaskError for an unknown one."""
+    value = record.get("verifier")
     if value is not None and not isinstance(value, str):
-        raise TaskError(f"`{key}` is {json_kind(value)}, not a text.", where=where)
+        raise TaskError(f"`verifier` is {json_kind(value)}, not a text.", where=where)
+    if value and not is_known(value):
+        hint = f"Known: {', '.join(KNOWN_SPECS)}."
+        raise TaskError(f"There is no verifier `{value}`.", where=where, hint=hint)
     return value or ""
+
+
+def _should_trigger(record: Mapping[str, Any], where: str) -> bool | None:
+    value = record.get("should_trigger")
+    if value is not None and not isinstance(value, bool):
+        raise TaskError(f"`should_trigger` is {json_kind(value)}, not true or false.", where=where)
+    return value
 
 
 def _metadata(record: Mapping[str, Any], where: str) -> Mapping[str, Any]:

@@ -1,15 +1,16 @@
 """Reads tasks: finds out the format of a file or folder, and calls the reader of that format.
 
-To add a format, write a reader that returns `Task` objects (see `jsonl.py`) and call it in `_read`.
+To add a format, write a reader that returns `Task` objects (see `jsonl.py`) and add it to `READERS`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from skillsv.errors import TaskError
 from skillsv.model.task import Task
+from skillsv.tasks.csv_table import read_csv
 from skillsv.tasks.evals import read_evals
 from skillsv.tasks.files import TaskDigester
 from skillsv.tasks.harbor import harbor_folders, read_harbor
@@ -17,13 +18,32 @@ from skillsv.tasks.inspect_dataset import parse_inspect_spec, read_inspect
 from skillsv.tasks.jsonl import read_jsonl
 from skillsv.tasks.untrusted import refuse_untrusted, refuse_untrusted_program
 
+Reader = Callable[[Path, str | None, TaskDigester], Iterable[Task]]
+"""Reads the tasks of a file. Its arguments: path, the verifier of tasks that name none, the digester."""
+
+
+def _read_yaml(path: Path, verifier: str | None, digester: TaskDigester) -> Iterable[Task]:
+    from skillsv.tasks.yaml_file import read_yaml  # only here: the parser takes time to import
+
+    return read_yaml(path, verifier, digester)
+
+
+READERS: Mapping[str, Reader] = {
+    ".json": read_evals,
+    ".csv": read_csv,
+    ".yaml": _read_yaml,
+    ".yml": _read_yaml,
+}
+"""The reader of a file by the ending of its name. All other files are JSON Lines."""
+
 
 def load_tasks(path: Path, *, verifier: str | None = None, judge: str | None = None) -> tuple[Task, ...]:
     """All tasks at `path`, in the order of the file.
 
-    A file is JSONL (one object a line) or, if its name ends in .json, an `evals.json`. A folder is a Harbor task, a
-    folder of Harbor tasks, or a skill with `evals/evals.json`. `inspect:FILE.py@task` is the dataset of an Inspect
-    task. `verifier` applies to tasks that name none, `judge` (an agent) to tasks that need a judge and do not name one.
+    A file is JSONL (one object a line), or by the ending of its name an `evals.json`, CSV or YAML. A folder is a Harbor
+    task, a folder of Harbor tasks, or a skill with `evals/evals.json`. `inspect:FILE.py@task` is the dataset of an
+    Inspect task. `verifier` applies to tasks that name none, `judge` (an agent) to tasks that need a judge and do not
+    name one.
     Raises TaskError with the location and the problem, also if tasks inside a skill name code that the user neither
     trusts nor names with these two arguments.
     """
@@ -72,8 +92,7 @@ def _read(path: Path, verifier: str | None, digester: TaskDigester) -> Iterable[
         return _read_folder(path, verifier, digester)
     if not path.is_file():
         raise TaskError("There is no such file or folder.", where=str(path), hint="Give --tasks an existing file.")
-    read = read_evals if path.suffix == ".json" else read_jsonl
-    return read(path, verifier, digester)
+    return READERS.get(path.suffix.lower(), read_jsonl)(path, verifier, digester)
 
 
 def _read_folder(path: Path, verifier: str | None, digester: TaskDigester) -> Iterable[Task]:

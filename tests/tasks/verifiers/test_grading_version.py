@@ -26,6 +26,8 @@ SCORES = [
     ("choice", "B", "C", 0),
     ("json", {"a": 1}, '{"a": 1.0}', 1),
     ("json", {"a": 1}, '{"a": 2}', 0),
+    ("all", [{"verifier": "contains", "target": "a"}, {"verifier": "regex", "target": "b$", "not": True}], "a c", 1),
+    ("all", [{"verifier": "contains", "target": "a"}, {"verifier": "regex", "target": "b$", "not": True}], "a b", 0),
 ]
 """Verifier, target, answer and score of version 1."""
 

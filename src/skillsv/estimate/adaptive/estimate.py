@@ -113,7 +113,8 @@ def build_estimate(compiled: CompiledSkill, valued: AdaptiveValues, options: Est
     """Build the estimate from the values: add intervals, evidence, sums and notes."""
     observed, net = valued.observed, valued.net
     answers = len(observed.net.score) // (NOISY_ANSWERS if observed.noisy else 1)
-    resolution = reporting_resolution(answers) if options.resolution is None else options.resolution
+    tasks = len(observed.tasks)
+    resolution = reporting_resolution(answers, tasks) if options.resolution is None else options.resolution
     scores = anchor_scores(observed)
     anchors, trigger_value, lift = anchors_of(scores, options.level, noisy=observed.noisy)
     total = _sum(net, list(range(len(net.values))), options.level)

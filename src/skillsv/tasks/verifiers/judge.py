@@ -9,8 +9,9 @@ from typing import Any
 
 from skillsv.errors import AgentFailure, VerifierFailure
 from skillsv.model.protocols import Agent
-from skillsv.model.rollout import Ending, FailureKind, Outcome
+from skillsv.model.rollout import Ending, FailureKind, Outcome, Usage
 from skillsv.model.task import Task
+from skillsv.model.usage_meter import report_usage
 from skillsv.sandbox.workspace import fresh_workspace
 from skillsv.tasks.verifiers.scorer import Scorer, as_text
 
@@ -47,11 +48,14 @@ def judge(target: Any, agent: Agent) -> Scorer:
 
 async def _ask_judge(agent: Agent, question: Task, folder: Path) -> Outcome:
     try:
-        return await agent.run(None, question, 0, folder)
+        reply = await agent.run(None, question, 0, folder)
     except AgentFailure as error:
+        report_usage(error.usage if isinstance(error.usage, Usage) else Usage())
         if error.kind != FailureKind.EMPTY_ANSWER:
             raise
         raise VerifierFailure(f"The judge gave no ruling: {error.what}") from error
+    report_usage(reply.usage)
+    return reply
 
 
 def _prompt(question: str, answer: str, statements: list[str]) -> str:

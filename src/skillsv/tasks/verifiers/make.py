@@ -113,7 +113,9 @@ class _VerifierByTask:
         if not spec:
             raise TaskError(
                 f"The task `{task.id}` has neither a target nor a verifier.",
-                hint="Add one of them, or give --verifier.",
+                hint="Add one of them, or give --verifier."
+                if task.should_trigger is None
+                else "Tasks that only say `should_trigger` are for 'skillsv trigger'.",
             )
         try:
             return self._make_from_spec(spec, task)

@@ -18,10 +18,13 @@ GRADING_VERSIONS: Mapping[str, int] = {
     "numeric": 1,
     "choice": 1,
     "json": 1,
+    "all": 1,
     "judge": 1,
     "harbor": 1,
 }
 """The version of our own grading code, by verifier. Raise it when the same answer may get another score.
+
+`all` joins the others: raise it with each of them.
 
 Version 1 adds nothing to the digest of a task: it is what earlier versions of SkillSV stored.
 """
