@@ -50,7 +50,8 @@ def unexplained_variance(scored: ScoredCoalitions, tasks: int, predicted: Floats
     left, _ = _regress(replace(scored, score=scored.score - predicted), tasks)
     excess = max(float((left**2 - square + np.minimum(by_model, square)).mean()) / max(float(square.mean()), TINY), 0.0)
     not_refuted = (excess + TEST_ERRORS * np.sqrt(2.0 / len(square))) * square
-    return np.minimum(_posterior_variance(effects, covariance), not_refuted)
+    unexplained: Floats = np.minimum(_posterior_variance(effects, covariance), not_refuted)
+    return unexplained
 
 
 def _regress(scored: ScoredCoalitions, tasks: int) -> tuple[Floats, Floats]:
