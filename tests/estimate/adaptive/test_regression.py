@@ -16,6 +16,11 @@ def draw(seed, rows, effects, tasks=20):
     return ScoredCoalitions(present=present, task=task, score=(rng.random(rows) < chance).astype(float))
 
 
+def left_open(scored, predicted=0.4):
+    by_model = np.full(scored.present.shape[1], 1e-5)
+    return unexplained_variance(scored, 20, np.broadcast_to(predicted, scored.score.shape), by_model)
+
+
 def test_effects_are_right_within_their_standard_errors():
     effects = np.array([0.3, 0.1, 0.0, 0.0, -0.2, 0.0, 0.05, 0.0])
     distances = []
@@ -27,11 +32,18 @@ def test_effects_are_right_within_their_standard_errors():
 
 def test_more_rollouts_leave_less_open():
     effects = np.array([0.3, 0.1, 0.0, 0.0, -0.2, 0.0, 0.05, 0.0])
-    few, many = (np.sqrt(unexplained_variance(draw(1, rows, effects), 20)).mean() for rows in (200, 3200))
+    few, many = (np.sqrt(left_open(draw(1, rows, effects))).mean() for rows in (200, 3200))
     assert few > 2.5 * many > 0.01
 
 
 def test_units_that_never_change_leave_their_effects_open():
     scored = draw(2, 60, np.full(4, 0.1))
     scored.present[:, 3] = scored.present[:, 2]
-    assert np.all(np.isfinite(unexplained_variance(scored, 20)))
+    assert np.all(np.isfinite(left_open(scored)))
+
+
+def test_a_model_whose_residuals_show_no_effect_leaves_less_open():
+    effects = np.array([0.3, 0.1, 0.0, 0.0, -0.2, 0.0, 0.05, 0.0] * 3)
+    scored = draw(3, 2000, effects / 2)
+    right = np.linspace(0.2, 0.6, 20)[scored.task] + (scored.present - 0.5) @ (effects / 2)
+    assert np.all(left_open(scored, right) < 0.9 * left_open(scored))

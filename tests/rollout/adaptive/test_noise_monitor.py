@@ -1,6 +1,6 @@
 import pytest
 
-from skillsv.rollout.adaptive.noise_monitor import WINDOW, NoiseMonitor
+from skillsv.rollout.adaptive.noise_monitor import WINDOW, PanelMonitor
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ from skillsv.rollout.adaptive.noise_monitor import WINDOW, NoiseMonitor
     ],
 )
 def test_two_noisy_tasks_among_recent_checks_mean_a_noisy_agent(differing, agreeing, noisy):
-    monitor = NoiseMonitor(tasks=20)
+    monitor = PanelMonitor(tasks=20)
     for task in differing:
         monitor.add(task, differs=True)
     for task in range(agreeing):
@@ -26,18 +26,18 @@ def test_two_noisy_tasks_among_recent_checks_mean_a_noisy_agent(differing, agree
 
 
 def test_a_panel_of_one_task_is_noisy_with_it():
-    monitor = NoiseMonitor(tasks=1)
+    monitor = PanelMonitor(tasks=1)
     monitor.add(0, differs=True)
     assert monitor.noisy
 
 
 def test_scores_that_go_back_next_to_a_change_prove_nothing():
-    monitor = NoiseMonitor(tasks=20, neighbours=[True] * 10)
+    monitor = PanelMonitor(tasks=20, neighbours=[True] * 10)
     assert not monitor.noisy
 
 
 def test_a_search_reports_its_checks_with_its_task_and_ends_on_a_noisy_one():
-    monitor = NoiseMonitor(tasks=20)
+    monitor = PanelMonitor(tasks=20)
     mine, other = monitor.of_task(7), monitor.of_task(8)
     mine.repeats.append(False)
     assert not mine.noisy

@@ -4,10 +4,13 @@ The model of a noisy agent (`surrogate.py`) is precise where it is right and doe
 score is a task's level plus the effects of the units that are present. The coalitions are random, so the effects are
 right on average whatever the scores depend on, and their standard errors come from the residuals (White's sandwich
 estimate). They are noisier than the model's values. What they leave open, given that the units' effects scatter around
-a common mean, is the error that the interval of a value allows for besides that of the model.
+a common mean, is the error that the interval of a value allows for besides that of the model. Where the residuals of
+the model show no effect of any unit, the model is right within the errors of this test, and less is allowed for.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,6 +25,9 @@ EFFECT_RIDGE = 1e-3
 LEAST_FREE = 0.2
 """Smallest share of a residual that counts as free: a row that fits itself must not look exact."""
 
+TINY = 1e-12
+"""A variance that counts as zero; it keeps the division finite."""
+
 SCALES = np.geomspace(0.001, 0.3, 16)
 """Standard deviations of the units' effects that are averaged over, as shares of the score."""
 
@@ -29,10 +35,23 @@ USUAL_SCALE = 0.03
 """Scale of the half-Cauchy prior distribution of that standard deviation: effects of about three points."""
 
 
-def unexplained_variance(scored: ScoredCoalitions, tasks: int) -> Floats:
-    """For each unit the squared error that the scores leave open without any model of them."""
+TEST_ERRORS = 2.0
+"""Standard errors of the test of the model that an interval allows for."""
+
+
+def unexplained_variance(scored: ScoredCoalitions, tasks: int, predicted: Floats, by_model: Floats) -> Floats:
+    """For each unit the squared error that the scores leave open beyond the variance `by_model` of the model's values.
+
+    It is what a regression without the model leaves open, or less where the residuals of the model's `predicted` scores
+    show no effect of the units: the mean square of these effects is compared with that of their errors.
+    """
     effects, covariance = _regress(scored, tasks)
-    return _posterior_variance(effects, covariance)
+    square = np.diag(covariance)
+    left, _ = _regress(replace(scored, score=scored.score - predicted), tasks)
+    excess = max(float((left**2 - square + np.minimum(by_model, square)).mean()) / max(float(square.mean()), TINY), 0.0)
+    not_refuted = (excess + TEST_ERRORS * np.sqrt(2.0 / len(square))) * square
+    unexplained: Floats = np.minimum(_posterior_variance(effects, covariance), not_refuted)
+    return unexplained
 
 
 def _regress(scored: ScoredCoalitions, tasks: int) -> tuple[Floats, Floats]:

@@ -32,8 +32,8 @@ def average_over_scales(information: Floats, pull: Floats) -> tuple[Floats, Floa
     """
     units = len(pull) - 1
     if not units:
-        covariance = np.linalg.inv(information + LEVEL_PRECISION)
-        return covariance @ pull, covariance
+        alone = np.linalg.inv(information + LEVEL_PRECISION).astype(np.float64)
+        return alone @ pull, alone
     shape = np.eye(units) - (1.0 - FREE) / units
     prior = np.broadcast_to(information, (len(SCALES), *information.shape)).copy()
     prior[:, 0, 0] += LEVEL_PRECISION
@@ -46,7 +46,7 @@ def average_over_scales(information: Floats, pull: Floats) -> tuple[Floats, Floa
     evidence += np.log(SCALES) - np.log1p((SCALES / USUAL_SCALE) ** 2)
     weight = np.exp(evidence - evidence.max())
     weight /= weight.sum()
-    mean = weight @ means
+    mean: Floats = weight @ means
     apart = means - mean
     total: Floats = np.einsum("s,sij->ij", weight, covariance) + (apart * weight[:, None]).T @ apart
     return mean, total

@@ -99,6 +99,13 @@ class Surrogate:
         means: Floats = np.einsum("tij,tj->ti", self.block, self.pull + self.precision * shared)
         return means
 
+    def predict(self, scored: ScoredCoalitions) -> Floats:
+        """The expected score of every scored coalition on its task."""
+        weights = self.weights[scored.task]
+        logits = weights[:, 0] + np.einsum("ij,ij->i", scored.present - 0.5, weights[:, 1:])
+        chances: Floats = 1.0 / (1.0 + np.exp(-np.clip(logits, -PREDICTION_LIMIT, PREDICTION_LIMIT)))
+        return chances
+
     def draw_weights(self, count: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
         """Draw weights from the posterior distribution of the fit [draws, tasks, 1 + units]."""
         size = len(self.shared)
@@ -225,7 +232,9 @@ class OrderPrefixes:
 
     def effects(self, weights: Floats) -> Floats:
         """The values phi (Eq. 2) of all units under these weights: mean marginals of the predicted score."""
-        return self._mean_marginals(self._predict(weights).mean(axis=1, dtype=np.float64)[:, None])[0]
+        panel_mean = self._predict(weights).mean(axis=1, dtype=np.float64)
+        mean: Floats = self._mean_marginals(panel_mean[:, None])[0]
+        return mean
 
     def task_effects(self, weights: Floats) -> Floats:
         """The same for each task [tasks, units]."""

@@ -101,7 +101,8 @@ def noisy_values(scored: ScoredCoalitions, tasks: int, place: Numbers, rng: np.r
     draws = np.array([prefixes.effects(weights) for weights in fit.draw_weights(DRAWS, rng)])
     apart = draws - draws.mean(axis=0)
     by_model = np.maximum(apart.var(axis=0), SMALLEST_VARIANCE)
-    draws = values + apart * np.sqrt(1.0 + unexplained_variance(scored, tasks) / by_model)
+    unexplained = unexplained_variance(scored, tasks, fit.predict(scored), by_model)
+    draws = values + apart * np.sqrt(1.0 + unexplained / by_model)
     slope = _slopes(scored, tasks)
     variance = np.einsum("tii->ti", fit.block)[:, 1:]
     samples = count_samples(scored)

@@ -29,7 +29,7 @@ class _ReportedChecks(list[bool]):
 
 
 @dataclass(slots=True)
-class NoiseMonitor:
+class PanelMonitor:
     """Counts the checks of a run, each with its task, over a panel of so many `tasks`.
 
     `neighbours`: after a change of the score was traced to one unit, a coalition with one more unit changed is scored;
@@ -45,9 +45,9 @@ class NoiseMonitor:
         """Report one check."""
         self.checks.append((task, differs))
 
-    def of_task(self, task: int) -> TaskMonitor:
+    def of_task(self, task: int) -> NoiseMonitor:
         """The monitor as the search of one task uses it."""
-        return TaskMonitor(self, task)
+        return NoiseMonitor(self, task)
 
     @property
     def differing(self) -> int:
@@ -66,10 +66,10 @@ class NoiseMonitor:
         return len({task for task, differs in recent if differs}) >= min(NOISY_TASKS, self.tasks)
 
 
-class TaskMonitor:
+class NoiseMonitor:
     """What the search of one task reads and reports: `repeats` (True where a score differs), `neighbours`, `noisy`."""
 
-    def __init__(self, monitor: NoiseMonitor, task: int) -> None:
+    def __init__(self, monitor: PanelMonitor, task: int) -> None:
         self._monitor = monitor
         self.repeats = _ReportedChecks(lambda differs: monitor.add(task, differs=differs))
         self.neighbours = monitor.neighbours

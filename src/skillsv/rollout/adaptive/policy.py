@@ -17,7 +17,7 @@ from skillsv.model.rollout import Request, RequestScores
 from skillsv.model.task_table import Mask, Score, TaskTable
 from skillsv.rollout.adaptive.allocation import choose_noisy_tasks, choose_search_tasks
 from skillsv.rollout.adaptive.closed_coalitions import draw_closed, needed_masks
-from skillsv.rollout.adaptive.noise_monitor import NoiseMonitor
+from skillsv.rollout.adaptive.noise_monitor import PanelMonitor
 from skillsv.rollout.adaptive.order_pool import draw_pool
 from skillsv.rollout.adaptive.problem import FINISHED, AdaptiveOptions, AdaptiveProblem, AdaptiveRecord
 from skillsv.rollout.adaptive.repeat_sampler import RepeatSampler
@@ -92,7 +92,7 @@ class _Run:
         self.tables = [TaskTable() for _ in problem.tasks]
         self.sums = np.zeros((len(problem.tasks), 2))  # per task: number of scores, sum of scores
         self.times_asked: dict[tuple[int, Mask], int] = {}
-        self.monitor = NoiseMonitor(tasks=len(problem.tasks))
+        self.monitor = PanelMonitor(tasks=len(problem.tasks))
         self.sampler = RepeatSampler(len(problem.units), seed)
         self.repeated = 0  # observations that are repeats drawn at random: no search depends on their number
         self.scored = 0  # coalitions asked for, without these repeats
