@@ -15,7 +15,7 @@ at once, by comparing all scored coalitions (`find_deciding`). Where no conflict
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import reduce
 from operator import and_, or_
 
@@ -66,14 +66,13 @@ class TaskTable:
 
         Each has the place in `scores` of the first score that showed it. The table itself does not change.
         """
-        place = {coalition: number for number, coalition in enumerate(self.scores)}
         shown: dict[int, int] = {}
-        for coalition, score in self.scores.items():
-            for unit in range(units):
-                larger = coalition | 1 << unit
-                if larger != coalition and larger in self.scores and self.scores[larger] != score:
-                    later = max(place[coalition], place[larger])
-                    shown[unit] = min(shown.get(unit, later), later)
+        earlier: dict[Mask, Score] = {}
+        for place, (coalition, score) in enumerate(self.scores.items()):
+            for unit in _differing_units(coalition, earlier, units):
+                if earlier[coalition ^ 1 << unit] != score:
+                    shown.setdefault(unit, place)
+            earlier[coalition] = score
         return shown
 
     def effect_of(self, unit: int) -> float:
@@ -137,3 +136,11 @@ class TaskTable:
             others = (other for other in group if self.scores[other] != score)
             self._conflict = (coalition, min(others, key=lambda other: ((other ^ coalition).bit_count(), other)))
         group.append(coalition)
+
+
+def _differing_units(coalition: Mask, others: Collection[Mask], units: int) -> list[int]:
+    """The units that alone tell a coalition apart from one of the others; the fewer of units and others are tried."""
+    if len(others) < units:
+        differences = (coalition ^ other for other in others)
+        return sorted(one.bit_length() - 1 for one in differences if one.bit_count() == 1 and one.bit_length() <= units)
+    return [unit for unit in range(units) if coalition ^ 1 << unit in others]

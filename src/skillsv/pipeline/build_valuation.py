@@ -10,7 +10,7 @@ import numpy as np
 from skillsv.decide import find_reached_files, verdicts
 from skillsv.errors import SkillSVError
 from skillsv.estimate import EstimateOptions, estimate_chains
-from skillsv.estimate.adaptive import AVERAGED_ORDERS, estimate_adaptive
+from skillsv.estimate.adaptive import count_averaged_orders, estimate_adaptive
 from skillsv.model.coalition import ChainRecord, Observation, Order, PanelAnchors
 from skillsv.model.format import plural
 from skillsv.model.rollout import Usage
@@ -115,12 +115,10 @@ def estimate_options(compiled: CompiledSkill, settings: Settings) -> EstimateOpt
 
 
 def averaging_orders(compiled: CompiledSkill, settings: Settings) -> Sequence[Order]:
-    """Orders to average a fitted game over: many, because they cost no rollouts."""
+    """Orders to average a fitted game over: many, because they cost no rollouts; fewer for hundreds of units."""
     sampler = Sampler(compiled)
-    return [
-        sampler.sample(np.random.default_rng([settings.seed, index, AVERAGING_STREAM]))
-        for index in range(AVERAGED_ORDERS)
-    ]
+    count = count_averaged_orders(len(compiled.execution))
+    return [sampler.sample(np.random.default_rng([settings.seed, index, AVERAGING_STREAM])) for index in range(count)]
 
 
 def _units_without_bytes(compiled: CompiledSkill) -> frozenset[str]:

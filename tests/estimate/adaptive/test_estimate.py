@@ -7,7 +7,7 @@ import pytest
 import skillsv.estimate.adaptive.estimate as estimate_module
 from skillsv.errors import RecordsError
 from skillsv.estimate import EstimateOptions
-from skillsv.estimate.adaptive import compute_values, estimate_adaptive
+from skillsv.estimate.adaptive import compute_values, count_averaged_orders, estimate_adaptive
 from skillsv.model.coalition import AdaptiveReason, Operator
 from skillsv.model.value import Evidence
 from skillsv.rollout.adaptive import AdaptiveOptions, MaxRollouts, adaptive_policy
@@ -285,3 +285,7 @@ def test_a_unit_that_changed_no_score_is_idle():
     truth = game.truth(Noise())
     idle = [value for unit, value in zip(units, truth, strict=True) if unit.evidence is Evidence.IDLE]
     assert idle == pytest.approx([0.0], abs=1e-9)
+
+
+def test_fewer_orders_are_averaged_for_hundreds_of_units():
+    assert [count_averaged_orders(units) for units in (0, 16, 100, 250, 1800)] == [1000, 1000, 1000, 400, 200]

@@ -5,6 +5,7 @@ from skillsv.estimate.adaptive.estimate import (
     AdaptiveValues,
     build_estimate,
     compute_values,
+    count_averaged_orders,
     estimate_adaptive,
 )
 from skillsv.estimate.adaptive.prediction import make_predictor
@@ -14,6 +15,7 @@ __all__ = [
     "AdaptiveValues",
     "build_estimate",
     "compute_values",
+    "count_averaged_orders",
     "estimate_adaptive",
     "make_predictor",
 ]

@@ -32,6 +32,12 @@ from skillsv.model.value import UNKNOWN, Anchors, Estimate, Evidence, Interval, 
 AVERAGED_ORDERS = 1000
 """Orders to average over: the error of the average is then negligible, and orders cost no rollouts."""
 
+MANY_UNITS = 100
+"""Units above which fewer orders are drawn, because drawing takes time in proportion to units."""
+
+LEAST_ORDERS = 200
+"""Orders averaged at least; their error is part of the interval."""
+
 FALSE_SIGNS = 0.1
 """Noisy agent: expected share of wrong signs among the signs that count as shown (false discovery rate)."""
 
@@ -61,6 +67,11 @@ class AdaptiveValues:
         undecided = (value <= error) & (value + error > FINEST)
         weights = np.sqrt(self.net.task_variance[:, undecided].sum(axis=1))
         return dict(zip(self.observed.tasks, weights.tolist(), strict=True))
+
+
+def count_averaged_orders(units: int) -> int:
+    """The number of orders to average over for a skill with so many execution units."""
+    return max(LEAST_ORDERS, AVERAGED_ORDERS * MANY_UNITS // max(units, MANY_UNITS))
 
 
 def estimate_adaptive(

@@ -85,8 +85,7 @@ def pattern_effects(scored: ScoredCoalitions, tasks: int, place: Numbers) -> Pat
         rows = scored.task == task
         patterns = score_patterns(scored.present[rows], scored.score[rows])
         agreeing[task], changing[task] = patterns.agreeing, patterns.changing
-        suspected[task] = [patterns.suspects >> unit & 1 for unit in range(units)]
-        compared[task] = [patterns.compared >> unit & 1 for unit in range(units)]
+        suspected[task], compared[task] = _columns(patterns.suspects, units), _columns(patterns.compared, units)
         columns = list(patterns.deciding)
         deciding[task, columns] = True
         lifts[task] = patterns.scores[-1] - patterns.scores[0]
@@ -105,6 +104,12 @@ def pattern_effects(scored: ScoredCoalitions, tasks: int, place: Numbers) -> Pat
         suspected=suspected,
         compared=compared,
     )
+
+
+def _columns(mask: Mask, units: int) -> Bools:
+    """A bit mask as a row of units."""
+    packed = np.frombuffer(mask.to_bytes(-(-units // 8) or 1, "little"), dtype=np.uint8)
+    return np.unpackbits(packed, count=units, bitorder="little").astype(np.bool_)
 
 
 def score_patterns(present: Bools, score: Floats) -> PatternScores:
