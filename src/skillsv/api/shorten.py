@@ -256,7 +256,7 @@ def confirm(
 
     >>> import skillsv as sv
     >>> run = sv.value("# Facts\n\n- one\n- two\n- nothing\n", evaluate=lambda text, word: float(word in text),
-    ...     examples=["one", "two"] * 30, max_rollouts=400)
+    ...     examples=["one", "two"] * 30, max_rollouts=800)
     >>> proof = sv.confirm(run, sv.prune(run), max_drop=10, max_rollouts=400)
     >>> proof.met, proof.change.value
     (True, 0.0)

@@ -7,6 +7,7 @@ commands       flags, output and consent; the entry point `skillsv.commands` add
 runs           plan, run, reopen and confirm with a task source, a listener and a budget
 settings       settings from flags and defaults, in shares
 estimators     the parts of an estimate, for studies that put them together in another way
+shrinking      the plan, the choice and the proof of a shrink, for studies that play them in memory
 comparison     baselines, areas and tests, for comparisons of methods
 figures        the drawings of the report, and the parts to draw others
 

@@ -1,10 +1,7 @@
 """The steps of `shrink` that a study of it plays in memory: plan, choice and proof."""
 
-from __future__ import annotations
-
 from skillsv.confirmation import Gate
 from skillsv.confirmation.paired_proof import PairedProof, ProofResult
-from skillsv.confirmation.power import ProofSize
 from skillsv.decide.deletion_sets import candidate_sets, closures
 from skillsv.pipeline.build_valuation import RolloutResult, build_valuation
 from skillsv.pipeline.deletion_choice import ChosenSet
@@ -18,24 +15,17 @@ from skillsv.pipeline.shrink_plan import (
     plan_shrink,
     read_first_batch,
 )
-from skillsv.rollout.adaptive import AdaptiveOptions, AdaptiveProblem, AdaptiveRecord, MaxRollouts, adaptive_policy
 
 __all__ = [
-    "AdaptiveOptions",
-    "AdaptiveProblem",
-    "AdaptiveRecord",
     "ChosenSet",
     "Evidence",
     "FirstBatch",
     "Gate",
-    "MaxRollouts",
     "PairedProof",
     "ProofResult",
-    "ProofSize",
     "RolloutResult",
     "ShrinkGoal",
     "ShrinkPlan",
-    "adaptive_policy",
     "build_valuation",
     "candidate_sets",
     "choose_by_posterior",

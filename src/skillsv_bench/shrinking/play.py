@@ -8,22 +8,26 @@ from typing import TypeVar
 
 import numpy as np
 
-from skillsv.extend.estimators import Policy, Renderer, Sampler
-from skillsv.extend.settings import settings_from
-from skillsv.extend.shrinking import (
+from skillsv.extend.estimators import (
     AdaptiveOptions,
     AdaptiveProblem,
     AdaptiveRecord,
+    MaxRollouts,
+    Policy,
+    Renderer,
+    Sampler,
+    adaptive_policy,
+)
+from skillsv.extend.settings import settings_from
+from skillsv.extend.shrinking import (
     ChosenSet,
     Evidence,
     FirstBatch,
-    MaxRollouts,
     PairedProof,
     ProofResult,
     RolloutResult,
     ShrinkGoal,
     ShrinkPlan,
-    adaptive_policy,
     build_valuation,
     choose_by_posterior,
     choose_by_values,
