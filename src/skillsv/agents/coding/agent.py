@@ -230,7 +230,7 @@ class CodingAgent:
             return AgentFailure(message, kind=kind_of_error(reason, status_in(reason)))
         message = " ".join(redact(report.error).split())[:_MAX_MESSAGE]
         status = report.status or status_in(message)
-        if status in PERMANENT_STATUSES:
+        if status is not None and status in PERMANENT_STATUSES:
             return Unavailable(f"{name} will not serve any rollout: {message}", hint=PERMANENT_STATUSES[status])
         return AgentFailure(f"{name} failed: {message}", kind=kind_of_error(message, status))
 

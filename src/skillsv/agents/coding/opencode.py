@@ -21,6 +21,14 @@ from skillsv.model.rollout import Ending
 _OFF = ("OPENCODE_DISABLE_MODELS_FETCH", "OPENCODE_DISABLE_AUTOUPDATE", "OPENCODE_DISABLE_LSP_DOWNLOAD")
 """Variables that keep it from contacting other hosts."""
 
+_INSTALLED = {
+    ".config/opencode/node_modules/.keep": "",
+    ".config/opencode/package-lock.json": json.dumps(
+        {"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}
+    ),
+}
+"""Files that look like an installed plugin package. Without them it installs one from npm in every new home."""
+
 
 def _launch(model: ModelChoice) -> Launch:
     config: dict[str, Any] = {"share": "disabled", "autoupdate": False, "snapshot": False, "lsp": False}
@@ -34,6 +42,7 @@ def _launch(model: ModelChoice) -> Launch:
         # without a title it asks the model for one
         arguments=("run", "--format", "json", "--title", "task", "-m", model.name),
         variables={"OPENCODE_CONFIG_CONTENT": json.dumps(config), **dict.fromkeys(_OFF, "1")},
+        home_files=_INSTALLED,
     )
 
 
@@ -84,7 +93,7 @@ OPENCODE = CodingProgram(
     executable="opencode",
     package="npm install -g opencode-ai",
     least_version=(1, 18),
-    skill_dir=".opencode/skills",
+    skill_dir=".agents/skills",  # in a folder `.opencode` it would install packages
     launch=_launch,
     read=_read,
     keys=provider_keys,
