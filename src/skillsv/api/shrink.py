@@ -220,7 +220,7 @@ def shrink(
         inputs,
         settings,
         goal=ProofArguments(max_drop=max_drop, level=level, same_tasks=same_tasks),
-        options=_options(keep, ask_judge=ask_judge, editor=refine, keep_going=keep_going),
+        options=shrink_options(keep, ask_judge=ask_judge, editor=refine, keep_going=keep_going),
         run_dir=None if run_dir is None else Path(run_dir),
         fresh=fresh,
     )
@@ -266,7 +266,7 @@ async def ashrink(
         Inputs(tasks=tasks, agent=agent, verifier=verifier),
         settings,
         goal=ProofArguments(max_drop=max_drop, same_tasks=same_tasks),
-        options=_options(keep, keep_going=keep_going),
+        options=shrink_options(keep, keep_going=keep_going),
         run_dir=None if run_dir is None else Path(run_dir),
     )
     _require_consent(plan, yes=yes)
@@ -289,7 +289,7 @@ class ProofArguments:
         return ShrinkGoal(rollouts=rollouts, gate=gate, same_tasks=self.same_tasks)
 
 
-def _options(
+def shrink_options(
     keep: Sequence[str] | str, *, ask_judge: bool = False, editor: str | None = None, keep_going: bool = False
 ) -> ShrinkOptions:
     names = (keep,) if isinstance(keep, str) else tuple(keep)

@@ -69,7 +69,7 @@ def shrink(
     """
     from skillsv.api.inputs import Inputs
     from skillsv.api.plan import default_folder
-    from skillsv.api.shrink import ProofArguments, ShrinkOptions, make_shrink_plan
+    from skillsv.api.shrink import ProofArguments, make_shrink_plan, shrink_options
     from skillsv.cli.consent import agree
     from skillsv.rendering.output import check_patch
 
@@ -83,7 +83,7 @@ def shrink(
         Inputs(tasks=tasks, agent=agent),
         settings,
         goal=ProofArguments(max_drop=max_drop, level=level, same_tasks=same_tasks),
-        options=ShrinkOptions(keep=keep, ask_judge=ask_judge, editor=refine, keep_going=flags.keep_going),
+        options=shrink_options(keep, ask_judge=ask_judge, editor=refine, keep_going=flags.keep_going),
         run_dir=flags.run_dir,
         default_dir=default_folder,
         fresh=flags.fresh,

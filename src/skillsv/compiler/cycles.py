@@ -130,10 +130,10 @@ def _all_titles(draft: Draft) -> list[tuple[str, ...]]:
     """
     titles: list[tuple[str, ...]] = []
     for section in draft.sections:
-        above = () if section.parent is None else titles[section.parent]
+        above: tuple[str, ...] = () if section.parent is None else titles[section.parent]
         if section.kind == "heading":
             above = (*above, section.title)
-        elif section.kind == "file" and section.file in draft.pointers:
+        elif section.kind == "file" and section.file is not None and section.file in draft.pointers:
             above = (section.file,)
         titles.append(above)
     return titles

@@ -73,7 +73,7 @@ class PruneAndConfirm(SelectionStrategy):
         acceptance_criterion: AcceptanceCriterion,
     ) -> list[CandidateProposal[Any]]:
         """The accepted proposals, shortened where that is proved."""
-        selected = self._inner.select(proposals, state, acceptance_criterion)
+        selected: list[CandidateProposal[Any]] = self._inner.select(proposals, state, acceptance_criterion)
         for proposal in selected:
             self._accepted += 1
             if self._accepted % self.pruner.policy.every == 0:

@@ -184,8 +184,8 @@ class _Shrink:
                 store_proof(self.folder, version.after.digest, as_panel_proof(proof))
         publish(self.folder, run)
         passed = document["outcome"] == ProofOutcome.NO_WORSE.value
-        version = versions[len(outcomes.results) - 1] if passed else None
-        return ShrinkResult(document=document, run=run, version=version, results=outcomes.results)
+        proved = versions[len(outcomes.results) - 1] if passed else None
+        return ShrinkResult(document=document, run=run, version=proved, results=outcomes.results)
 
     @property
     def proof_tasks(self) -> int:
@@ -334,7 +334,7 @@ class _Shrink:
         return {
             "schema": "skillsv.shrink/1",
             "skill": run.compiled.skill.name,
-            "outcome": outcome,  # type: ignore[typeddict-item]
+            "outcome": outcome,
             "claim": "these tasks" if plan.goal.same_tasks else "tasks like these",
             "max_drop": plan.goal.gate.max_drop,
             "removed": [] if passed is None else list(passed.removed),

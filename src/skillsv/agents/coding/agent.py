@@ -24,11 +24,12 @@ from skillsv.model.coalition import Rendering
 from skillsv.model.frontmatter import read_frontmatter
 from skillsv.model.rollout import FailureKind, Outcome
 from skillsv.model.task import Task
-from skillsv.sandbox.bubblewrap import SandboxOptions, find_sandbox_problem, run_sandboxed
+from skillsv.sandbox.bubblewrap import find_sandbox_problem, run_sandboxed
 from skillsv.sandbox.covered_files import CoveredFiles, FileWatch
 from skillsv.sandbox.folder_quota import WORKSPACE_QUOTA
 from skillsv.sandbox.process import Limits, ProgramResult, private_environment, run_program
 from skillsv.sandbox.redaction import redact
+from skillsv.sandbox.sandbox_options import SandboxOptions
 from skillsv.sandbox.sources import digest_words
 from skillsv.sandbox.workspace import convert_disk_errors, place_skill
 
@@ -231,7 +232,7 @@ class CodingAgent:
         message = " ".join(redact(report.error).split())[:_MAX_MESSAGE]
         status = report.status or status_in(message)
         if status is not None and status in PERMANENT_STATUSES:
-            return Unavailable(f"{name} will not serve any rollout: {message}", hint=PERMANENT_STATUSES[status])
+            return Unavailable(f"{name} will not serve any rollout: {message}", hint=PERMANENT_STATUSES[int(status)])
         return AgentFailure(f"{name} failed: {message}", kind=kind_of_error(message, status))
 
 

@@ -79,7 +79,7 @@ def pool_units(effects: PatternEffects) -> PooledUnits:
 def estimate_hidden(effects: PatternEffects, lifts: Floats, stretches: Sequence[Sequence[Stretch]]) -> HiddenParts:
     """Estimate what the tables left out; `lifts` are the measured differences of the anchors (NaN if missing)."""
     pooled = pool_units(effects)
-    some = effects.deciding.any(axis=1)
+    some = np.asarray(effects.deciding.any(axis=1))
     chances = _hidden_chances(stretches, some)
     missing = np.nan_to_num(lifts - effects.lifts)
     open_task = ~some & (missing != 0.0)

@@ -32,7 +32,7 @@ def average_over_scales(information: Floats, pull: Floats) -> tuple[Floats, Floa
     """
     units = len(pull) - 1
     if not units:
-        alone = np.linalg.inv(information + LEVEL_PRECISION).astype(np.float64)
+        alone: Floats = np.linalg.inv(information + LEVEL_PRECISION).astype(np.float64)
         return alone @ pull, alone
     shape = np.eye(units) - (1.0 - FREE) / units
     prior = np.broadcast_to(information, (len(SCALES), *information.shape)).copy()

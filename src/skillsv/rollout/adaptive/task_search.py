@@ -222,8 +222,9 @@ def _most_doubted(
     if not deciding:
         doubt -= max(0.0, float(doubt[0, -1]))  # the anchors have shown that all others together change nothing
     doubt = doubt[:, :-1]
+    width = len(doubt[0])
     for place in np.argsort(-doubt, axis=None)[:DOUBTS_COMPARED].tolist():
-        row, length = divmod(place, doubt.shape[1])
+        row, length = divmod(place, width)
         if doubt[row, length] <= 0.0:
             return None
         mask = pool.prefix(int(numbers[row]), length + 1)
