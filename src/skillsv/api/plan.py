@@ -15,6 +15,7 @@ from skillsv.api.inputs import Inputs
 from skillsv.api.skill import Skill, compile  # noqa: A004 - the public name
 from skillsv.api.sync import run_sync
 from skillsv.errors import SettingsError
+from skillsv.model.coalition import KnownAnswers
 from skillsv.model.format import count, decimal, duration, money
 from skillsv.model.plan_document import CostDocument, PlanDocument
 from skillsv.model.protocols import Agent, Verifier
@@ -31,6 +32,7 @@ from skillsv.pipeline import (
     with_measured_cost,
 )
 from skillsv.pipeline.job import EARLIER_UNITS, job_of_earlier_version
+from skillsv.pipeline.known_rollouts import find_known, known_note
 from skillsv.rollout import Forecast, PerRollout, RunFolder
 from skillsv.rollout.adaptive import advise
 from skillsv.rollout.forecast import Cost
@@ -260,6 +262,10 @@ def plan_job(
     earlier = None if fresh else job_of_earlier_version(prepared, place)
     if earlier is not None:
         job, prepared, notes = earlier, prepare(earlier), (*notes, EARLIER_UNITS)
+    known = KnownAnswers() if fresh else find_known(prepared, place)
+    if known.coalitions:
+        prepared = replace(prepared, known=known)
+        notes = (*notes, known_note(prepared))
     measured = PerRollout() if fresh else measured_cost(place, prepared.agent.fingerprint)
     gamma = None if fresh else measured_gamma(place, prepared.compiled, job.settings)
     prepared = with_measured_cost(prepared, measured, gamma)

@@ -133,7 +133,7 @@ def _all_titles(draft: Draft) -> list[tuple[str, ...]]:
         above = () if section.parent is None else titles[section.parent]
         if section.kind == "heading":
             above = (*above, section.title)
-        elif section.kind == "file" and section.file in draft.pointers:
+        elif section.kind == "file" and section.file is not None and section.file in draft.pointers:
             above = (section.file,)
         titles.append(above)
     return titles

@@ -20,6 +20,7 @@ from skillsv.pipeline.build_valuation import RolloutResult, averaging_orders, ea
 from skillsv.pipeline.chain_waves import ChainWaves
 from skillsv.pipeline.cost import CostListener
 from skillsv.pipeline.job import PreparedRun, make_manifest
+from skillsv.pipeline.known_rollouts import count_free, shortened
 from skillsv.pipeline.session import open_runner, session_of
 from skillsv.pipeline.smoke_gate import further_tasks, require_difference
 from skillsv.rollout import (
@@ -72,7 +73,8 @@ async def run_rollouts(
         folder.start_fresh()
 
     def begin() -> None:
-        folder.begin(make_manifest(prepared), prepared.compiled.skill)
+        if not folder.begin(make_manifest(prepared), prepared.compiled.skill):
+            folder.keep_known(prepared.known)
         folder.keep_notes(folder.notes(), provisional=True)
 
     async with open_runner(session_of(prepared, folder), listener, stop, on_locked=begin) as runner:
@@ -214,6 +216,8 @@ class _Rollouts:
         expected, high = (
             cost.rollouts - checked for cost in (self.prepared.forecast.expected, self.prepared.forecast.high)
         )
+        free = count_free(self.prepared)
+        expected, high = shortened(expected, free), shortened(high, free)
         record = await self.run_adaptive_policy(max(expected, 1))
         if record.noisy and high > expected:
             # The policy asks for the same rollouts whatever the budget, so the ledger answers those that were run.
@@ -231,7 +235,12 @@ class _Rollouts:
             operators=self.prepared.job.settings.operators,
         )
         self.observations = ()
-        options = AdaptiveOptions(stop=self.stop_rule(rollouts), estimate_status=self.status_function())
+        known = self.prepared.known
+        options = AdaptiveOptions(
+            stop=self.stop_rule(rollouts),
+            estimate_status=self.status_function(),
+            known=known.coalitions if known.ask_first else (),
+        )
         policy = adaptive_policy(problem, options, self.prepared.job.settings.seed, on_observed=self.keep_observations)
         (record,) = await self.runner.run_policies([policy])
         return record
