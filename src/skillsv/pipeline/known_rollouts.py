@@ -69,8 +69,16 @@ def count_free(prepared: PreparedRun) -> int:
     return operators * known + (operators + 1) * tasks if known else 0
 
 
+def count_wanted(prepared: PreparedRun, rollouts: int) -> int:
+    """The answers that a run with this budget asks for in all, free ones included.
+
+    A run along the path of the earlier one asks for as many: fewer would be the values of a smaller budget.
+    """
+    return shortened(rollouts, count_free(prepared)) if prepared.known.ask_first else rollouts
+
+
 def shortened(rollouts: int, free: int) -> int:
-    """The answers that a run asks for in all, of which `free` cost nothing; at most a fifth less than its budget."""
+    """The answers of a run of which `free` cost nothing: at most a fifth less than its budget."""
     if not free:
         return rollouts
     return min(rollouts, max(round(LEAST_SHARE * rollouts), free + int(NEW_SHARE * rollouts)))
@@ -80,9 +88,10 @@ def known_note(prepared: PreparedRun) -> str:
     """The sentence before spending: how much of the run is reused."""
     rollouts = prepared.forecast.expected.rollouts
     free = min(count_free(prepared), rollouts)
+    new = max(count_wanted(prepared, rollouts) - free, 0)
     return (
         f"An earlier version of this skill was valued here: about {count(free)} of its answers hold for this version, "
-        f"too, and cost nothing; at most about {count(max(shortened(rollouts, free) - free, 0))} rollouts are new."
+        f"too, and cost nothing; at most about {count(new)} rollouts are new."
     )
 
 

@@ -20,7 +20,7 @@ from skillsv.pipeline.build_valuation import RolloutResult, averaging_orders, ea
 from skillsv.pipeline.chain_waves import ChainWaves
 from skillsv.pipeline.cost import CostListener
 from skillsv.pipeline.job import PreparedRun, make_manifest
-from skillsv.pipeline.known_rollouts import count_free, shortened
+from skillsv.pipeline.known_rollouts import count_wanted
 from skillsv.pipeline.session import open_runner, session_of
 from skillsv.pipeline.smoke_gate import further_tasks, require_difference
 from skillsv.rollout import (
@@ -216,8 +216,7 @@ class _Rollouts:
         expected, high = (
             cost.rollouts - checked for cost in (self.prepared.forecast.expected, self.prepared.forecast.high)
         )
-        free = count_free(self.prepared)
-        expected, high = shortened(expected, free), shortened(high, free)
+        expected, high = (count_wanted(self.prepared, rollouts) for rollouts in (expected, high))
         record = await self.run_adaptive_policy(max(expected, 1))
         if record.noisy and high > expected:
             # The policy asks for the same rollouts whatever the budget, so the ledger answers those that were run.
