@@ -18,6 +18,7 @@ from skillsv.api.skill import Skill, compile  # noqa: A004 - the public name
 from skillsv.api.sync import run_sync
 from skillsv.confirmation.gate import Gate
 from skillsv.errors import SettingsError
+from skillsv.model.coalition import KnownAnswers
 from skillsv.model.format import count, decimal, duration, money, plural
 from skillsv.model.plan_document import CostDocument, PlanDocument
 from skillsv.model.protocols import Agent, Verifier
@@ -35,6 +36,7 @@ from skillsv.pipeline import (
 )
 from skillsv.pipeline.cost import recorded_result_settings
 from skillsv.pipeline.job import EARLIER_UNITS, job_of_earlier_version
+from skillsv.pipeline.known_rollouts import find_known, known_note
 from skillsv.pipeline.panel_history import known_panels
 from skillsv.rollout import Forecast, PerRollout, RunFolder
 from skillsv.rollout.adaptive import advise
@@ -314,6 +316,10 @@ def plan_job(
         job, prepared, notes = earlier, prepare(earlier, panels), (*notes, EARLIER_UNITS)
     builds = ignored_builds((*prepared.panel_a.tasks, *prepared.panel_b.tasks))
     notes = notes if builds is None else (*notes, builds)
+    known = KnownAnswers() if fresh else find_known(prepared, place)
+    if known.coalitions:
+        prepared = replace(prepared, known=known)
+        notes = (*notes, known_note(prepared))
     measured = PerRollout() if fresh else measured_cost(place, prepared.agent.fingerprint)
     gamma = None if fresh else measured_gamma(place, prepared.compiled, job.settings)
     prepared = with_measured_cost(prepared, measured, gamma)

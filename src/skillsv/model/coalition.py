@@ -142,8 +142,29 @@ class AdaptiveReason(StrEnum):
     BISECT = "bisect"  # search for the unit that changed the score
     CHECK = "check"  # a score next to a change that was just located
     REPEAT = "repeat"  # a score is measured again: an unexpected one, or one drawn at random
+    KNOWN = "known"  # an earlier run of this skill has scored it: it costs nothing
     CLOSED_SET = "closed-set"  # a random dependency-closed coalition: only for a noisy agent
     NOISY_TASK = "noisy-task"  # the same on a single noisy task of an agent that is steady on the others
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownCoalition:
+    """A coalition that was scored on a task before this run, under every operator of the run."""
+
+    task: str
+    coalition: Coalition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownAnswers:
+    """What a run takes over from an earlier version of its skill.
+
+    `ask_first`: the run asks for these coalitions first. Otherwise its path is that of the earlier run, which asks for
+    them anyway.
+    """
+
+    coalitions: tuple[KnownCoalition, ...] = ()
+    ask_first: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -15,7 +15,7 @@ import numpy as np
 from skillsv.agents import AgentOptions, make_agent
 from skillsv.compiler import CompileOptions, compile_files, compile_skill
 from skillsv.errors import RecordsError, SettingsError
-from skillsv.model.coalition import ChainPlan
+from skillsv.model.coalition import ChainPlan, KnownAnswers
 from skillsv.model.protocols import Agent, Verifier
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.task import PanelA, PanelB, Task
@@ -205,6 +205,8 @@ class PreparedRun:
     first_window: tuple[str, ...]
     plans: tuple[ChainPlan, ...]
     forecast: Forecast
+    known: KnownAnswers = field(default_factory=KnownAnswers)
+    """What an earlier version of the skill was scored on in this run folder, and holds for this version."""
 
     @cached_property
     def renderer(self) -> Renderer:

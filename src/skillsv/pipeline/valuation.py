@@ -20,6 +20,7 @@ from skillsv.pipeline.build_valuation import RolloutResult, averaging_orders, ea
 from skillsv.pipeline.chain_waves import ChainWaves
 from skillsv.pipeline.cost import CostListener
 from skillsv.pipeline.job import PreparedRun, make_manifest, strata_of
+from skillsv.pipeline.known_rollouts import count_wanted
 from skillsv.pipeline.session import open_runner, session_of
 from skillsv.pipeline.smoke_gate import describe_openings, further_tasks, require_difference
 from skillsv.rollout import (
@@ -74,7 +75,8 @@ async def run_rollouts(
         folder.start_fresh()
 
     def begin() -> None:
-        folder.begin(make_manifest(prepared), prepared.compiled.skill)
+        if not folder.begin(make_manifest(prepared), prepared.compiled.skill):
+            folder.keep_known(prepared.known)
         folder.keep_notes(folder.notes(), provisional=True)
 
     async with open_runner(session_of(prepared, folder), listener, stop, on_locked=begin) as runner:
@@ -219,6 +221,7 @@ class _Rollouts:
         expected, high = (
             cost.rollouts - checked for cost in (self.prepared.forecast.expected, self.prepared.forecast.high)
         )
+        expected, high = (count_wanted(self.prepared, rollouts) for rollouts in (expected, high))
         record = await self.run_adaptive_policy(max(expected, 1))
         if record.noisy and high > expected:
             # The policy asks for the same rollouts whatever the budget, so the ledger answers those that were run.
@@ -237,7 +240,12 @@ class _Rollouts:
             strata=strata_of(self.prepared.panel_a.tasks),
         )
         self.observations = ()
-        options = AdaptiveOptions(stop=self.stop_rule(rollouts), estimate_status=self.status_function())
+        known = self.prepared.known
+        options = AdaptiveOptions(
+            stop=self.stop_rule(rollouts),
+            estimate_status=self.status_function(),
+            known=known.coalitions if known.ask_first else (),
+        )
         policy = adaptive_policy(problem, options, self.prepared.job.settings.seed, on_observed=self.keep_observations)
         (record,) = await self.runner.run_policies([policy])
         return record

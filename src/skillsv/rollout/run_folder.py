@@ -10,6 +10,7 @@ skill/           a copy of the valued skill, for later commands
 confirmation.json  the last proof, with all proofs before it
 spending.jsonl   what editors used, one command a line
 valuation.json   report.html
+known.json       what an edited skill took over from its earlier version when the run began
 earlier/ID/      the same files of earlier runs with another identity; all runs share the ledger
 """
 
@@ -28,7 +29,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from skillsv.errors import OutputError, RecordsError
-from skillsv.model.coalition import ChainRecord, Observation, PanelAnchors
+from skillsv.model.coalition import ChainRecord, KnownAnswers, KnownCoalition, Observation, PanelAnchors
 from skillsv.model.rollout import FailureKind, Usage
 from skillsv.model.skill import Skill
 from skillsv.rollout.durable_files import append_lines, explain_output_errors, sync_folder, write_whole
@@ -62,12 +63,16 @@ CONFIRMATION = "confirmation.json"
 SPENDING = "spending.jsonl"
 """What editors used, one command a line."""
 
+KNOWN = "known.json"
+"""What the run took over from an earlier version of the skill: task and units of each coalition."""
+
 _FILES_OF_A_RUN = (
     REPORT,
     VALUATION,
     CONFIRMATION,
     SPENDING,
     NOTES,
+    KNOWN,
     AGENT_LOG,
     CHECKSUMS,
     RECORDS,
@@ -78,6 +83,11 @@ _FILES_OF_A_RUN = (
 
 Manifest = Mapping[str, Any]
 """Settings, versions, seeds, fingerprints and digests, as JSON."""
+
+
+class _KnownFile(msgspec.Struct):
+    ask_first: bool
+    coalitions: list[tuple[str, list[str]]]
 
 
 class _SkillShape(msgspec.Struct):
@@ -255,6 +265,25 @@ class RunFolder:
             self._copy_skill(skill)
         self.write(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest, order="deterministic"), indent=2))
         return same
+
+    def keep_known(self, known: KnownAnswers) -> None:
+        """Store what the run takes over from an earlier version of the skill; nothing where there is nothing."""
+        if known.coalitions:
+            rows = [(item.task, sorted(item.coalition)) for item in known.coalitions]
+            self.write(KNOWN, msgspec.json.encode(_KnownFile(ask_first=known.ask_first, coalitions=rows)))
+
+    def known(self) -> KnownAnswers:
+        """What the current run took over from an earlier version of the skill when it began."""
+        path = self.path / KNOWN
+        if not path.exists():
+            return KnownAnswers()
+        try:
+            stored = msgspec.json.decode(path.read_bytes(), type=_KnownFile)
+        except (OSError, msgspec.DecodeError) as error:
+            hint = "Move it away: the run then asks for other rollouts."
+            raise RecordsError(f"is no list of coalitions ({error}).", where=str(path), hint=hint) from error
+        coalitions = (KnownCoalition(task=task, coalition=frozenset(units)) for task, units in stored.coalitions)
+        return KnownAnswers(coalitions=tuple(coalitions), ask_first=stored.ask_first)
 
     def start_fresh(self) -> None:
         """Move everything to `earlier`, the ledger included: nothing is reused. Refused while a run is writing."""

@@ -1,10 +1,12 @@
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillsv.errors import SettingsError
-from skillsv.model.coalition import AdaptiveReason, Operator
+from skillsv.model.coalition import AdaptiveReason, KnownCoalition, Operator
 from skillsv.rollout.adaptive import (
     AdaptiveOptions,
     AdaptiveProblem,
@@ -123,9 +125,31 @@ def test_records_store_the_reasons_under_these_names():
         "bisect",
         "check",
         "repeat",
+        "known",
         "closed-set",
         "noisy-task",
     }
+
+
+@pytest.mark.parametrize("noise", [Noise(), Noise(temperature=0.5)], ids=["steady", "noisy"])
+def test_known_coalitions_are_asked_for_right_after_the_anchors(noise):
+    first = play_adaptive(PROBLEM, Player(GAME, noise, 4), options(300), 4)
+    known = tuple(
+        KnownCoalition(task=item.task, coalition=item.coalition)
+        for item in first.observations
+        if 1 < len(item.coalition) <= len(PROBLEM.units)
+    )
+    record = play_adaptive(PROBLEM, Player(GAME, noise, 4), options(400, known=known), 9)
+    anchors = 2 * len(PROBLEM.tasks)
+    asked = record.observations[anchors : anchors + len(known)]
+    assert {item.why for item in asked} == {AdaptiveReason.KNOWN}
+    assert Counter((item.task, item.coalition) for item in asked) == Counter(
+        (item.task, item.coalition) for item in known
+    )
+    assert len({(item.task, item.coalition, item.replicate) for item in record.observations}) == len(
+        record.observations
+    ), "no rollout is asked for twice"
+    assert not any(item.why == AdaptiveReason.KNOWN for item in record.observations[anchors + len(known) :])
 
 
 def test_both_operators_share_orders_tasks_and_the_full_skill():

@@ -7,6 +7,7 @@ do not depend on the budget: a run with a larger budget continues where the smal
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 
 import numpy as np
@@ -59,6 +60,7 @@ def adaptive_policy(
     """Request the most informative rollouts until the stop rule holds. `on_observed` gets each round's observations."""
     run = _Run(problem, options, seed, on_observed)
     yield from run.score_anchors()
+    yield from run.score_known()
     while not run.ended:
         if run.bare_is_due:
             yield from run.score_bare_agent()
@@ -142,6 +144,27 @@ class _Run:
                     self.monitor.add(task, differs=score != known)
             else:
                 self.tables[task].add(request.mask, score)
+
+    def score_known(self) -> Rounds:
+        """Ask for what an earlier run has scored: searches begin from there. A coalition named again is a repeat."""
+        known = [(self.problem.tasks.index(item.task), self._mask(item.coalition)) for item in self.options.known]
+        firsts = list(dict.fromkeys(place for place in known if place[1] not in (0, self.full)))
+        again = [place for place, number in Counter(known).items() for _ in range(number - 1) if place in set(firsts)]
+        requests = [
+            [(task, CoalitionRequest(mask=mask, why=AdaptiveReason.KNOWN)) for task, mask in places]
+            for places in (firsts, again)
+        ]
+        scores = yield from self.ask(*requests)
+        self.scored -= len(firsts)  # repeats are drawn for what this run pays
+        for (task, mask), score in zip(firsts, scores, strict=False):
+            if score is not None:
+                self.tables[task].add(mask, score)
+        for task, mask in self.compare_repeats(requests[1], scores[len(firsts) :]):
+            if mask in self.tables[task].scores:
+                self.tables[task].remove(mask)
+
+    def _mask(self, coalition: Coalition) -> Mask:
+        return sum(1 << place for place, unit in enumerate(self.problem.units) if unit in coalition)
 
     @property
     def bare_is_due(self) -> bool:

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from skillsv.errors import SettingsError
-from skillsv.model.coalition import AdaptiveReason, Observation, Operator, Order
+from skillsv.model.coalition import AdaptiveReason, KnownCoalition, Observation, Operator, Order
 from skillsv.rollout.noise_check import Noise
 from skillsv.rollout.stop_rules import EstimateStatus, Never, StopRule
 
@@ -55,13 +55,15 @@ class AdaptiveOptions:
     `tasks_per_round` tasks are asked at the same time. The order of rollouts depends on it, so it is a setting and not
     the number of workers. `agent` skips the noise monitor where the kind of agent is known. `estimate_status` returns
     the state of the estimate; stop rules on precision and on verdicts need it, and half of the free rollouts then go to
-    tasks whose units are undecided. Without it no rollout depends on an estimate.
+    tasks whose units are undecided. Without it no rollout depends on an estimate. `known` coalitions are asked for
+    first: an earlier run has paid for them.
     """
 
     stop: StopRule = field(default_factory=Never)
     tasks_per_round: int = 24
     agent: Agent = "unknown"
     estimate_status: StatusFunction | None = None
+    known: tuple[KnownCoalition, ...] = ()
 
     def __post_init__(self) -> None:
         if self.tasks_per_round < 1:
