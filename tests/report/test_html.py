@@ -168,5 +168,5 @@ def test_the_page_shows_binary_files_and_names_that_are_not_unicode(tmp_path, ca
 
 def test_the_page_says_when_it_is_too_early(case, early):
     text = page(early, case.compiled, case.records)
-    assert "Too early for a verdict: 17 of 17 lines have no value yet" in text.split("</header>")[0]
+    assert "Too early: the values explain 0 of 89 points" in text.split("</header>")[0]
     assert "<td>nan" not in text

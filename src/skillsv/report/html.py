@@ -51,6 +51,7 @@ from skillsv.report.sentences import (
     all_notes,
     closure_sentence,
     cost_words,
+    early_sentence,
     execution_units,
     proof_sentence,
     spending_sentence,
@@ -216,7 +217,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    functions = (all_notes, closure_sentence, cost_words, plural, proof_sentence, spending_sentence)
+    functions = (all_notes, closure_sentence, cost_words, early_sentence, plural, proof_sentence, spending_sentence)
     environment.globals["table_rows"] = TABLE_ROWS
     environment.globals.update({function.__name__: function for function in functions})
     environment.filters.update(count=count, escaped=escape_text, inline=_inline, interval=with_bounds, points=points)
