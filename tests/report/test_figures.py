@@ -14,6 +14,7 @@ from skillsv.report.figures import (
     coalition_chart,
     concentration_chart,
     decision_map,
+    has_context_cost,
     margin_bar,
     marginal_dots,
     pruning_chart,
@@ -126,11 +127,13 @@ def test_rows_of_the_section_list_sum_their_units(case, figures):
     assert section[3] == pytest.approx(sum(row[3] for row in below))
 
 
-def test_there_is_no_decision_map_where_no_length_costs_anything(case):
+def test_a_run_has_a_context_cost_where_some_length_costs_points(case, one_operator):
     free = [
         replace(unit, value=replace(unit.value, cost=Interval(0.0002, -0.01, 0.01))) for unit in case.valuation.units
     ]
-    assert decision_map(replace(case.valuation, units=tuple(free))) is None
+    assert has_context_cost(case.valuation)
+    assert not has_context_cost(replace(case.valuation, units=tuple(free)))
+    assert not has_context_cost(one_operator.valuation)
 
 
 def test_the_shorter_skill_is_marked_on_the_pruning_path():

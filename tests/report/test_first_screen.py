@@ -77,7 +77,7 @@ def test_undecided_lines_name_the_command_and_its_rollouts(case):
 
 
 def test_an_interrupted_run_is_continued(early):
-    assert headline(early, None, None) == "Too early for a verdict: 17 of 17 lines have no value yet"
+    assert headline(early, None, None) == "No verdict yet: the run has measured too little"
     assert steps_of(early)[0].command.endswith("--max-rollouts 582")
 
 

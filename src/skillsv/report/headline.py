@@ -8,7 +8,7 @@ from skillsv.model.format import percent, plural, points, with_bounds
 from skillsv.model.skill import UnitKind
 from skillsv.model.value import Action, UnitReport, Valuation
 from skillsv.report.edits import ShorterSkill
-from skillsv.report.sentences import execution_units, net_effects
+from skillsv.report.sentences import early_sentence, execution_units, net_effects
 
 
 def headline(valuation: Valuation, shorter: ShorterSkill | None, confirmation: Confirmation | None) -> str:
@@ -16,7 +16,7 @@ def headline(valuation: Valuation, shorter: ShorterSkill | None, confirmation: C
     units = execution_units(valuation)
     unknown = sum(not unit.value.has_value for unit in units)
     if unknown and (shorter is None or not shorter.removed):
-        return f"Too early for a verdict: {unknown} of {plural(len(units), 'line')} have no value yet"
+        return "No verdict yet: the run has measured too little"
     if shorter is None or not shorter.removed:
         return _headline_without_removals(units)
     removed = [unit for unit in units if unit.id in set(shorter.removed)]
@@ -66,8 +66,8 @@ def summary_sentences(valuation: Valuation, confirmation: Confirmation | None, *
     else:
         verb = "raises" if lift.value > 0 else "lowers"
         sentences = [f"As written, the skill {verb} the score from {base} to {full} of 100 points."]
-    if any(not unit.value.has_value for unit in units):
-        return sentences
+    if early := early_sentence(valuation):
+        return [*sentences, early]
     if carriers := count_carriers(net_effects(valuation)):
         verb = "brings" if carriers == 1 else "bring"
         sentences.append(f"{carriers} of its {plural(len(units), 'line')} {verb} 90% of that.")

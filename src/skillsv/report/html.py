@@ -29,7 +29,7 @@ from markupsafe import Markup
 
 from skillsv.model.coalition import ChainRecord, Observation
 from skillsv.model.edit import Confirmation, EditPlan, ProofOutcome, PruningCurve
-from skillsv.model.format import bounds, count, has_width, plural, points, task_score, with_bounds
+from skillsv.model.format import count, plural, points, with_bounds
 from skillsv.model.rollout import Rollout
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import Action, Valuation
@@ -51,6 +51,7 @@ from skillsv.report.sentences import (
     all_notes,
     closure_sentence,
     cost_words,
+    early_sentence,
     execution_units,
     proof_sentence,
     spending_sentence,
@@ -216,10 +217,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    functions = (all_notes, bounds, closure_sentence, cost_words, has_width, plural, proof_sentence, spending_sentence)
+    functions = (all_notes, closure_sentence, cost_words, early_sentence, plural, proof_sentence, spending_sentence)
     environment.globals["table_rows"] = TABLE_ROWS
     environment.globals.update({function.__name__: function for function in functions})
-    environment.filters.update(
-        count=count, escaped=escape_text, inline=_inline, interval=with_bounds, points=points, task_score=task_score
-    )
+    environment.filters.update(count=count, escaped=escape_text, inline=_inline, interval=with_bounds, points=points)
     return environment

@@ -24,6 +24,7 @@ class LineNames:
     """Names the units of one skill. Lines of the main file need no file name."""
 
     def __init__(self, units: Sequence[UnitReport], main: str = "SKILL.md") -> None:
+        self._in_order = tuple(units)
         self._units = {unit.id: unit for unit in units}
         self._position = {unit.id: number for number, unit in enumerate(units)}
         self._main = main
@@ -68,8 +69,7 @@ class LineNames:
 
     def _range(self, positions: Sequence[int]) -> tuple[int, int]:
         """The first and last line of neighbouring units."""
-        units = list(self._units.values())
-        return units[positions[0]].lines.first, units[positions[-1]].lines.last
+        return self._in_order[positions[0]].lines.first, self._in_order[positions[-1]].lines.last
 
 
 def _runs(positions: Sequence[int]) -> list[list[int]]:

@@ -53,7 +53,7 @@ class Opened:
         assert self.page.evaluate("window.executed") == []
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # playwright runs an event loop in this thread, which other tests must not meet
 def browser() -> Iterator[object]:
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     if CHROMIUM is None:

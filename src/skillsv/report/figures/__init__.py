@@ -4,7 +4,7 @@ from skillsv.report.figures.bars import anchor_chart, margin_bar, margin_scale, 
 from skillsv.report.figures.chains import chain_grid, marginal_dots
 from skillsv.report.figures.coalitions import coalition_chart
 from skillsv.report.figures.concentration import concentration_chart
-from skillsv.report.figures.decision import decision_map
+from skillsv.report.figures.decision import decision_map, has_context_cost
 from skillsv.report.figures.matrix import task_matrix
 from skillsv.report.figures.minimap import minimap
 from skillsv.report.figures.pruning import area_chart, pruning_chart, pruning_path
@@ -20,6 +20,7 @@ __all__ = [
     "coalition_chart",
     "concentration_chart",
     "decision_map",
+    "has_context_cost",
     "margin_bar",
     "margin_scale",
     "marginal_dots",

@@ -46,14 +46,14 @@ _UnitCross = tuple[UnitReport, Interval, Interval]
 def decision_map(valuation: Valuation, *, target: LinkTarget = no_target) -> Figure | None:
     """Content value to the right, context cost upwards, a cross per unit; below the diagonal the net is positive.
 
-    None where no context cost was measured: only deletion was run, or the length of no unit changed a score.
+    None where only one operator was run: then content and cost cannot be separated.
     """
     crosses = [
         (unit, drawable(unit.value.content), drawable(unit.value.cost))
         for unit in execution_units(valuation)
         if unit.value.content is not None and unit.value.cost is not None and not math.isnan(unit.value.content.value)
     ]
-    if all(points(cost.value) == points(0.0) for _, _, cost in crosses):
+    if not crosses:
         return None
     gains = [end for _, gain, _ in crosses for end in (gain.low, gain.high)]
     costs = [end for _, _, cost in crosses for end in (cost.low, cost.high)]
@@ -87,6 +87,12 @@ def decision_map(valuation: Valuation, *, target: LinkTarget = no_target) -> Fig
         note="Numbers are lines. Below the dashed line, what a line says is worth more than its length costs: net = "
         "content − cost.",
     )
+
+
+def has_context_cost(valuation: Valuation) -> bool:
+    """Whether the length of some unit changed the score, as far as numbers for people show it."""
+    costs = [unit.value.cost for unit in execution_units(valuation)]
+    return any(cost is not None and points(cost.value) not in {points(0.0), points(None)} for cost in costs)
 
 
 def _interval_lines(action: Action, crosses: Sequence[_UnitCross], across: Scale, up: Scale) -> Markup:
