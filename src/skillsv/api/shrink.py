@@ -292,6 +292,7 @@ class ProofArguments:
 def shrink_options(
     keep: Sequence[str] | str, *, ask_judge: bool = False, editor: str | None = None, keep_going: bool = False
 ) -> ShrinkOptions:
+    """The options of a shrink; `keep` is a name or several."""
     names = (keep,) if isinstance(keep, str) else tuple(keep)
     return ShrinkOptions(keep=names, ask_judge=ask_judge, editor=editor, keep_going=keep_going)
 
