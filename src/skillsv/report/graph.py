@@ -59,6 +59,7 @@ RULE_STYLES: Mapping[str, RuleStyle] = {
     "R7": RuleStyle("table-cont", "#4d7c0f", "10 3"),
     "R8": RuleStyle("list-cont", "#854d0e", "4 2"),
     "R9": RuleStyle("lead-in", "#047857"),
+    "R10": RuleStyle("inside", "#0369a1"),
 }
 _UNKNOWN_RULE = RuleStyle("", "#334155")
 
