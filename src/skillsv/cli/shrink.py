@@ -69,8 +69,9 @@ def shrink(
     """
     from skillsv.api.inputs import Inputs
     from skillsv.api.plan import default_folder
-    from skillsv.api.shrink import ProofArguments, ShrinkOptions, make_shrink_plan
+    from skillsv.api.shrink import ProofArguments, make_shrink_plan
     from skillsv.cli.consent import agree
+    from skillsv.pipeline.shrink import ShrinkOptions
     from skillsv.rendering.output import check_patch
 
     flags = run or RunFlags()

@@ -357,7 +357,7 @@ def _set_dict(chosen: ChosenSet, version: NewVersion, result: ProofResult | None
         "tokens_after": version.tokens,
         "power": chosen.power,
         "predicted": interval_dict(Interval(-drop.value, -drop.high, -drop.low)),
-        "outcome": None if result is None else result.confirmation.outcome.value,  # type: ignore[typeddict-item]
+        "outcome": None if result is None else result.confirmation.outcome.value,
         "proof": None if result is None else _proof_dict(result),
     }
 
