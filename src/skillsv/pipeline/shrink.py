@@ -180,8 +180,8 @@ class _Shrink:
         document = self.document(run, plan, chosen, versions, outcomes, noisy=late.noisy)
         self.folder.write(SHRINK_FILE, msgspec.json.format(msgspec.json.encode(document), indent=2))
         if not shrink.goal.same_tasks:  # the page calls the tasks of a proof held out
-            for version, proof in zip(versions, outcomes.results, strict=False):
-                store_proof(self.folder, version.after.digest, as_panel_proof(proof))
+            for tried, proof in zip(versions, outcomes.results, strict=False):
+                store_proof(self.folder, tried.after.digest, as_panel_proof(proof))
         publish(self.folder, run)
         passed = document["outcome"] == ProofOutcome.NO_WORSE.value
         proved = versions[len(outcomes.results) - 1] if passed else None
@@ -357,7 +357,7 @@ def _set_dict(chosen: ChosenSet, version: NewVersion, result: ProofResult | None
         "tokens_after": version.tokens,
         "power": chosen.power,
         "predicted": interval_dict(Interval(-drop.value, -drop.high, -drop.low)),
-        "outcome": None if result is None else result.confirmation.outcome.value,  # type: ignore[typeddict-item]
+        "outcome": None if result is None else result.confirmation.outcome.value,
         "proof": None if result is None else _proof_dict(result),
     }
 
