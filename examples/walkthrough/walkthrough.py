@@ -77,7 +77,7 @@ class Walkthrough:
         """Add a command and its output."""
         kept = [plain(line) for line in output.splitlines() if line.strip() and show(line)]
         end = [f"(exit code {code})"] if code else []
-        self.lines += ["```", f"$ skillsv {' '.join(map(quoted, words))}", *kept, *end, "```", ""]
+        self.lines += ["```", plain(f"$ skillsv {' '.join(map(quoted, words))}"), *kept, *end, "```", ""]
 
     def calls(self) -> int:
         """How often the shell agent was called."""
@@ -118,7 +118,9 @@ def value_with_a_program(walk: Walkthrough) -> None:
     command = ("value", "town-hall", *TASKS, *SHELL, "--run-dir", "run")
     walk.run(*command, "--max-rollouts", "200", "--quiet", code=4, show=numbers_only)
     walk.say("The same command with a larger limit goes on from there:")
-    walk.run(*command, "--max-rollouts", "600", "--quiet", show=lambda line: not line.startswith(("Note", "Tokens")))
+    walk.run(
+        *command, "--max-rollouts", "600", "--quiet", show=lambda line: not line.startswith(("Note", "Tokens", "than "))
+    )
 
 
 def shorten(walk: Walkthrough) -> None:
@@ -133,7 +135,7 @@ def shorten(walk: Walkthrough) -> None:
     walk.say("A version that loses what matters is reported as a loss:")
     text = (walk.folder / "shorter/SKILL.md").read_text()
     (walk.folder / "worse").mkdir()
-    lines = [line for line in text.splitlines() if " room " not in line]
+    lines = [line for line in text.splitlines() if " room " not in line and " fee " not in line]
     (walk.folder / "worse/SKILL.md").write_text("".join(f"{line}\n" for line in lines))
     walk.run("confirm", "run", "--skill", "worse", "--max-drop", "20", "--yes", "--quiet", code=3)
     walk.run("status", "run")

@@ -47,7 +47,7 @@ def prune(run: Run, goal: Goal | None, actions: frozenset[Action] = REMOVABLE) -
 
     Raises RecordsError for the run of a trigger evaluation, whose units are no units of a skill.
     """
-    if run.manifest["about"].get("kit") == TRIGGER:
+    if run.manifest.get("about", {}).get("kit") == TRIGGER:
         raise RecordsError("this run evaluated the description of a skill.", hint="Shorten the description by hand.")
     among = None
     if goal is None:
