@@ -88,6 +88,14 @@ def calls(place):
     return len((place / "log.txt").read_text().splitlines())
 
 
+def valuation_of(prepared, result):
+    tasks = prepared.panel_a.tasks
+    strata = strata_of(tasks)
+    return build_valuation(
+        prepared.compiled, prepared.job.settings, "agent", result, panel=len(tasks), strata=strata
+    )
+
+
 def test_prepare_runs_nothing_and_writes_nothing(place):
     before = sorted(place.rglob("*"))
     prepared = prepare(job(place))
@@ -97,7 +105,7 @@ def test_prepare_runs_nothing_and_writes_nothing(place):
 
 def test_values_match_the_rules_that_the_agent_follows(place):
     prepared, _, result = run(place)
-    valuation = build_valuation(prepared.compiled, prepared.job.settings, "agent", result)
+    valuation = valuation_of(prepared, result)
     alpha, beta, gamma = (unit.value for unit in valuation.units)
     assert alpha.net.value == pytest.approx(0.5)
     assert beta.net.value == pytest.approx(0.5)
@@ -115,7 +123,7 @@ def test_a_chain_run_scores_its_anchors_on_every_task_of_panel_a(place):
     paid = calls(place)
     stored = load_run(folder.path)
     assert calls(place) == paid, "the estimate reads the records only"
-    valuation = build_valuation(prepared.compiled, prepared.job.settings, "agent", result)
+    valuation = valuation_of(prepared, result)
     assert stored.valuation.estimate == valuation.estimate
     assert stored.valuation.estimate.closure.gap is not None
 
@@ -144,6 +152,7 @@ def test_a_run_of_an_earlier_version_without_anchors_opens_with_a_note_and_gets_
     _, folder, _ = run(place)
     lines = folder.records.read_text().splitlines(keepends=True)
     folder.records.write_text("".join(line for line in lines if "skillsv.anchors/1" not in line))
+    (folder.path / "records.crc32").unlink()  # earlier versions kept no checksums
     paid = calls(place)
     earlier = load_run(folder.path).valuation.estimate
     assert earlier.closure.gap is None
@@ -225,7 +234,7 @@ def test_an_adaptive_run_resumes_without_rollouts_and_equal_values(place):
     prepared, folder, second = run(place, method="auto", max_rollouts=60)
     assert calls(place) == paid
     assert second.observations == first.observations
-    valuation = build_valuation(prepared.compiled, prepared.job.settings, "agent", second)
+    valuation = valuation_of(prepared, second)
     assert load_run(folder.path).valuation.estimate == valuation.estimate
 
 
@@ -282,7 +291,7 @@ def test_tasks_without_answers_are_in_a_note_and_never_zero(place, method):
     (place / "agent.py").write_text(agent.replace("def answer(skill, task, replicate):\n", broken))
     flags = {"method": method, "panel_b": 0, "window": 12, "orders": 2, "attempts": 1, "max_missing": 0.5}
     prepared, _, result = run(place, **flags)
-    valuation = build_valuation(prepared.compiled, prepared.job.settings, "agent", result)
+    valuation = valuation_of(prepared, result)
     assert any("Tasks: t3." in note for note in valuation.notes)
     assert valuation.estimate.anchors.full.value == 1.0
 
@@ -313,6 +322,6 @@ def test_operators_that_render_the_full_skill_differently_end_a_run_before_spend
 
 def test_an_adaptive_run_stores_how_both_operators_render_the_full_skill(place):
     prepared, _, result = run(place, method="auto", max_rollouts=60)
-    digests = build_valuation(prepared.compiled, prepared.job.settings, "agent", result).full_digests
+    digests = valuation_of(prepared, result).full_digests
     assert set(digests) == {"delete", "pad"}
     assert len(set(digests.values())) == 1

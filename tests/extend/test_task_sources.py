@@ -65,7 +65,7 @@ def run(tmp_path):
 def confirm(run, skill, *, keep):
     job = ConfirmJob(run=run.folder, overrides=RunOverrides(task_source=SOURCE), skill=sv.compile(skill).compiled)
     work = partial(run_confirmation, keep=keep)
-    return anyio.run(work, prepare_confirmation(job), None, lambda event: None, Stop())
+    return anyio.run(work, prepare_confirmation(job), lambda event: None, Stop())
 
 
 def share_of_green(run, panel):

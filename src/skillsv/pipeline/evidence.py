@@ -164,16 +164,16 @@ def _tasks_of(run: Run, tasks: Sequence[Task] | None) -> dict[str, Task]:
         about = run.manifest["about"]
         if not about.get("tasks"):
             return {}
-        job = ValuationJob(
-            skill=None,
-            tasks=Path(about["tasks"]),
-            agent=run.manifest["agent"]["spec"],
-            settings=recorded_settings(run),
-            folder=Path(about["folder"]),
-            task_source=find_task_source(about.get("kit", ""), about.get("variant", "")),
-            compiled=run.compiled,
-        )
         try:
+            job = ValuationJob(
+                skill=None,
+                tasks=Path(about["tasks"]),
+                agent=run.manifest["agent"]["spec"],
+                settings=recorded_settings(run),
+                folder=Path(about["folder"]),
+                task_source=find_task_source(about.get("kit", ""), about.get("variant", "")),
+                compiled=run.compiled,
+            )
             tasks = load_job_tasks(job)
         except (SkillSVError, OSError):
             return {}  # the report is written without the texts of the tasks
