@@ -25,7 +25,7 @@ def verdicts(valuation):
 def test_value_a_prompt(tmp_path, monkeypatch):
     names = run_as_script("value_a_prompt.ipynb", tmp_path, monkeypatch)
     assert names["run"].complete
-    assert verdicts(names["run"].valuation) == ["keep", "keep", "keep", "harmful", "keep", "delete"]
+    assert verdicts(names["run"].valuation) == ["keep", "keep", "keep", "harmful", "keep", "idle"]
     assert "invoice" in names["invoice"].text
     assert names["invoice"].net.high < 0
 
@@ -33,9 +33,9 @@ def test_value_a_prompt(tmp_path, monkeypatch):
 def test_compare_two_models(tmp_path, monkeypatch, capsys):
     names = run_as_script("compare_two_models.ipynb", tmp_path, monkeypatch)
     mile, _, furlong, steps, _ = zip(names["small"].units, names["large"].units, strict=True)
-    assert [str(unit.action) for unit in mile] == ["keep", "delete"]
+    assert [str(unit.action) for unit in mile] == ["keep", "idle"]
     assert [str(unit.action) for unit in furlong] == ["keep", "keep"]
-    assert [str(unit.action) for unit in steps] == ["harmful", "delete"]
+    assert [str(unit.action) for unit in steps] == ["harmful", "idle"]
     rows = capsys.readouterr().out.splitlines()
     assert len(rows) == 1 + len(names["small"].units)
     assert rows[0].split() == ["line", "small", "large"]

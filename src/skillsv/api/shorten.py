@@ -28,9 +28,8 @@ from skillsv.model.format import plural
 from skillsv.model.protocols import Agent, Listener, Verifier
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.task import Task
-from skillsv.model.value import DELETABLE, Action, Interval
+from skillsv.model.value import DELETABLE, REMOVABLE, Action, Interval
 from skillsv.pipeline import (
-    REMOVABLE,
     ConfirmJob,
     PreparedConfirmation,
     RunOverrides,

@@ -25,7 +25,7 @@ from skillsv.pipeline.confirm import (
     recorded_areas,
 )
 from skillsv.pipeline.cost import measured_cost, measured_gamma, require_measurable_budget, with_measured_cost
-from skillsv.pipeline.edit import REMOVABLE, PrunedSkill, find_original, original_path, prune
+from skillsv.pipeline.edit import PrunedSkill, find_original, original_path, prune
 from skillsv.pipeline.interactions import PairsJob, prepare_pairs, run_pair_tests
 from skillsv.pipeline.job import PreparedRun, ValuationJob, forecast_job, prepare
 from skillsv.pipeline.probe import probe
@@ -36,7 +36,6 @@ from skillsv.pipeline.run import Run, RunOverrides, build_run, load_run, read_ma
 from skillsv.pipeline.valuation import run_rollouts
 
 __all__ = [
-    "REMOVABLE",
     "ConfirmJob",
     "PairsJob",
     "PreparedConfirmation",

@@ -17,10 +17,9 @@ from skillsv.model.coalition import Operator, RenderedFile, Rendering
 from skillsv.model.protocols import Editor
 from skillsv.model.rollout import FailureKind
 from skillsv.model.skill import CompiledSkill
-from skillsv.model.value import UnitReport
+from skillsv.model.value import REMOVABLE, UnitReport
 from skillsv.pipeline.build_valuation import text_of
 from skillsv.pipeline.clients import make_client
-from skillsv.pipeline.edit import REMOVABLE
 from skillsv.pipeline.job import make_renderer
 from skillsv.pipeline.run import Run
 from skillsv.rendering.document import file_digest, tree_digest
