@@ -1,7 +1,7 @@
 """The report page: how fast it is built and shown, how large it is, and whether scrolling stays smooth.
 
 The made-up runs are those of the tests. Limits: 60 units under 400 KB and shown in 0.5 s; 600 units with 20,000
-rollouts built in 5 s, under 3 MB, and no task over 200 ms while scrolling.
+rollouts built in 5 s, under 3 MB, and no task over 200 ms while opening and while scrolling.
 """
 
 from __future__ import annotations

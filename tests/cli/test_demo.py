@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from skillsv.cli import run
-from skillsv.cli.demo import example_folder
+from skillsv.cli.demo import NEXT_COMMAND, example_folder
 from skillsv.tasks import load_tasks, split_panels
 
 SCHEMA_KEYS = {
@@ -102,6 +102,7 @@ def test_the_demo_ends_with_a_shorter_skill_its_diff_and_the_proof(tmp_path, cap
     assert run(["demo", "--quiet", "--run-dir", str(tmp_path / "run"), *flags]) == 0
     printed = capsys.readouterr().out
     assert "-- Anything that mentions `urgent` goes to queue `legal`" in printed
+    assert printed.rstrip().endswith(NEXT_COMMAND)
     line = next(line for line in printed.splitlines() if line.startswith("Confirmed on 72 held-out tasks: better"))
     assert re.search(r"change \+\d+\.\d \[[+−]?\d+\.\d, \+\d+\.\d\] points, with \d+% of the tokens", line)
     assert printed.index("Report: ") < printed.index(line)

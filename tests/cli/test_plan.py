@@ -24,6 +24,12 @@ def test_the_forecast_of_chain_adds_panel_anchors_and_repeats_to_the_paper(capsy
     assert plan["expected"]["usd"] is None  # unknown is unknown, not free
 
 
+def test_an_unknown_cost_names_the_probe(capsys):
+    capsys.readouterr()
+    assert run(["plan", str(example_folder())]) == 0
+    assert "--probe" in capsys.readouterr().out
+
+
 def test_a_chain_setting_selects_chain_in_plan_and_value(capsys, tmp_path):
     tasks = ["--tasks", str(EVALS / "tasks.jsonl")]
     short = ["-k", "2", "-b", "4", "--tolerance", "off"]

@@ -72,7 +72,8 @@ def _flags(settings: Mapping[str, Any]) -> Iterator[str]:
         if isinstance(value, bool):
             yield info.flag if value else info.off or info.flag
         elif isinstance(value, str | int | float):
-            yield from (info.flag, short_number(100 * float(value)) if info.in_points else str(value))
+            in_points = info.in_points and not isinstance(value, str)
+            yield from (info.flag, short_number(100 * float(value)) if in_points else str(value))
         elif isinstance(value, list) and value and all(isinstance(item, str) for item in value):
             yield from (info.flag, ",".join(value))
 
