@@ -114,7 +114,7 @@ def _closed(game: FamilyGame, coalitions: Bools) -> Bools:
 
 
 def _lasso(scores: _CentredScores, units: int, rows: int, seed: int) -> Floats:
-    from sklearn.linear_model import LassoCV
+    from sklearn.linear_model import LassoCV  # type: ignore[import-untyped]
 
     present = np.random.default_rng([seed, 31]).random((rows, units)) < 0.5
     fit = LassoCV(cv=5, max_iter=3000).fit(present.astype(float), scores.of(present))

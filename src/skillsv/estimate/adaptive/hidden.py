@@ -79,7 +79,7 @@ def pool_units(effects: PatternEffects) -> PooledUnits:
 def estimate_hidden(effects: PatternEffects, lifts: Floats, stretches: Sequence[Sequence[Stretch]]) -> HiddenParts:
     """Estimate what the tables left out; `lifts` are the measured differences of the anchors (NaN if missing)."""
     pooled = pool_units(effects)
-    some = effects.deciding.any(axis=1)
+    some = np.asarray(effects.deciding.any(axis=1), dtype=np.bool_)
     chances = _hidden_chances(stretches, some)
     missing = np.nan_to_num(lifts - effects.lifts)
     open_task = ~some & (missing != 0.0)
@@ -118,7 +118,7 @@ def _cancellations(
 
     The excess of a task is what its gains exceed its lift by: the harms that they cancel.
     """
-    some = effects.deciding.any(axis=1)
+    some = np.asarray(effects.deciding.any(axis=1), dtype=np.bool_)
     lift = np.nan_to_num(lifts)
     excess = np.maximum((np.abs(effects.values).sum(axis=1) - np.abs(effects.lifts)) / 2.0, 0.0)
     several = effects.deciding.sum(axis=1) > 1
