@@ -18,7 +18,7 @@ from skillsv.pipeline import (
     read_manifest,
     run_rollouts,
 )
-from skillsv.pipeline.job import plan_chains
+from skillsv.pipeline.job import plan_chains, strata_of
 from skillsv.rendering import Renderer
 from skillsv.rollout import RunFolder, Stop, run_folder
 from skillsv.rollout.chain_repeats import most_repeats

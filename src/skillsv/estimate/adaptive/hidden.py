@@ -76,14 +76,19 @@ def pool_units(effects: PatternEffects) -> PooledUnits:
     )
 
 
-def estimate_hidden(effects: PatternEffects, lifts: Floats, stretches: Sequence[Sequence[Stretch]]) -> HiddenParts:
-    """Estimate what the tables left out; `lifts` are the measured differences of the anchors (NaN if missing)."""
+def estimate_hidden(
+    effects: PatternEffects, lifts: Floats, stretches: Sequence[Sequence[Stretch]], exhausted: Bools
+) -> HiddenParts:
+    """Estimate what the tables left out; `lifts` are the measured differences of the anchors (NaN if missing).
+
+    `exhausted` are the tasks on which every coalition of the orders was scored: they hide nothing.
+    """
     pooled = pool_units(effects)
-    some = np.asarray(effects.deciding.any(axis=1))
+    some = np.asarray(effects.deciding.any(axis=1), dtype=np.bool_)
     chances = _hidden_chances(stretches, some)
     missing = np.nan_to_num(lifts - effects.lifts)
     open_task = ~some & (missing != 0.0)
-    chances = np.where(open_task, 0.0, chances)
+    chances = np.where(open_task | exhausted, 0.0, chances)
     down = pooled.harms if pooled.harms.any() else pooled.gains
     unexplained = np.where(missing[:, None] > 0.0, missing[:, None] * pooled.gains, missing[:, None] * down)
     cancelled, cancelled_variance = _cancellations(effects, lifts, chances, pooled)
@@ -118,7 +123,7 @@ def _cancellations(
 
     The excess of a task is what its gains exceed its lift by: the harms that they cancel.
     """
-    some = effects.deciding.any(axis=1)
+    some = np.asarray(effects.deciding.any(axis=1), dtype=np.bool_)
     lift = np.nan_to_num(lifts)
     excess = np.maximum((np.abs(effects.values).sum(axis=1) - np.abs(effects.lifts)) / 2.0, 0.0)
     several = effects.deciding.sum(axis=1) > 1

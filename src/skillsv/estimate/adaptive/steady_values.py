@@ -22,6 +22,9 @@ POOLED_WIDER = 2.0
 COMMON = 0.1
 """Share of the tasks' errors that all tasks have in common: hidden units are missing on many tasks at once."""
 
+MOST_LISTED = 10
+"""Units up to which all prefixes of the orders are listed: at most 1,024 coalitions."""
+
 MOST_UNTRACED = 0.25
 """Share of the changing tasks on which a unit that decides no task may still be the cause."""
 
@@ -30,7 +33,7 @@ def steady_values(scored: ScoredCoalitions, tasks: int, place: Numbers, rng: np.
     """Estimate phi (Eq. 2) for an agent that repeats its answers: from scores of patterns, and what they leave out."""
     effects = pattern_effects(scored, tasks, place)
     lifts = _measured_lifts(scored, tasks)
-    hidden = estimate_hidden(effects, lifts, _replay(scored, tasks))
+    hidden = estimate_hidden(effects, lifts, _replay(scored, tasks), _exhausted(scored, tasks, place))
     task_values = effects.values + hidden.unexplained + hidden.cancelled
     values = task_values.mean(axis=0)
     common = (COMMON * np.sqrt(hidden.variance).sum(axis=0) / tasks) ** 2
@@ -44,6 +47,19 @@ def steady_values(scored: ScoredCoalitions, tasks: int, place: Numbers, rng: np.
         task_sums=effects.lifts + hidden.unexplained.sum(axis=1),
         separated=_separated(effects),
     )
+
+
+def _exhausted(scored: ScoredCoalitions, tasks: int, place: Numbers) -> Bools:
+    """The tasks on which every prefix of the orders was scored; none where there are more units than can be listed."""
+    units = place.shape[1]
+    if units > MOST_LISTED:
+        return np.zeros(tasks, dtype=np.bool_)
+    bits = np.int64(1) << np.argsort(place, axis=1)
+    prefixes = {0, *np.unique(np.cumsum(bits, axis=1)).tolist()}
+    scored_on: list[set[int]] = [set() for _ in range(tasks)]
+    for task, mask in zip(scored.task.tolist(), coalition_masks(scored.present), strict=True):
+        scored_on[task].add(mask)
+    return np.array([prefixes <= masks for masks in scored_on], dtype=np.bool_)
 
 
 def _measured_lifts(scored: ScoredCoalitions, tasks: int) -> Floats:

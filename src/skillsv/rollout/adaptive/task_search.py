@@ -206,7 +206,7 @@ def _most_doubted(
     if not others.any():
         return None
     sums = np.cumsum(others[pool.orders[numbers]], axis=1)
-    doubt = np.full(sums.shape, -np.inf)
+    doubt: Floats = np.full((len(numbers), pool.size), -np.inf)
     deciding = table.deciding[:MOST_UNITS]
     places = pool.place[numbers][:, deciding]
     for row, ranks in enumerate(np.argsort(places, axis=1).tolist()):
@@ -221,11 +221,10 @@ def _most_doubted(
                 pattern, start = pattern | 1 << deciding[rank], end
     if not deciding:
         doubt -= max(0.0, float(doubt[0, -1]))  # the anchors have shown that all others together change nothing
-    doubt = doubt[:, :-1]
-    width = len(doubt[0])
-    for place in np.argsort(-doubt, axis=None)[:DOUBTS_COMPARED].tolist():
-        row, length = divmod(place, width)
-        if doubt[row, length] <= 0.0:
+    inner: Floats = doubt[:, :-1]
+    for place in np.argsort(-inner, axis=None)[:DOUBTS_COMPARED].tolist():
+        row, length = divmod(place, pool.size - 1)
+        if inner[row, length] <= 0.0:
             return None
         mask = pool.prefix(int(numbers[row]), length + 1)
         if mask not in table.scores:
