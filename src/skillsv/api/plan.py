@@ -224,8 +224,8 @@ def plan(
     >>> print(sv.plan("# Tone\n\n- Be brief.\n- Be kind.\n", max_rollouts=300))
     Forecast: 300 to 300 rollouts, about 300 (with all checks, without retries; fewer where earlier ones are reused).
     Tokens unknown; cost unknown; time unknown.
-    The skill has 11 tokens: rollouts read about 1,650, besides requests and answers.
     'skillsv plan ... --probe' measures them with four rollouts.
+    The skill has 11 tokens: rollouts read about 1,650, besides requests and answers.
 
     The arguments are those of `value`. Without tasks the forecast assumes 60; with tasks and an agent, `value(plan)`
     runs exactly this plan.

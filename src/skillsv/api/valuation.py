@@ -30,7 +30,7 @@ class Valuation(model.Valuation):
     >>> run = sv.value("# Tone\n\n- Be brief.\n- Be kind.\n", agent=answer, max_rollouts=200,
     ...     tasks=[{"input": f"question {number}", "target": "short"} for number in range(40)])
     >>> [(unit.text.strip(), unit.net.value, str(unit.action)) for unit in run.valuation.units]
-    [('- Be brief.', 1.0, 'keep'), ('- Be kind.', 0.0, 'unresolved')]
+    [('- Be brief.', 1.0, 'keep'), ('- Be kind.', 0.0, 'idle')]
     >>> run.valuation["tone/bullet-1"].net.low > 0.5
     True
 

@@ -57,7 +57,7 @@ def measured_gamma(folder: RunFolder, compiled: CompiledSkill, settings: Setting
 
 def recorded_result_settings(folder: RunFolder, compiled: CompiledSkill) -> Mapping[str, Any] | None:
     """The settings that decide the result of the run in this folder, where it values the same skill."""
-    manifest = folder.manifest()
+    manifest = folder.manifest() if folder.path.is_dir() else None
     if manifest is None or manifest.get("digest") != compiled.digest:
         return None
     settings: Mapping[str, Any] = manifest.get("settings", {})

@@ -301,7 +301,7 @@ def _gammas(settings: Settings, measured: float | None) -> tuple[float, float, f
 def _count_all_rollouts(compiled: CompiledSkill, tasks: int, operators: int) -> int:
     """The rollouts of all coalitions of a deterministic agent, with the checks, null changes and random repeats."""
     coalitions: int = 2 ** min(len(compiled.execution), MOST_COUNTED_UNITS)
-    return tasks * 3 + math.ceil(tasks * operators * coalitions * (1.0 + REPEATED_SHARE))
+    return tasks * 4 + math.ceil(tasks * operators * coalitions * (1.0 + REPEATED_SHARE))
 
 
 def _lower_to(usual: Forecast, rollouts: int, per_rollout: PerRollout | None, jobs: int) -> Forecast:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from skillsv.errors import RecordsError
 from skillsv.model.edit import Confirmation, EditPlan
 from skillsv.model.task import Task
 from skillsv.pipeline.edit import path_of, prune
@@ -75,9 +76,15 @@ def render_page(
     )
 
 
-def _shorter_skill(folder: RunFolder, run: Run) -> ShorterSkill:
-    """The skill without what the verdicts remove, and whether the recorded proof is of this version."""
-    pruned = prune(run, None)
+def _shorter_skill(folder: RunFolder, run: Run) -> ShorterSkill | None:
+    """The skill without what the verdicts remove, and whether the recorded proof is of this version.
+
+    None for a run that cannot be pruned: one that evaluated the description of a skill.
+    """
+    try:
+        pruned = prune(run, None)
+    except RecordsError:
+        return None
     proof = recorded_proof(folder)
     return ShorterSkill(
         before=pruned.before.contents,

@@ -11,7 +11,7 @@ from typing import Literal
 
 from skillsv.model.value import Action
 
-Shape = Literal["disc", "half disc", "ring", "triangle", "diamond", "square"]
+Shape = Literal["disc", "half disc", "ring", "triangle", "diamond", "square", "dot"]
 """The shapes that drawings know."""
 
 
@@ -58,8 +58,8 @@ VERDICT_STYLES: Mapping[Action, VerdictStyle] = {
         meaning="the line is shown to change nothing that matters",
     ),
     Action.EXPENDABLE: VerdictStyle(
-        mark="○",
-        shape="ring",
+        mark="◌",
+        shape="square",
         light="#5d666f",
         dark="#a9b2bb",
         terminal="color(243)",
@@ -67,7 +67,7 @@ VERDICT_STYLES: Mapping[Action, VerdictStyle] = {
     ),
     Action.IDLE: VerdictStyle(
         mark="·",
-        shape="square",
+        shape="dot",
         light="#5d666f",
         dark="#a9b2bb",
         terminal="color(243)",

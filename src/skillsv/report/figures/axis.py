@@ -50,6 +50,8 @@ def marker(action: Action, x: float, y: float, size: float = 5.0) -> Markup:
         case "square":
             shape = f"M{x - size + 1:.1f} {y - size + 1:.1f}h{2 * size - 2:.1f}v{2 * size - 2:.1f}h{2 - 2 * size:.1f}z"
             return element("path", d=shape, stroke_width=1.6, **hollow)
+        case "dot":
+            return element("circle", cx=x, cy=y, r=size / 2, fill=colour, class_=kind)
         case "ring":
             return element("circle", cx=x, cy=y, r=size - 1, stroke_width=1.8, **hollow)
         case "half disc":
