@@ -64,7 +64,7 @@ def test_bisection_and_comparison_find_the_same_deciding_units(seed):
         table.add(mask, (float(scores[mask]),))
     units = UnitFindings(decided=np.zeros(UNITS), effect=np.zeros(UNITS))
     for _ in range(30):
-        run_search(search_task(table, pool, rng, NoiseMonitor(tasks=1).of_task(0), units), scores)
+        run_search(search_task(table, pool, rng, NoiseMonitor().of_task(0), units), scores)
         assert table.conflict is not None or set(table.deciding) == set(table.find_deciding(UNITS))
     assert table.deciding
 
