@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skillsv.model.task_table import TaskTable
-from skillsv.rollout.adaptive.noise_monitor import NoiseMonitor
+from skillsv.rollout.adaptive.noise_monitor import PanelMonitor
 from skillsv.rollout.adaptive.order_pool import OrderPool
 from skillsv.rollout.adaptive.task_search import UnitFindings, search_task
 
@@ -64,7 +64,7 @@ def test_bisection_and_comparison_find_the_same_deciding_units(seed):
         table.add(mask, (float(scores[mask]),))
     units = UnitFindings(decided=np.zeros(UNITS), effect=np.zeros(UNITS))
     for _ in range(30):
-        run_search(search_task(table, pool, rng, NoiseMonitor(tasks=1).of_task(0), units), scores)
+        run_search(search_task(table, pool, rng, PanelMonitor(tasks=1).of_task(0), units), scores)
         assert table.conflict is not None or set(table.deciding) == set(table.find_deciding(UNITS))
     assert table.deciding
 
