@@ -91,9 +91,7 @@ def calls(place):
 def valuation_of(prepared, result):
     tasks = prepared.panel_a.tasks
     strata = strata_of(tasks)
-    return build_valuation(
-        prepared.compiled, prepared.job.settings, "agent", result, panel=len(tasks), strata=strata
-    )
+    return build_valuation(prepared.compiled, prepared.job.settings, "agent", result, panel=len(tasks), strata=strata)
 
 
 def test_prepare_runs_nothing_and_writes_nothing(place):

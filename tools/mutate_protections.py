@@ -276,7 +276,7 @@ PROTECTIONS = (
     Protection(
         "aliases of frontmatter",
         "model/frontmatter.py",
-        "if sizes.total > MAX_VALUES:",
+        "if sizes.total > values:",
         "if False:",
         f"{ATTACKS}test_hostile_frontmatter.py::test_a_bomb_of_aliases_is_a_problem_and_is_not_written_out",
     ),
@@ -388,7 +388,7 @@ PROTECTIONS = (
     ),
     Protection(
         "base URL",
-        "agents/model/client.py",
+        "agents/server_address.py",
         'if parts.username or parts.password or parts.query or "#" in url or "?" in url:',
         "if False:",
         "tests/agents/model/test_client.py",

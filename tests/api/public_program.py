@@ -124,6 +124,32 @@ def shorten(run: sv.Run, folder: Path) -> sv.ShorterSkill:
     return short
 
 
+def shrink(folder: Path) -> sv.ShrunkSkill:
+    """A shorter text and its proof, from one budget."""
+    short = sv.shrink(TEXT, evaluate=evaluate, examples=["red", "green"] * 60, max_rollouts=400, run_dir=folder)
+    assert short.tokens_after <= short.tokens_before
+    return short
+
+
+async def shrink_later(folder: Path) -> str:
+    """The same for async callers, which tells the outcome."""
+    short = await sv.ashrink(
+        TEXT, tasks=make_tasks(), agent=answer_later, verifier=grade, max_rollouts=400, run_dir=folder, keep_going=True
+    )
+    return f"{short.outcome} {short.removed} {short.to_dict()['tokens_after']}"
+
+
+def choose(skill: sv.SkillView | None, task: sv.TaskView) -> str:
+    """An agent that opens the skill for requests about colours."""
+    return "colours" if "colour" in task.input.split("<request>")[1] else "none"
+
+
+def trigger() -> float:
+    """The recall of a description."""
+    tasks = [{"input": "Which colour?", "should_trigger": True}, {"input": "Hello", "should_trigger": False}]
+    return sv.trigger(TEXT, tasks=tasks, agent=choose, ask=True).recall.value
+
+
 def refuse() -> str:
     """An error is an object with what happened and what to do."""
     try:
@@ -163,6 +189,7 @@ def main(folder: Path) -> list[str]:
         describe_proof(proof),
         describe_proof(proven),
         refuse(),
+        f"{shrink(folder / 'shrink').outcome} {asyncio.run(shrink_later(folder / 'ashrink'))} {trigger()}",
         f"{run.complete} {run.error} {run.folder} {run.skill.name} {again.valuation.provisional} {len(events)}",
         f"{scored.valuation.rollouts.spent} {careful.valuation.rollouts.failed}",
         str(run.report(folder / "report.html")),

@@ -24,8 +24,9 @@ def test_an_agent_that_a_text_names_needs_a_limit_or_yes(skill, tasks, program):
     with pytest.raises(SettingsError, match=REFUSED):
         sv.value(skill, tasks=tasks, agent=spec)
     assert not log.exists()
-    assert sv.value(skill, tasks=tasks[:4], agent=spec, max_rollouts=8, keep_going=True).valuation.rollouts.spent == 8
-    assert log.read_text() == "x" * 8
+    spent = sv.value(skill, tasks=tasks[:4], agent=spec, max_rollouts=8, keep_going=True).valuation.rollouts.spent
+    assert 0 < spent <= 8
+    assert log.read_text() == "x" * spent
 
 
 def test_functions_of_the_caller_need_none(skill, tasks, answer):

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from skillsv.cli import run
-from skillsv.cli.app import ERROR_HANDLERS
+from skillsv.cli.app import error_handlers
 from skillsv.cli.consent import Question, agree
 from skillsv.errors import SettingsError, Unavailable
 from skillsv.model.events import Note, RolloutRetried, RunFinished, RunStarted
@@ -114,7 +114,7 @@ def test_a_run_folder_with_an_evil_name(place, capfd):
 
 @pytest.mark.parametrize("error", [Unavailable(EVIL), OSError(5, "bad", f"file{EVIL}"), ValueError(EVIL)])
 def test_every_error_handler(capfd, error):
-    handler = next(handle for kind, handle in ERROR_HANDLERS if isinstance(error, kind))
+    handler = next(handle for kind, handle in error_handlers() if isinstance(error, kind))
     stdout = sys.stdout
     handler(error)
     sys.stdout = stdout

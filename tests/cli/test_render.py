@@ -118,7 +118,7 @@ def test_diff_on_a_terminal_has_colour(skill, names, capsys, monkeypatch):
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
     assert run(["render", str(skill), "--drop", names["note"], "--diff"]) == 0
-    assert "\x1b[31m-Nothing else matters" in capsys.readouterr().out
+    assert "\x1b[38;5;160m-Nothing else matters" in capsys.readouterr().out
 
 
 def test_a_deleted_file_is_in_the_diff(skill, names, capsys):

@@ -104,7 +104,7 @@ def test_a_run_with_a_small_budget_stays_provisional_and_names_the_next_one(tmp_
     folder = tmp_path / "early"
     flags = ["--method", "auto", "--operators", "delete", "--quiet", "--yes"]
     assert run(["demo", *flags, "--max-rollouts", "130", "--run-dir", str(folder)]) == 4
-    assert "Too early: the values explain 0 of 94 points" in capsys.readouterr().out
+    assert "Too early: the values explain 0 of 80 points" in capsys.readouterr().out
     for command in (["report", "--format", "json"], ["estimate", "--json"]):
         assert run([command[0], str(folder), *command[1:]]) == 0
         answer = json.loads(capsys.readouterr().out)

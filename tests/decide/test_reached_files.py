@@ -71,4 +71,4 @@ def test_a_pointer_is_not_deleted_without_the_file_that_only_it_leads_to(compile
     assert "only it leads to greetings.md" in found[pointer].reason
     settled = value("greetings.md", 0.0, 0.0, Evidence.NEGLIGIBLE)
     found = {verdict.unit: verdict for verdict in verdicts(skill, estimate(*values, settled), {})}
-    assert {found[pointer].action, found["greetings.md"].action, found["more.txt"].action} == {Action.DELETE}
+    assert {found[pointer].action, found["greetings.md"].action, found["more.txt"].action} == {Action.EXPENDABLE}

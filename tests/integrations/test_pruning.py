@@ -42,6 +42,12 @@ def test_worthless_and_harmful_lines_go_and_helpful_ones_stay(pruner):
     assert 0 < result.rollouts == pruner.rollouts <= 600
 
 
+def test_a_gain_is_not_traded_for_tokens(pruner):
+    masked = LINES.replace("[harms-1-4] For requests of topic 1", "[harms-5-4] For requests of topic 5")
+    counts = count_lines(pruner.shorten(masked, GAME.score).text)
+    assert (counts.helpful, counts.useless) == (3, 0), "the line that the harmful one hid stays"
+
+
 def test_a_second_pruning_of_the_same_text_costs_nothing(pruner):
     first = pruner.shorten(LINES, GAME.score)
     second = pruner.shorten(LINES, GAME.score)
@@ -56,11 +62,6 @@ def test_a_line_in_a_region_of_an_optimizer_stays(pruner):
     assert "dead-0-2" not in text
 
 
-def test_a_region_may_go_where_the_policy_says_so():
-    pruner = Pruner(EXAMPLES, PrunePolicy(budget=600, jobs=1, keep_regions=False))
-    assert "dead-2-7" not in pruner.shorten(LINES + REGION, GAME.score).text
-
-
 def test_a_loss_on_held_out_examples_keeps_the_text():
     seen = set()
 
@@ -70,7 +71,8 @@ def test_a_loss_on_held_out_examples_keeps_the_text():
             seen.add(example["id"])
         return 1.0 if example["topic"] == 3 and example["id"] in seen else GAME.score(text, example)
 
-    result = Pruner(EXAMPLES, PrunePolicy(budget=600, jobs=1)).shorten(LINES, fickle)
+    harmless = "".join(line for line in LINES.splitlines(keepends=True) if "harms" not in line)
+    result = Pruner(EXAMPLES, PrunePolicy(budget=600, jobs=1)).shorten(harmless, fickle)
     assert "[helps-3-1]" in result.text
 
 
@@ -99,9 +101,8 @@ def test_feedback_names_only_what_is_resolved(pruner):
     by_mark = {line.split("]")[0].split("[")[1]: line for line in said.splitlines()[1:]}
     assert "helps" in by_mark["helps-3-1"].partition(";")[2]
     assert "does harm" in by_mark["harms-1-4"]
-    assert "remove it" in by_mark["dead-0-2"]
     assert pruner.known_values(LINES) == said
-    assert "dead-0-2" not in describe_values(valuation, without=[_unit(valuation, "dead-0-2")])
+    assert "harms-1-4" not in describe_values(valuation, without=[_unit(valuation, "harms-1-4")])
 
 
 def test_what_is_unresolved_is_not_mentioned():
@@ -111,10 +112,11 @@ def test_what_is_unresolved_is_not_mentioned():
     assert not any(unit.text.strip() in describe_values(valuation) for unit in unresolved)
 
 
-def test_records_for_trace2skill_hold_harmful_and_dead_lines_alone(pruner):
+def test_records_for_trace2skill_hold_no_helpful_line(pruner):
     records = value_records(pruner.value(LINES, GAME.score))
     contents = [item["content"] for record in records for item in record["items"]]
-    assert [text.split("]")[0].removeprefix("- [") for text in contents] == ["dead-0-2", "harms-1-4", "dead-0-6"]
+    assert any("harms-1-4" in text for text in contents)
+    assert not any("helps" in text for text in contents)
     assert all(record["instance_id"] and record["items"][0]["type"] == "failure_memory" for record in records)
 
 

@@ -109,7 +109,7 @@ def test_a_run_fits_its_model_once(monkeypatch):
     assert len(fits) == 1
 
 
-@pytest.mark.parametrize(("method", "size"), [("auto", 500), ("chain", 12)])
+@pytest.mark.parametrize(("method", "size"), [("auto", 900), ("chain", 12)])
 def test_one_of_two_units_that_need_each_other_loses_what_both_give(method, size):
     game, run = played("mechanism", method, STEADY, 0, size)
     changes = {Role.AND: [], Role.OR: []}
@@ -121,7 +121,7 @@ def test_one_of_two_units_that_need_each_other_loses_what_both_give(method, size
     assert changes[Role.OR] == pytest.approx([0.0, 0.25])
 
 
-@pytest.mark.parametrize(("method", "size"), [("auto", 500), ("chain", 12)])
+@pytest.mark.parametrize(("method", "size"), [("auto", 900), ("chain", 12)])
 def test_a_pruned_skill_drops_no_more_than_allowed(method, size):
     game, run = played("mechanism", method, STEADY, 0, size)
     pruned = prune(run, Goal(max_drop=0.15))

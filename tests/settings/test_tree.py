@@ -131,7 +131,9 @@ def test_the_documentation_names_the_class_of_each_setting_it_lists():
 
 def test_a_setting_added_later_is_in_the_identity_only_if_not_default():
     usual, scoring = settings_dict(Settings()), settings_dict(Settings(cut_answers="score"))
-    assert set(scoring) >= set(RESULT_SETTINGS) == {*identity_settings(usual), *EARLIER_BEHAVIOUR} & set(RESULT_SETTINGS)
+    assert (
+        set(scoring) >= set(RESULT_SETTINGS) == {*identity_settings(usual), *EARLIER_BEHAVIOUR} & set(RESULT_SETTINGS)
+    )
     assert identity_settings(scoring) == {**identity_settings(usual), "cut_answers": "score"}
 
 

@@ -187,7 +187,7 @@ def test_results_of_two_benchmarks_are_pooled(place, capsys, no_planted):
     rows = list(csv.DictReader(Path("out/table-1-anchors.csv").read_text().splitlines()))
     assert [row["benchmark"] for row in rows] == ["LiveMath", "ALFWorld"]
     assert "figure-11-value-tree-alfworld.svg" not in answer["files"]  # no drawing lies beside this result
-    assert "The drawing value-tree.svg is not beside the results" in Path("out/index.md").read_text()
+    assert "The drawing sections.svg is not beside the results" in Path("out/index.md").read_text()
 
 
 @pytest.mark.parametrize("words", [("--data", "nowhere"), ("--games", "1"), ("--checkpoints", "0")])

@@ -152,7 +152,7 @@ def test_the_protocol_writes_the_papers_tables_and_figures(place, capsys, valida
     assert "### Value closure" in said
     written = files("out")
     tables = {"anchors.csv", "closure.csv", "pruning.csv", "refinement.csv", "agreement.csv", "units.csv", "tables.md"}
-    figures = {"anchors.svg", "values.svg", "value-tree.svg", "pruning.svg", "areas.svg"}
+    figures = {"anchors.svg", "values.svg", "sections.svg", "pruning.svg", "areas.svg"}
     assert tables | figures | {"results.json"} <= written.keys()
     assert all(data.startswith(b"<svg") for name, data in written.items() if name.endswith(".svg"))
     header, row = written["refinement.csv"].decode().splitlines()
@@ -251,7 +251,7 @@ def test_compare_pools_the_results_of_several_runs(place, capsys):
 def test_a_confirmation_of_such_a_run_finds_the_benchmark_again(place, capsys):
     protocol("--run-dir", "one")
     capsys.readouterr()
-    assert run(["confirm", "one", "--curves", "none", "--yes", "--quiet", "--json"]) == 0
+    assert run(["confirm", "one", "--curves", "none", "--yes", "--quiet", "--json", "--max-drop", "60"]) == 0
     assert json.loads(capsys.readouterr().out)["tasks"] == 14
 
 

@@ -82,7 +82,7 @@ def _unresolved_files(compiled: CompiledSkill, estimate: Estimate, actions: Mapp
     waiting: dict[str, str] = {}
     for pointer, reached in find_reached_files(compiled, values).items():
         unresolved = [unit for unit in reached.units if actions.get(unit) is Action.UNRESOLVED]
-        if actions[pointer] is Action.DELETE and unresolved:
+        if actions[pointer] in DELETABLE and unresolved:
             waiting[pointer] = compiled.unit[unresolved[0]].file
     return waiting
 

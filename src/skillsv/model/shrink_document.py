@@ -50,8 +50,8 @@ class RunCostDocument(TypedDict):
 class ShrinkCostDocument(TypedDict):
     """A run of the agent with the old and with the new skill, on the tasks of the proof."""
 
-    before: RunCostDocument
-    after: RunCostDocument
+    before: Annotated[RunCostDocument, Meta(description="With the skill as it was.")]
+    after: Annotated[RunCostDocument, Meta(description="With the shorter skill.")]
 
 
 class ShrinkRolloutsDocument(TypedDict):

@@ -24,6 +24,9 @@ SMALLER = 0.75
 MOST_CHANGES = 40
 """Improvements of one set by adding or taking back single units."""
 
+GIVEN_AWAY = 0.5
+"""Share of the allowed loss that a set may lose against the best set: what removing harm gains is not spent."""
+
 LEAST_POWER = 0.02
 """A set whose proof is less likely to succeed is not proposed at all."""
 
@@ -43,17 +46,21 @@ class ChosenSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Search:
-    """Evaluates sets by the draws that choose."""
+    """Evaluates sets by the draws that choose. `least_drop` is the mean loss of the best set; it may be a gain."""
 
     draws: DeletionDraws
     groups: Mapping[str, DeletionSet]
     tokens: Mapping[str, int]
     size: ProofSize
     gate: Gate
+    least_drop: float
 
     def best(self, options: Sequence[DeletionSet]) -> tuple[DeletionSet, float]:
-        """The set with the most expected proven tokens, and these tokens."""
-        worth = forecast_power(self.draws, options, self.gate, self.size) * [self.count(one) for one in options]
+        """The set with the most expected proven tokens, and these tokens; 0 for sets that give a gain away."""
+        drops = self.draws.of_sets(_masks(self.draws, options))
+        power = expected_power(self.gate, self.size, drops.variance(self.size.pairs, self.size.tasks), drops.drop)
+        kept = keeps_gains(drops.drop.mean(axis=1), self.gate, self.least_drop)
+        worth = power * kept * [self.count(one) for one in options]
         place = int(np.argmax(worth))
         return options[place], float(worth[place])
 
@@ -73,6 +80,11 @@ class _Search:
                 break
             best, worth = other, more
         return best
+
+
+def keeps_gains(drops: npt.NDArray[np.float64], gate: Gate, least: float) -> npt.NDArray[np.bool_]:
+    """Whether sets that lose this much keep what the best set, with the loss `least`, gains."""
+    return drops <= least + GIVEN_AWAY * gate.max_drop
 
 
 def forecast_power(
@@ -100,8 +112,11 @@ def choose_sets(
 
     `draws` choose, `checks` are other draws of the same posterior. Sets that can hardly be proven are left out.
     """
-    search = _Search(draws=draws, groups=groups, tokens=tokens, size=size, gate=gates[0])
     candidates = candidate_sets(_orders(draws, tokens), groups)
+    least = min(draws.of_sets(_masks(draws, candidates)).drop.mean(axis=1), default=0.0)
+    search = _Search(
+        draws=draws, groups=groups, tokens=tokens, size=size, gate=gates[0], least_drop=min(float(least), 0.0)
+    )
     chosen: list[ChosenSet] = []
     most = float("inf")
     for gate in gates:
@@ -109,7 +124,9 @@ def choose_sets(
         options = [removed for removed in candidates if 0 < search.count(removed) <= most]
         if not options:
             break
-        best, _ = search.best(options)
+        best, worth = search.best(options)
+        if worth <= 0.0:
+            break
         described = _describe(search, checks, best if chosen else search.improve(best))
         if described.power < LEAST_POWER:
             break

@@ -334,7 +334,7 @@ class _Shrink:
         return {
             "schema": "skillsv.shrink/1",
             "skill": run.compiled.skill.name,
-            "outcome": outcome,
+            "outcome": outcome,  # type: ignore[typeddict-item]
             "claim": "these tasks" if plan.goal.same_tasks else "tasks like these",
             "max_drop": plan.goal.gate.max_drop,
             "removed": [] if passed is None else list(passed.removed),

@@ -18,7 +18,7 @@ from skillsv.estimate.adaptive.observations import Floats, read_observations
 from skillsv.model.coalition import Observation
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import REMOVABLE, Interval, UnitReport
-from skillsv.pipeline.deletion_choice import LEAST_POWER, SMALLER, ChosenSet, choose_sets
+from skillsv.pipeline.deletion_choice import LEAST_POWER, SMALLER, ChosenSet, choose_sets, keeps_gains
 from skillsv.pipeline.shrink_plan import ShrinkPlan
 
 LEAST_VARIANCE = 1e-3
@@ -83,6 +83,8 @@ def choose_by_values(
     scores of patterns; the errors of its units, and what other tasks may show, make it uncertain.
     """
     candidates = _steady_candidates(evidence, units)
+    everything = _steady_drops(evidence, units, candidates, rng).mean(axis=1)
+    least = min(float(everything.min(initial=0.0)), 0.0)
     chosen: list[ChosenSet] = []
     most = float("inf")
     for claim in plan.goal.claims(sets):
@@ -91,8 +93,9 @@ def choose_by_values(
             break
         drops = _steady_drops(evidence, units, options, rng)
         power = expected_power(claim.gate, plan.size, np.abs(drops) + LEAST_VARIANCE, drops)
-        best = int(np.argmax(power * [_count(evidence, removed) for removed in options]))
-        if power[best] < LEAST_POWER:
+        worth = power * keeps_gains(drops.mean(axis=1), claim.gate, least)
+        best = int(np.argmax(worth * [_count(evidence, removed) for removed in options]))
+        if worth[best] < LEAST_POWER:
             break
         low, high = np.quantile(drops[best], [0.025, 0.975]).tolist()
         tokens = _count(evidence, options[best])

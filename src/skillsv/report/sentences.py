@@ -183,8 +183,9 @@ def early_sentence(valuation: Valuation) -> str:
     unknown = sum(not unit.value.has_value for unit in units)
     if not unknown:
         return ""
-    closure = valuation.estimate.closure
-    explained, lift = (points(share, signed=False, digits=0) for share in (closure.sum.value, closure.lift.value))
+    known = math.fsum(unit.value.net.value for unit in units if unit.value.has_value)
+    shares = (known, valuation.estimate.closure.lift.value)
+    explained, lift = (points(share, signed=False, digits=0) for share in shares)
     verb = "has" if unknown == 1 else "have"
     hint = "" if valuation.next_budget is None else f" Next sensible budget: --max-rollouts {valuation.next_budget}."
     return (

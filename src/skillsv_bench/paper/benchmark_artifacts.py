@@ -39,7 +39,7 @@ _NOTE = "On tasks that no value has seen, with 95 % intervals."
 
 _DRAWINGS = {
     "methods": "values of units by method",
-    "value-tree": "value tree",
+    "sections": "value tree",
     "decision-map": "content value and context cost",
 }
 """What the drawings of a benchmark run show, by their file names."""
@@ -152,7 +152,7 @@ def _single(found: FoundResult) -> list[Artifact]:
         points = ("score", "low", "high", "area under the curve")
         table = table_of(chart, points=points, title=f"{result['title']}: pruning curves")
         made.append(_artifact(f"figure-6-pruning-{found.name}", "Figure 6", table, svg=str(chart.svg), source=source))
-    drawings = [("figure-7-units", "Figure 7b", "methods"), ("figure-11-value-tree", "Figure 11", "value-tree")]
+    drawings = [("figure-7-units", "Figure 7b", "methods"), ("figure-11-value-tree", "Figure 11", "sections")]
     if any(unit["content"] for unit in result["valuation"]["units"]):
         drawings.append(("figure-9-decision-map", "Figure 9", "decision-map"))
     for name, place, drawing in drawings:

@@ -105,7 +105,7 @@ def test_content_and_cost_are_told_apart(world):
     assert long.content.value == pytest.approx(0.25, abs=0.02)
     assert long.cost.low > 0.1
     found = verdicts(world.compiled, estimate, dict.fromkeys(world.compiled.execution, 10))
-    assert [row.action for row in found] == [Action.KEEP, Action.COMPRESS, Action.KEEP, Action.DELETE]
+    assert [row.action for row in found] == [Action.KEEP, Action.COMPRESS, Action.KEEP, Action.IDLE]
 
 
 def test_a_chain_stops_only_when_the_tolerance_holds_for_both_operators(world):

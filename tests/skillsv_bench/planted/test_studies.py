@@ -25,11 +25,11 @@ def test_planted_roles_are_recovered():
         assert [unit.evidence for unit in by_role[role]] == [Evidence.POSITIVE] * 2
         assert all(unit.net.covers(0.125) for unit in by_role[role])
     assert by_role[Role.HARMFUL][0].evidence is Evidence.NEGATIVE
-    assert by_role[Role.DEAD][0].evidence in {Evidence.NEGLIGIBLE, Evidence.UNRESOLVED}
+    assert by_role[Role.DEAD][0].evidence in {Evidence.NEGLIGIBLE, Evidence.IDLE, Evidence.UNRESOLVED}
     tokens = dict.fromkeys(game.compiled.execution, 10)
     actions = {row.unit: row.action for row in verdicts(game.compiled, found.estimate, tokens)}
     assert actions[by_role[Role.HARMFUL][0].id] is Action.HARMFUL
-    assert actions[by_role[Role.DEAD][0].id] is Action.DELETE
+    assert actions[by_role[Role.DEAD][0].id] is Action.IDLE
     assert {actions[unit.id] for role in (Role.OR, Role.AND, Role.STRONG) for unit in by_role[role]} == {Action.KEEP}
 
 

@@ -50,16 +50,15 @@ def marker(action: Action, x: float, y: float, size: float = 5.0) -> Markup:
         case "square":
             shape = f"M{x - size + 1:.1f} {y - size + 1:.1f}h{2 * size - 2:.1f}v{2 * size - 2:.1f}h{2 - 2 * size:.1f}z"
             return element("path", d=shape, stroke_width=1.6, **hollow)
-        case "dot":
-            return element("circle", cx=x, cy=y, r=size / 2, fill=colour, class_=kind)
         case "ring":
             return element("circle", cx=x, cy=y, r=size - 1, stroke_width=1.8, **hollow)
         case "half disc":
             disc = element("circle", cx=x, cy=y, r=size - 0.5, fill=colour, class_=kind)
             half = f"M{x:.1f} {y - size + 2:.1f}a{size - 2:.1f} {size - 2:.1f} 0 0 1 0 {2 * size - 4:.1f}z"
             return element("g", disc, element("path", d=half, fill="#fff", class_="hole"))
-        case _:
-            return element("circle", cx=x, cy=y, r=size - 0.5, fill=colour, class_=kind)
+        case disc:
+            radius = size / 2 if disc == "dot" else size - 0.5
+            return element("circle", cx=x, cy=y, r=radius, fill=colour, class_=kind)
 
 
 def interval_lines(action: Action, strokes: str, **attributes: Number | str | None) -> Markup:
