@@ -15,10 +15,11 @@ from skillsv.agents.local_server import LocalServer, find_gguf
 from skillsv.cli import run
 from skillsv.errors import SettingsError
 
-pytestmark = pytest.mark.heavy
+FULL = os.environ.get("SKILLSV_REAL_MODEL") == "full"
+pytestmark = [pytest.mark.heavy, pytest.mark.skipif(not FULL, reason="takes both cores for minutes: make real-model")]
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "faq"
-SEEDS = (1, 2) if os.environ.get("SKILLSV_REAL_MODEL") == "full" else (1,)
+SEEDS = (1, 2)
 BUDGET = 600
 FACTS = 10
 
