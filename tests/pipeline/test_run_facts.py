@@ -4,7 +4,7 @@ MANIFEST = {
     "agent": {"spec": "command:./agent.sh --fast", "fingerprint": "command/1:abc"},
     "settings": {"method": "auto", "orders": 12, "seed": 7, "resolution": 0.02, "operators": ["delete"]},
     "about": {
-        "skill": "/work/here/my skill", "tasks": "/work/here/tasks.jsonl", "folder": "/work/here", "kit": "",
+        "skill": "/home/me/my skill", "tasks": "/home/me/tasks.jsonl", "folder": "/home/me", "kit": "",
         "settings": {"max_rollouts": 400, "jobs": 8},
     },
 }  # fmt: skip
