@@ -99,7 +99,7 @@ def command(place, servers, tmp_path, monkeypatch):
 @pytest.mark.parametrize("client", COMMANDS)
 def test_each_model_uses_only_the_recorded_server(client, command):
     code, requests = command(COMMANDS[client])
-    assert code == 0
+    assert code in {0, 3}, "a confirmation may show nothing"
     assert requests
 
 

@@ -113,10 +113,8 @@ def choose_sets(
     `draws` choose, `checks` are other draws of the same posterior. Sets that can hardly be proven are left out.
     """
     candidates = candidate_sets(_orders(draws, tokens), groups)
-    least = min(draws.of_sets(_masks(draws, candidates)).drop.mean(axis=1), default=0.0)
-    search = _Search(
-        draws=draws, groups=groups, tokens=tokens, size=size, gate=gates[0], least_drop=min(float(least), 0.0)
-    )
+    least = min(draws.of_sets(_masks(draws, candidates)).drop.mean(axis=1).tolist(), default=0.0)
+    search = _Search(draws=draws, groups=groups, tokens=tokens, size=size, gate=gates[0], least_drop=least)
     chosen: list[ChosenSet] = []
     most = float("inf")
     for gate in gates:

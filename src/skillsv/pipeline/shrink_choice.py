@@ -83,8 +83,7 @@ def choose_by_values(
     scores of patterns; the errors of its units, and what other tasks may show, make it uncertain.
     """
     candidates = _steady_candidates(evidence, units)
-    everything = _steady_drops(evidence, units, candidates, rng).mean(axis=1)
-    least = min(float(everything.min(initial=0.0)), 0.0)
+    least = min(_steady_drops(evidence, units, candidates, rng).mean(axis=1).tolist(), default=0.0)
     chosen: list[ChosenSet] = []
     most = float("inf")
     for claim in plan.goal.claims(sets):

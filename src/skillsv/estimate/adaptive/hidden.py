@@ -29,6 +29,9 @@ UNSEEN_SIZE = 1.0
 ANY_UNIT = 3.0
 """Share of an unseen cancellation that may be any unit's, in shares of the average unit."""
 
+FEWEST_UNITS = 15
+"""Units of the smallest games that `ANY_UNIT` was chosen on; fewer units do not raise the share of each further."""
+
 FAILURE_ERROR = 0.5
 """Squared error of a task's values where a unit is hidden, as a share of the squared failure of a forecast."""
 
@@ -77,7 +80,7 @@ def pool_units(effects: PatternEffects) -> PooledUnits:
 
 
 def estimate_hidden(
-    effects: PatternEffects, lifts: Floats, stretches: Sequence[Sequence[Stretch]], exhausted: Bools
+    effects: PatternEffects, lifts: Floats, stretches: Sequence[Sequence[Stretch]], exhausted: Bools | None = None
 ) -> HiddenParts:
     """Estimate what the tables left out; `lifts` are the measured differences of the anchors (NaN if missing).
 
@@ -88,7 +91,8 @@ def estimate_hidden(
     chances = _hidden_chances(stretches, some)
     missing = np.nan_to_num(lifts - effects.lifts)
     open_task = ~some & (missing != 0.0)
-    chances = np.where(open_task | exhausted, 0.0, chances)
+    known = open_task if exhausted is None else open_task | exhausted
+    chances = np.where(known, 0.0, chances)
     down = pooled.harms if pooled.harms.any() else pooled.gains
     unexplained = np.where(missing[:, None] > 0.0, missing[:, None] * pooled.gains, missing[:, None] * down)
     cancelled, cancelled_variance = _cancellations(effects, lifts, chances, pooled)
@@ -135,7 +139,7 @@ def _cancellations(
         total += hidden * size
         error += (hidden * (size + UNSEEN_SIZE / (1.0 + 2.0 * found.sum()))) ** 2 / (1.0 + count)
     direction = pooled.gains - pooled.harms if pooled.harms.any() else np.zeros(len(pooled.gains))
-    any_unit = (ANY_UNIT / len(direction)) ** 2
+    any_unit = (ANY_UNIT / max(len(direction), FEWEST_UNITS)) ** 2
     direction_variance = pooled.gains / (pooled.found + 1.0)
     direction_variance += (pooled.harms + 1.0 / len(direction)) / (pooled.with_harms + 1.0)
     return total * direction, error * (
