@@ -213,6 +213,7 @@ def test_an_edited_file_with_the_same_declared_version_is_the_same_agent(project
     assert stored(project) == 2 * before
 
 
+@pytest.mark.heavy
 def test_the_declared_version_stands_for_files_and_not_for_settings(project, monkeypatch):
     """Forwarded values still count, and so does the command itself."""
     agent = f"command:{sys.executable} prog.py"

@@ -290,6 +290,7 @@ def test_a_month_missing_from_a_split_exits_with_2(place, capsys):
         assert "209902:1" in said
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("agent", ["command:python3 look.py", "python:look.py:look"])
 def test_an_agent_does_not_see_the_answers(place, capsys, agent):
     (place / "look.py").write_text(

@@ -1,11 +1,14 @@
 """Lint on real skills: every place exists, and only what agents refuse is an error."""
 
+import pytest
+
 from skillsv.compiler import compile_skill
 from skillsv.compiler.lint import CHECKS, finding_titles, lint_compiled
 from skillsv.compiler.markdown import cut_lines
 from skillsv.model.skill import Severity
 
 
+@pytest.mark.heavy
 def test_findings_of_real_skills_point_at_lines_that_exist(corpus):
     frontmatter = {check.code for check in CHECKS if check.find.__module__.endswith(".frontmatter")}
     without_finding = 0
