@@ -34,7 +34,7 @@ AGENT = """
 import hashlib
 
 def answer(skill, task, replicate):
-    text = skill.text if skill else ""
+    text = "".join(line for line in (skill.text if skill else "").splitlines() if line.startswith("- "))
     number = hashlib.sha256(f"{text}|{task.id}".encode()).digest()[0]
     return f"x{task.id[1:]}" if number % 5 < text.count("- ") else "?"
 """
