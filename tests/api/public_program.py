@@ -147,7 +147,8 @@ def choose(skill: sv.SkillView | None, task: sv.TaskView) -> str:
 def trigger() -> float:
     """The recall of a description."""
     tasks = [{"input": "Which colour?", "should_trigger": True}, {"input": "Hello", "should_trigger": False}]
-    return sv.trigger(TEXT, tasks=tasks, agent=choose, ask=True).recall.value
+    recall = sv.trigger(TEXT, tasks=tasks, agent=choose, ask=True).recall
+    return 0.0 if recall is None else recall.value
 
 
 def refuse() -> str:
