@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 
 from skillsv.errors import SettingsError
-from skillsv.extend.estimators import exact_design
 from skillsv.model.coalition import Coalition
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.task import Task
 from skillsv_bench.families.formulas import FORMULAS, Formula, UnitTraits, draw_formula, draw_traits
 from skillsv_bench.families.layout import draw_skill
 from skillsv_bench.families.noise import FamilyNoise, passing_chances, thresholds
-from skillsv_bench.planted.game import STRATA, Bools, Floats
+from skillsv_bench.planted.game import STRATA, Bools, Floats, exact_effects
 
 KINDS = tuple(FORMULAS)
 """The kinds of games by name."""
@@ -102,14 +101,9 @@ class FamilyGame:
 
     def effects(self, noise: FamilyNoise) -> Floats:
         """phi(mu) of every execution unit (rows) on every task (columns)."""
-        design = exact_design(self.compiled)
-        trigger = design.units.index(self.compiled.trigger)
-        columns = [place for place in range(len(design.units)) if place != trigger]
-        effects = np.zeros((len(design.units), len(self.tasks)))
-        for start in range(0, len(design.coalitions), _ROWS_AT_ONCE):
-            rows = slice(start, start + _ROWS_AT_ONCE)
-            effects += design.weights[:, rows] @ self.chances(design.coalitions[rows][:, columns], noise)
-        return effects[columns]
+        return exact_effects(
+            self.compiled, len(self.tasks), lambda present: self.chances(present, noise), rows_at_once=_ROWS_AT_ONCE
+        )
 
     @cached_property
     def _terms(self) -> _Terms:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -287,12 +287,24 @@ class PlantedGame:
         return values
 
     def _effects(self, noise: Noise) -> Floats:
-        """The value per unit and task: A V over all coalitions that mu can reach."""
-        design = exact_design(self.compiled)
-        trigger = design.units.index(self.compiled.trigger)
-        columns = [place for place in range(len(design.units)) if place != trigger]
-        effects = np.zeros((len(design.units), len(self.tasks)))
-        for start in range(0, len(design.coalitions), _ROWS_AT_ONCE):
-            rows = slice(start, start + _ROWS_AT_ONCE)
-            effects += design.weights[:, rows] @ self.chances(design.coalitions[rows][:, columns], noise)
-        return effects[columns]
+        """The value per unit and task."""
+        return exact_effects(
+            self.compiled, len(self.tasks), lambda present: self.chances(present, noise), rows_at_once=_ROWS_AT_ONCE
+        )
+
+
+def exact_effects(
+    compiled: CompiledSkill, tasks: int, chances: Callable[[Bools], Floats], *, rows_at_once: int
+) -> Floats:
+    """phi(mu) of every execution unit (rows) on every task: A V over all coalitions that mu can reach.
+
+    `chances` gives the expected scores of coalitions on all tasks; it is asked for so many coalitions at once.
+    """
+    design = exact_design(compiled)
+    trigger = design.units.index(compiled.trigger)
+    columns = [place for place in range(len(design.units)) if place != trigger]
+    effects = np.zeros((len(design.units), tasks))
+    for start in range(0, len(design.coalitions), rows_at_once):
+        rows = slice(start, start + rows_at_once)
+        effects += design.weights[:, rows] @ chances(design.coalitions[rows][:, columns])
+    return effects[columns]
