@@ -40,3 +40,15 @@ def test_the_chance_falls_with_clean_probes_and_rises_with_failures():
 def test_without_any_probe_the_chance_is_the_usual_one():
     chance = HiddenChance([]).after(np.array([0.0]))[0]
     assert 0.1 < chance < 0.4
+
+
+def test_after_many_clean_probes_a_hidden_unit_is_less_likely_than_one_but_not_impossible():
+    """Chances differ from task to task: the ten times longer stretch rules out less than ten times as much."""
+    learned = HiddenChance([Stretch(some=True, clean=1, failure=1.0)] * 10 + [Stretch(some=True, clean=9, failure=None)])
+    after = learned.after(np.array([1.0, 10.0, 100.0]))
+    assert after[2] > after[1] / 10 > 0
+
+
+def test_the_share_that_is_expected_counts_while_there_are_no_probes():
+    counts = np.array([0.0])
+    assert HiddenChance([], 0.02).after(counts)[0] < HiddenChance([]).after(counts)[0] / 2

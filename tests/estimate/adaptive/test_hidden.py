@@ -66,3 +66,10 @@ def test_a_missing_anchor_explains_nothing():
     effects = effects_of([[1, 0], [0, 0]])
     hidden = estimate_hidden(effects, np.array([1.0, np.nan]), clean(effects))
     assert not hidden.unexplained.any()
+
+
+def test_equal_anchors_hide_less_where_tasks_show_no_harms():
+    helped, harmed = effects_of([[1, 0, 0]] * 6 + [[0, 0, 0]] * 4), effects_of([[2, -1, 0]] * 6 + [[0, 0, 0]] * 4)
+    lifts = np.array([1.0] * 6 + [0.0] * 4)
+    variance = [estimate_hidden(effects, lifts, clean(effects)).variance[6:].sum() for effects in (helped, harmed)]
+    assert variance[0] < variance[1] / 2

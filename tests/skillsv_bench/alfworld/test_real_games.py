@@ -135,7 +135,10 @@ def valued(skill: Path, data: Path, folder: Path):
 
 
 def test_a_full_valuation_finds_the_units_that_real_games_need(loaded, shared, tmp_path, capsys):
-    """Signs and values; not whether each interval holds the truth, since games that need the same things err together."""
+    """Intervals hold the true values, no useless unit is shown to help, and most of the units that help are shown.
+
+    Not all: many units teach the same thing, so a unit behind another one stays hidden for long, and intervals say so.
+    """
     started = time.monotonic()
     prepared, rolled, valuation = valued(shared / SKILL, shared / "benchmarks" / "alfworld", tmp_path)
     took = time.monotonic() - started
@@ -153,9 +156,12 @@ def test_a_full_valuation_finds_the_units_that_real_games_need(loaded, shared, t
         )
     assert len(planted) == 10
     for unit in valuation.units:
-        net = unit.value.net
-        assert net.value == pytest.approx(truth[unit.id], abs=0.05), unit.id
-        assert (net.low > 0) == (unit.id in planted), (unit.id, net)
+        on_panel = unit.value.on_panel
+        assert on_panel.value == pytest.approx(truth[unit.id], abs=0.05), unit.id
+        assert on_panel.low <= truth[unit.id] <= on_panel.high, (unit.id, on_panel)
+    shown = {unit.id for unit in valuation.units if unit.value.on_panel.low > 0}
+    assert shown <= planted
+    assert len(shown) >= len(planted) - 2
 
 
 def _table(valuation, truth) -> str:

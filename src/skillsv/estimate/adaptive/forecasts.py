@@ -21,11 +21,17 @@ SHARES = np.array([0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9
 DETECTIONS = np.array([0.05, 0.08, 0.12, 0.18, 0.25, 0.35, 0.5, 0.7])
 """Chances that one probe shows a hidden unit, to be weighed by the run's failures."""
 
-USUAL_SHARE = (0.2, 1.5)
-"""Share expected before any probe, and its spread on the logit scale: wide, so a few tasks outweigh it."""
+USUAL_SHARE = 0.2
+"""Share expected before any probe."""
+
+SHARE_SPREAD = 1.5
+"""Spread of the expected share on the logit scale: wide, so a few tasks outweigh it."""
 
 USUAL_DETECTION = (0.25, 0.6)
-"""Chance expected before any probe, and its spread on the log scale."""
+"""Mean chance expected before any probe, and its spread on the log scale."""
+
+ALIKE = 4.0
+"""How alike the chances of different tasks are, as the sum of the two parameters of their beta distribution."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,30 +86,38 @@ def _shown_by(table: TaskTable, mask: Mask, score: float) -> set[int]:
 class HiddenChance:
     """The chance that a task hides a deciding unit after some clean probes, learned from the stretches of all tasks.
 
-    A share of the tasks hides a unit, and each probe there shows it with a certain chance. Both are averaged over what
-    the stretches leave possible.
+    A share of the tasks hides a unit, and each probe there shows it with a chance that differs from task to task: a
+    unit that is easy to see is found soon, so what is still hidden is hard to see. Share and mean chance are averaged
+    over what the stretches leave possible; `usual_share` is the share that is expected before any probe.
     """
 
-    def __init__(self, stretches: Sequence[Stretch]) -> None:
+    def __init__(self, stretches: Sequence[Stretch], usual_share: float = USUAL_SHARE) -> None:
         share, detection = (grid.ravel() for grid in np.meshgrid(SHARES, DETECTIONS, indexing="ij"))
+        self._share, self._seen, self._unseen = share, ALIKE * detection, ALIKE * (1.0 - detection)
         clean = np.array([stretch.clean for stretch in stretches], dtype=np.float64)
         failed = np.array([stretch.failure is not None for stretch in stretches], dtype=np.bool_)
-        unseen = (1.0 - detection) ** clean[:, None]
-        chance = np.where(failed[:, None], share * unseen * detection, share * unseen + 1.0 - share)
-        centre, width = USUAL_SHARE
-        prior = -0.5 * ((_logit(share) - _logit(np.array(centre))) / width) ** 2
+        unseen = self._unseen_after(clean)
+        found = unseen * self._seen / (ALIKE + clean[:, None])
+        chance = np.where(failed[:, None], share * found, share * unseen + 1.0 - share)
+        prior = -0.5 * ((_logit(share) - _logit(np.array(usual_share))) / SHARE_SPREAD) ** 2
         centre, width = USUAL_DETECTION
         prior -= 0.5 * (np.log(detection / centre) / width) ** 2
         total = prior + np.log(chance).sum(axis=0)
         weight = np.exp(total - total.max())
-        self._share, self._detection, self._weight = share, detection, weight / weight.sum()
-        self.failures = int(failed.sum())
+        self._weight = weight / weight.sum()
 
     def after(self, clean: Floats) -> Floats:
         """The chance for each number of clean probes."""
-        unseen = self._share * (1.0 - self._detection) ** clean[:, None]
+        unseen = self._share * self._unseen_after(clean)
         chances: Floats = (unseen / (unseen + 1.0 - self._share)) @ self._weight
         return chances
+
+    def _unseen_after(self, clean: Floats) -> Floats:
+        """The chance that so many probes miss a hidden unit, where its chance to be seen has a beta distribution."""
+        from scipy.special import betaln  # type: ignore[import-untyped]
+
+        missed: Floats = np.exp(betaln(self._seen, self._unseen + clean[:, None]) - betaln(self._seen, self._unseen))
+        return missed
 
 
 def _logit(share: Floats) -> Floats:

@@ -16,17 +16,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skillsv.estimate.adaptive.forecasts import HiddenChance, Stretch
+from skillsv.estimate.adaptive.forecasts import USUAL_SHARE, HiddenChance, Stretch
 from skillsv.estimate.adaptive.observations import Bools, Floats
 from skillsv.estimate.adaptive.patterns import PatternEffects
 
 UNKNOWN_TASKS = 2.0
 """Tasks' worth of gains that all units share alike beside the gains that were found: few findings are not all."""
 
+EQUAL_SHARE = 0.4
+"""Share of the tasks with equal anchors that hide a cancellation if every other task shows a harm."""
+
 UNSEEN_SIZE = 1.0
 """Size of a cancellation, as a share of the score, while none was found."""
 
-ANY_UNIT = 3.0
+ANY_UNIT = 2.0
 """Share of an unseen cancellation that may be any unit's, in shares of the average unit."""
 
 FEWEST_UNITS = 15
@@ -34,6 +37,9 @@ FEWEST_UNITS = 15
 
 FAILURE_ERROR = 0.5
 """Squared error of a task's values where a unit is hidden, as a share of the squared failure of a forecast."""
+
+UNSEEN_PAIRS = 3.0
+"""Tasks that are added to those that a unit decides: a unit that was found on none may decide some."""
 
 USUAL_FAILURE = 0.5
 """Mean squared failure before any forecast failed; it has the weight of one failure."""
@@ -88,7 +94,7 @@ def estimate_hidden(
     """
     pooled = pool_units(effects)
     some = np.asarray(effects.deciding.any(axis=1), dtype=np.bool_)
-    chances = _hidden_chances(stretches, some)
+    chances = _hidden_chances(stretches, some, pooled)
     missing = np.nan_to_num(lifts - effects.lifts)
     open_task = ~some & (missing != 0.0)
     known = open_task if exhausted is None else open_task | exhausted
@@ -106,12 +112,18 @@ def estimate_hidden(
     )
 
 
-def _hidden_chances(stretches: Sequence[Sequence[Stretch]], some: Bools) -> Floats:
-    """The chance of each task that it hides a deciding unit: learned apart with and without a known deciding unit."""
+def _hidden_chances(stretches: Sequence[Sequence[Stretch]], some: Bools, pooled: PooledUnits) -> Floats:
+    """The chance of each task that it hides a deciding unit: learned apart with and without a known deciding unit.
+
+    A task without a known deciding unit whose anchors are equal can only hide a cancellation: where tasks show no
+    harms, few are expected.
+    """
+    usual = {True: USUAL_SHARE, False: EQUAL_SHARE * (pooled.with_harms + 1.0) / (pooled.found + 2.0)}
     clean = np.array([mine[-1].clean for mine in stretches], dtype=np.float64)
     chances = np.empty(len(stretches))
     for known in (False, True):
-        learned = HiddenChance([stretch for mine in stretches for stretch in mine if stretch.some is known])
+        alike = [stretch for mine in stretches for stretch in mine if stretch.some is known]
+        learned = HiddenChance(alike, usual[known])
         tasks = some == known
         chances[tasks] = learned.after(clean[tasks])
     return chances
@@ -156,7 +168,7 @@ def _task_variance(effects: PatternEffects, chances: Floats, stretches: Sequence
     failures = [stretch.failure**2 for mine in stretches for stretch in mine if stretch.failure is not None]
     size = (sum(failures) + USUAL_FAILURE) / (len(failures) + 1.0)
     deciding = effects.deciding.astype(np.float64)
-    elsewhere = deciding.sum(axis=0) + 1.0
+    elsewhere = deciding.sum(axis=0) + UNSEEN_PAIRS
     share = deciding / np.maximum(deciding.sum(axis=1), 1.0)[:, None] + elsewhere / elsewhere.sum()
     known = np.maximum(deciding.sum(axis=1), 1.0)
     hidden = 2.0 * FAILURE_ERROR * chances / (1.0 + known)  # the more are known, the less one more can change

@@ -16,7 +16,7 @@ from skillsv.estimate.adaptive.values import DRAWS, ValueDraws
 WIDER = 1.1
 """Factor on the standard error; errors are rare and large, so a normal interval is too narrow."""
 
-POOLED_WIDER = 2.0
+POOLED_WIDER = 1.6
 """Further factor on errors of what is pooled over tasks: they come from few findings, whose sizes differ much."""
 
 COMMON = 0.1
