@@ -44,7 +44,9 @@ def test_without_any_probe_the_chance_is_the_usual_one():
 
 def test_after_many_clean_probes_a_hidden_unit_is_less_likely_than_one_but_not_impossible():
     """Chances differ from task to task: the ten times longer stretch rules out less than ten times as much."""
-    learned = HiddenChance([Stretch(some=True, clean=1, failure=1.0)] * 10 + [Stretch(some=True, clean=9, failure=None)])
+    learned = HiddenChance(
+        [Stretch(some=True, clean=1, failure=1.0)] * 10 + [Stretch(some=True, clean=9, failure=None)]
+    )
     after = learned.after(np.array([1.0, 10.0, 100.0]))
     assert after[2] > after[1] / 10 > 0
 
