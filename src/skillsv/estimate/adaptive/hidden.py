@@ -38,7 +38,7 @@ FEWEST_UNITS = 15
 FAILURE_ERROR = 0.5
 """Squared error of a task's values where a unit is hidden, as a share of the squared failure of a forecast."""
 
-UNSEEN_PAIRS = 3.0
+UNSEEN_PAIRS = 2.0
 """Tasks that are added to those that a unit decides: a unit that was found on none may decide some."""
 
 USUAL_FAILURE = 0.5
