@@ -145,3 +145,29 @@ def test_the_same_tasks_prove_it_for_these_tasks_alone(place, capsys):
     assert result["sets"][0]["proof"]["pairs"] > 0
     assert code in {0, 3}
     assert (code == 0) == (result["outcome"] == "no worse")
+
+
+def edited_by(place, old, new):
+    """An editor that replaces words of the shorter skill."""
+    body = f'text = files["SKILL.md"].decode()\n    assert "gamma" not in text\n    '
+    body += f'return {{"SKILL.md": text.replace({old!r}, {new!r})}}'
+    (place / "editor.py").write_text(f"def edit(files, instruction):\n    {body}\n")
+    return f"python:{place}/editor.py:edit"
+
+
+def test_an_editor_shortens_what_is_left_and_the_proof_is_of_its_text(place, capsys):
+    editor = edited_by(place, " whenever anybody asks for the first of the words", "")
+    code = shrink(place, "--refine", editor, "-o", str(place / "short"))
+    result = json.loads(capsys.readouterr().out)
+    assert (code, result["outcome"], result["refined"]) == (0, "no worse", True)
+    text = (place / "short/SKILL.md").read_text()
+    assert "- Say `alpha`.\n" in text
+    assert "gamma" not in text
+    subprocess.run(["git", "apply", "--check", str(place / "short.patch")], cwd=place / "words", check=True)
+
+
+def test_an_editor_that_breaks_the_skill_is_found_out_by_the_proof(place, capsys):
+    code = shrink(place, "--refine", edited_by(place, "Say `alpha`", "Say nothing"), "-o", str(place / "short"))
+    result = json.loads(capsys.readouterr().out)
+    assert (code, result["outcome"]) == (3, "worse")
+    assert not (place / "short").exists()
