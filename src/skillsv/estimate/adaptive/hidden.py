@@ -23,7 +23,7 @@ from skillsv.estimate.adaptive.patterns import PatternEffects
 UNKNOWN_TASKS = 2.0
 """Tasks' worth of gains that all units share alike beside the gains that were found: few findings are not all."""
 
-EQUAL_SHARE = 0.4
+EQUAL_SHARE = 0.6
 """Share of the tasks with equal anchors that hide a cancellation if every other task shows a harm."""
 
 UNSEEN_SIZE = 1.0
