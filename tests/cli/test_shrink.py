@@ -149,7 +149,7 @@ def test_the_same_tasks_prove_it_for_these_tasks_alone(place, capsys):
 
 def edited_by(place, old, new):
     """An editor that replaces words of the shorter skill."""
-    body = f'text = files["SKILL.md"].decode()\n    assert "gamma" not in text\n    '
+    body = 'text = files["SKILL.md"].decode()\n    assert "gamma" not in text\n    '
     body += f'return {{"SKILL.md": text.replace({old!r}, {new!r})}}'
     (place / "editor.py").write_text(f"def edit(files, instruction):\n    {body}\n")
     return f"python:{place}/editor.py:edit"
