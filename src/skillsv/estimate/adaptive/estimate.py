@@ -41,7 +41,7 @@ LEAST_ORDERS = 200
 FALSE_SIGNS = 0.1
 """Noisy agent: expected share of wrong signs among the signs that count as shown (false discovery rate)."""
 
-FALSE_EXPENDABLE = 0.02
+FALSE_EXPENDABLE = 0.015
 """Expected share of units worth more than the resolution among those that are called expendable."""
 
 SMALLEST_ERROR = 1e-12

@@ -23,12 +23,6 @@ SURROGATE_ORDERS = 100
 SMALLEST_VARIANCE = 1e-12
 """Variance of a value that counts as zero; it keeps the division finite."""
 
-UNEXPLAINED = 0.5
-"""Share of what the regression leaves open that is added to the model's variance: the noise of scores is in both."""
-
-LEAST_SURE = 0.3
-"""Share that is added most to the units with the largest variance: the model errs most where it is least sure."""
-
 LEAST_SAMPLES = 5
 """Noisy agent: rollouts with a unit, and rollouts without it, that the unit needs to have a value."""
 
@@ -108,8 +102,7 @@ def noisy_values(scored: ScoredCoalitions, tasks: int, place: Numbers, rng: np.r
     apart = draws - draws.mean(axis=0)
     by_model = np.maximum(apart.var(axis=0), SMALLEST_VARIANCE)
     unexplained = unexplained_variance(scored, tasks, fit.predict(scored), by_model)
-    added = UNEXPLAINED * unexplained + LEAST_SURE * unexplained.mean() * (by_model / by_model.mean()) ** 2
-    draws = values + apart * np.sqrt(1.0 + added / by_model)
+    draws = values + apart * np.sqrt(1.0 + unexplained / by_model)
     slope = _slopes(scored, tasks)
     variance = np.einsum("tii->ti", fit.block)[:, 1:]
     samples = count_samples(scored)
