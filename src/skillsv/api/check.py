@@ -1,0 +1,252 @@
+"""The check of a change: lint, lengths, and the proof that changed skills are no worse than at a base commit."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from skillsv.api.changed_skills import BaseCommit, SkillChange, changed_skills
+from skillsv.api.check_result import check_document, describe_change, fill_in
+from skillsv.api.plan import default_folder
+from skillsv.api.shorten import level_as_share
+from skillsv.api.shrink import DEFAULT_ROLLOUTS
+from skillsv.confirmation.gate import DEFAULT_MAX_DROP, Gate
+from skillsv.errors import GateNotMet, Interrupted, SettingsError, SkillSVError
+from skillsv.model.check_document import CheckDocument, CheckedSkillDocument, CheckOutcome
+from skillsv.model.format import plural, short_points
+from skillsv.model.protocols import Listener
+from skillsv.model.rollout import Usage
+from skillsv.pipeline.check import PreparedProof, ProofSpending, prepare_proof, run_proof
+from skillsv.pipeline.job import ValuationJob
+from skillsv.report.check_files import UNIT_VERDICTS, UnitVerdict
+from skillsv.rollout import RunFolder, Stop
+from skillsv.sandbox.workspace import folder_name
+from skillsv.settings import SETTINGS, Settings, load_check_settings, load_settings, share_of_points
+
+CACHE = Path(".skillsv/check")
+"""Where the rollouts of checks are kept, unless the user names another folder."""
+
+FAILING: dict[str, tuple[CheckOutcome, ...]] = {"worse": ("worse",), "not-shown": ("worse", "not shown"), "never": ()}
+"""The outcomes that give exit code 3, by the value of --fail-on."""
+
+FailOn = Literal["not-shown", "worse", "never"]
+"""The least severe outcome that fails a check."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckArguments:
+    """What a check compares and requires, as callers write it. None: what `[check]` of a trusted file says."""
+
+    base: str = "origin/main"
+    paths: tuple[Path, ...] = ()
+    tasks: str | None = None
+    agent: str | None = None
+    max_drop: float | None = None
+    level: float = 95
+    cache_dir: Path = CACHE
+    include_new: bool = False
+    keep_going: bool = False
+    fail_on: FailOn = "not-shown"
+    ignore: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class CheckPlan:
+    """A check that is prepared: the changes, and the proof of each skill that has tasks and an agent."""
+
+    arguments: CheckArguments
+    base: BaseCommit
+    changes: list[SkillChange]
+    proofs: dict[str, PreparedProof] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    skill_notes: dict[str, list[str]] = field(default_factory=dict)
+    gate: Gate
+    has_limit: bool = False
+
+    @property
+    def rollouts(self) -> int:
+        """The rollouts of all proofs at most."""
+        return sum(proof.rollouts for proof in self.proofs.values())
+
+    def lines(self) -> list[str]:
+        """What the check may spend, and what that can show."""
+        if not self.proofs:
+            return []
+        lines = [f"Forecast: at most {plural(self.rollouts, 'rollout')} for {plural(len(self.proofs), 'skill')}."]
+        for path, proof in self.proofs.items():
+            tasks = len({task for task, _ in proof.pairs})
+            if tasks < proof.gate.tasks_needed():
+                lines.append(
+                    f"{path}: {plural(tasks, 'task')} cannot show that less than {short_points(proof.gate.max_drop)} "
+                    f"points are lost, only that more are; {proof.gate.tasks_needed()} or more can."
+                )
+        return lines
+
+
+@contextmanager
+def plan_check(arguments: CheckArguments, settings: dict[str, object]) -> Iterator[CheckPlan]:
+    """Find the changed skills and plan their proofs. Runs nothing; base versions are kept while the block runs."""
+    compiler = {name: value for name, value in settings.items() if SETTINGS[name].group == "compiler"}
+    base = BaseCommit.find(Path.cwd(), arguments.base)
+    gate = Gate(level=level_as_share(arguments.level))
+    with changed_skills(base, arguments.paths, **compiler) as changes:
+        plan = CheckPlan(arguments=arguments, base=base, changes=changes, gate=gate)
+        if not base.branched:
+            plan.notes.append(
+                f"The history is too short to see where HEAD branched off {arguments.base}; its tip is the base."
+            )
+        _plan_proofs(plan, settings)
+        yield plan
+
+
+def _plan_proofs(plan: CheckPlan, given: dict[str, object]) -> None:
+    """Plan the proof of each changed skill, with equal parts of the rollouts."""
+    jobs = [(change, *job) for change in plan.changes if (job := _job_of(plan, change, given)) is not None]
+    for change, job, max_drop in jobs:
+        limit = job.settings.max_rollouts
+        plan.gate = replace(plan.gate, max_drop=max_drop)
+        plan.has_limit = job.settings.has_limit
+        plan.proofs[change.path] = prepare_proof(
+            job,
+            None if change.base is None else change.base.compiled,
+            RunFolder(_cache_of(plan.arguments.cache_dir, change)),
+            plan.gate,
+            rollouts=max((limit or DEFAULT_ROLLOUTS) // len(jobs), 2),
+            keep_going=plan.arguments.keep_going,
+        )
+
+
+def _job_of(plan: CheckPlan, change: SkillChange, given: dict[str, object]) -> tuple[ValuationJob, float] | None:
+    """The job of a skill and the loss it may have; None where nothing is to be proved, or nothing can."""
+    arguments = plan.arguments
+    flag_drop = None if arguments.max_drop is None else share_of_points(arguments.max_drop, "--max-drop")
+    if change.new is None or (change.base is None and not arguments.include_new):
+        return None
+    needed = arguments.tasks is None or arguments.agent is None
+    table = load_check_settings(change.folder, needed=needed)
+    tasks, agent = arguments.tasks or table.tasks, arguments.agent or table.agent
+    if tasks is None or agent is None:
+        if tasks is not None or agent is not None:
+            missing = "--agent" if agent is None else "--tasks"
+            raise SettingsError(f"a proof needs tasks and an agent; {missing} is missing.")
+        plan.skill_notes.setdefault(change.path, []).append("No tasks and no agent are named: linted and counted only.")
+        return None
+    settings = load_settings(change.folder, given)
+    file_drop = None if table.max_drop is None else share_of_points(table.max_drop, "max-drop")
+    job = ValuationJob(
+        skill=change.folder,
+        tasks=Path(tasks.replace("{skill}", str(change.folder))),
+        agent=agent,
+        settings=settings,
+        folder=Path.cwd(),
+        compiled=change.new.compiled,
+    )
+    return job, flag_drop or file_drop or DEFAULT_MAX_DROP
+
+
+def _cache_of(folder: Path, change: SkillChange) -> Path:
+    """The folder with the rollouts of one skill: readable, and different for skills of the same name."""
+    digest = hashlib.sha256(change.path.encode("utf-8", errors="surrogateescape")).hexdigest()[:8]
+    return folder / f"{folder_name(change.folder.resolve().name)}-{digest}"
+
+
+async def run_check_plan(plan: CheckPlan, listener: Listener, stop: Stop | None) -> CheckDocument:
+    """Run the proofs one after the other, and return the result. An error ends one proof and not the others."""
+    skills: list[CheckedSkillDocument] = []
+    spending: list[ProofSpending] = []
+    error_codes: list[int] = []
+    usd_spent = 0.0
+    for change in plan.changes:
+        document = describe_change(change, plan.skill_notes.get(change.path, ()), plan.arguments.ignore)
+        proof = plan.proofs.get(change.path)
+        if proof is not None:
+            spent = ProofSpending()
+            try:
+                fill_in(document, await run_proof(_with_usd_left(proof, usd_spent), spent, listener, stop))
+            except Interrupted:
+                raise
+            except SkillSVError as error:
+                document["outcome"], document["error"] = "not shown", str(error)
+                error_codes.append(error.exit_code)
+            usd_spent += (spent.usage or Usage()).usd or 0.0
+            spending.append(spent)
+        skills.append(document)
+    return check_document(
+        skills,
+        spending,
+        base=plan.base.name,
+        commit=plan.base.commit,
+        gate=plan.gate,
+        budget=plan.rollouts,
+        exit_code=_exit_code(skills, error_codes, FAILING[plan.arguments.fail_on]),
+        notes=plan.notes,
+    )
+
+
+def _exit_code(skills: Sequence[CheckedSkillDocument], errors: Sequence[int], failing: Sequence[str]) -> int:
+    """3 for a skill that is worse; else the code of an error; else 3 for a skill that fails; 1 for errors of lint."""
+    outcomes = {skill["outcome"] for skill in skills if skill["error"] is None}
+    if "worse" in outcomes and "worse" in failing:
+        return GateNotMet.exit_code
+    if errors:
+        return max(errors)
+    if outcomes & set(failing):
+        return GateNotMet.exit_code
+    found = (finding for skill in skills for finding in skill["findings"])
+    return int(any(finding["new"] and finding["severity"] == "error" for finding in found))
+
+
+def _with_usd_left(proof: PreparedProof, spent: float) -> PreparedProof:
+    """The proof with what is left of the limit of money."""
+    settings = proof.job.settings
+    if settings.budget_usd is None or not spent:
+        return proof
+    left: Settings = replace(settings, budget_usd=max(settings.budget_usd - spent, 1e-9))
+    return replace(proof, job=replace(proof.job, settings=left))
+
+
+def last_verdicts(plan: CheckPlan) -> dict[str, list[UnitVerdict]]:
+    """The verdicts of the last valuation of each skill, in its usual run folder, on units that did not change since."""
+    found = {}
+    for change in plan.changes:
+        if change.new is not None:
+            present = {unit.id: unit for unit in change.new.units}
+            found[change.path] = [
+                UnitVerdict(
+                    file=present[unit.id].extents[0].file,
+                    lines=(present[unit.id].extents[0].lines.first, present[unit.id].extents[0].lines.last),
+                    action=unit.verdict,
+                    reason=unit.reason,
+                )
+                for unit in _valued_units(RunFolder(default_folder(change.new.name)))
+                if unit.id in present and unit.verdict in UNIT_VERDICTS
+            ]
+    return found
+
+
+class _ValuedUnit(msgspec.Struct):
+    """What is read of a unit in `valuation.json`."""
+
+    id: str
+    verdict: str
+    reason: str
+
+
+class _ValuedSkill(msgspec.Struct):
+    """What is read of `valuation.json`."""
+
+    units: list[_ValuedUnit]
+
+
+def _valued_units(folder: RunFolder) -> list[_ValuedUnit]:
+    """The units of the run in a folder; none where there is no run that can be read."""
+    try:
+        return msgspec.json.decode(folder.valuation.read_bytes(), type=_ValuedSkill).units
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return []

@@ -1,0 +1,137 @@
+"""`skillsv check`: one command for CI, about the skills that a change touches."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Group, Parameter
+
+from skillsv.cli.flags import AgentFlags, BudgetFlags, CompileFlags, Json, given, setting_parameter
+from skillsv.cli.printing import deliver, json_text, say
+from skillsv.version import __version__
+
+if TYPE_CHECKING:
+    from skillsv.api.check import CheckPlan
+    from skillsv.model.check_document import CheckDocument
+
+FILES = Group("Result files")
+"""The panel of these flags in `--help`."""
+
+
+@Parameter(name="*", group=FILES)
+@dataclass(frozen=True, kw_only=True)
+class ResultFlags:
+    """The files that a check writes beside its result on stdout."""
+
+    summary: Annotated[Path | None, Parameter(help="Append Markdown to this file, such as a step summary.")] = None
+    sarif: Annotated[Path | None, Parameter(help="Write SARIF 2.1.0 for code scanning to this file.")] = None
+    junit: Annotated[Path | None, Parameter(help="Write JUnit XML to this file.")] = None
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="Write the JSON to this file.")] = None
+
+
+def check(
+    skills: Annotated[
+        list[Path] | None, Parameter(help="Skills, or folders of skills [all below the working folder].")
+    ] = None,
+    /,
+    *,
+    base: Annotated[str, Parameter(help="The commit or branch to compare with.")] = "origin/main",
+    tasks: Annotated[str | None, Parameter(help="Tasks; {skill} stands for the folder of a skill.")] = None,
+    agent: Annotated[
+        str | None, Parameter(help="command:PROGRAM ..., python:FILE.py:name, model:PROVIDER:NAME.")
+    ] = None,
+    max_drop: Annotated[float | None, Parameter(help="Points that may be lost [5].")] = None,
+    level: Annotated[float, Parameter(help="Confidence of 'no worse', in percent or as a share.")] = 95,
+    fail_on: Annotated[
+        Literal["not-shown", "worse", "never"], Parameter(help="The verdict that gives exit code 3.")
+    ] = "not-shown",
+    include_new: Annotated[bool, Parameter(negative=(), help="Compare new skills, too: with no skill at all.")] = False,
+    ignore: Annotated[str, Parameter(help="Codes of lint to leave out (comma list).")] = "",
+    cache_dir: Annotated[Path | None, Parameter(help="Folder that keeps paid rollouts [.skillsv/check].")] = None,
+    seed: Annotated[int | None, setting_parameter("seed", "Seed of the order of the tasks.")] = None,
+    keep_going: Annotated[
+        bool, Parameter(negative=(), help="Accept tasks on which the skill makes no difference.")
+    ] = False,
+    yes: Annotated[bool, Parameter(name=["--yes", "-y"], negative=(), help="Spend without asking.")] = False,
+    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), help="No progress on stderr.")] = False,
+    json: Json = False,
+    files: ResultFlags | None = None,
+    budget: BudgetFlags | None = None,
+    how: AgentFlags | None = None,
+    compiler: CompileFlags | None = None,
+) -> int:
+    """skillsv check --base origin/main --tasks tasks.jsonl --agent "command:./agent.sh" --max-rollouts 400
+
+    Lint the skills that differ from the base, and say how many tokens and units they gained or lost. With tasks and an
+    agent, by flags or by [check] of a trusted skillsv.toml, run base and new version in pairs: no worse, worse, or not
+    shown. Exit code 3 for worse and not shown (see --fail-on), 1 for a new error of lint, 4 and 5 as everywhere. The
+    same commit again costs nothing.
+    """
+    from skillsv.api.check import CACHE, CheckArguments, plan_check
+
+    arguments = CheckArguments(
+        base=base,
+        paths=tuple(skills or ()),
+        tasks=tasks,
+        agent=agent,
+        max_drop=max_drop,
+        level=level,
+        cache_dir=cache_dir or CACHE,
+        include_new=include_new,
+        keep_going=keep_going,
+        fail_on=fail_on,
+        ignore=tuple(word.strip() for word in ignore.split(",") if word.strip()),
+    )
+    settings = {**given(budget, how, compiler), **({} if seed is None else {"seed": seed})}
+    with plan_check(arguments, settings) as plan:
+        for line in plan.notes:
+            say(line)
+        if plan.proofs:
+            from skillsv.cli.consent import agree
+
+            agree(plan.lines(), yes=yes or plan.has_limit)
+        result = _run(plan, quiet=quiet)
+        _write_files(result, plan, files or ResultFlags())
+    _print(result, json=json)
+    return result["exit_code"]
+
+
+def _run(plan: CheckPlan, *, quiet: bool) -> CheckDocument:
+    import anyio
+
+    from skillsv.api.check import run_check_plan
+    from skillsv.pipeline.progress import progress
+    from skillsv.rollout import Stop
+
+    async def work() -> CheckDocument:
+        with progress(sys.stderr, quiet=quiet or not plan.proofs) as listener:
+            return await run_check_plan(plan, listener, Stop())
+
+    return anyio.run(work)
+
+
+def _write_files(result: CheckDocument, plan: CheckPlan, files: ResultFlags) -> None:
+    from skillsv.api.check import last_verdicts
+    from skillsv.compiler.lint import finding_titles
+    from skillsv.report.check_files import check_junit, check_sarif
+    from skillsv.report.check_text import check_markdown
+
+    if files.summary is not None:
+        earlier = files.summary.read_text(encoding="utf-8") if files.summary.is_file() else ""
+        deliver(earlier + check_markdown(result), files.summary)
+    if files.sarif is not None:
+        log = check_sarif(result, finding_titles(), last_verdicts(plan), version=__version__)
+        deliver(json_text(log), files.sarif)
+    if files.junit is not None:
+        deliver(check_junit(result), files.junit)
+    if files.output is not None:
+        deliver(json_text(result), files.output)
+
+
+def _print(result: CheckDocument, *, json: bool) -> None:
+    from skillsv.report.check_text import check_lines
+
+    deliver(json_text(result) if json else "".join(f"{line}\n" for line in check_lines(result)), None)

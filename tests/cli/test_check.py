@@ -1,0 +1,309 @@
+"""`skillsv check` in scratch Git repositories, on agents whose answers are known."""
+
+import json
+import sqlite3
+import subprocess
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from skillsv.cli import run
+
+SKILL = """\
+---
+name: words
+description: Words to say.
+---
+
+# Words
+
+- Say `alpha` whenever anybody asks for the first of the words.
+- Say `beta` whenever anybody asks for the second of the words.
+- Speak of `gamma` to nobody, and write of it to nobody either.
+"""
+
+NEEDED = "- Say `beta` whenever anybody asks for the second of the words.\n"
+DEAD = "- Speak of `gamma` to nobody, and write of it to nobody either.\n"
+
+AGENT = r"""
+import re
+
+def answer(skill, task):
+    return " ".join(re.findall(r"Say `(\w+)`", skill.text)) if skill else ""
+
+def deaf(skill, task):
+    return "alpha beta"
+
+def broken(skill, task):
+    raise ValueError("no connection")
+"""
+
+
+def git(folder, *words):
+    subprocess.run(
+        ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false", *words],
+        cwd=folder, check=True, capture_output=True,
+    )  # fmt: skip
+
+
+def commit(folder, message="change"):
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", message)
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """A repository with one skill on `main`, checked out on a branch; tasks and agent lie beside it."""
+    folder = tmp_path / "repo"
+    (folder / "skills" / "words").mkdir(parents=True)
+    (folder / "skills" / "words" / "SKILL.md").write_text(SKILL)
+    (folder / "README.md").write_text("Skills.\n")
+    (tmp_path / "agent.py").write_text(AGENT)
+    lines = [
+        {"id": f"t{n:03d}", "input": "?", "target": ["alpha", "beta"][n % 2], "verifier": "contains"}
+        for n in range(120)
+    ]
+    (tmp_path / "tasks.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    git(folder, "init", "-q", "-b", "main")
+    commit(folder)
+    git(folder, "checkout", "-qb", "change")
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return folder
+
+
+def edit(folder, old, new="", file="skills/words/SKILL.md"):
+    path = folder / file
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    commit(folder)
+
+
+def check(folder, *flags, agent="answer", rollouts="300"):
+    """The exit code and the document of a check."""
+    place = folder.parent
+    words = [
+        "check", "--base", "main", "--tasks", place / "tasks.jsonl", "--agent", f"python:{place}/agent.py:{agent}",
+        "--max-rollouts", rollouts, "--quiet", "--cache-dir", place / "cache", "-o", place / "out.json", *flags,
+    ]  # fmt: skip
+    (place / "out.json").unlink(missing_ok=True)
+    code = run([str(word) for word in words])
+    written = place / "out.json"
+    return code, json.loads(written.read_text()) if written.is_file() else None
+
+
+def paid(folder):
+    """The rollouts that the cache holds."""
+    total = 0
+    for ledger in (folder.parent / "cache").glob("*/ledger.sqlite"):
+        with sqlite3.connect(ledger) as connection:
+            total += connection.execute("select count(*) from rollout").fetchone()[0]
+    return total
+
+
+def test_deleting_a_dead_line_is_no_worse(repository):
+    edit(repository, DEAD)
+    code, result = check(repository)
+    assert code == 0
+    (skill,) = result["skills"]
+    assert (result["outcome"], skill["outcome"], skill["path"]) == ("no worse", "no worse", "skills/words")
+    assert skill["tokens_after"] < skill["tokens_before"]
+    assert skill["units_after"] == skill["units_before"] - 1
+    assert skill["proof"]["lost"] == []
+
+
+def test_deleting_a_needed_line_is_worse_and_names_line_and_task(repository, capsys):
+    edit(repository, NEEDED)
+    code, result = check(repository)
+    assert code == 3
+    (skill,) = result["skills"]
+    assert skill["outcome"] == "worse"
+    assert [(one["kind"], one["base_lines"], one["text"]) for one in skill["edits"]] == [
+        ("deleted", [9, 9], NEEDED.strip())
+    ]
+    lost = [row["task"] for row in skill["proof"]["lost"]]
+    assert lost
+    assert all(int(task[1:]) % 2 == 1 for task in lost)
+    printed = capsys.readouterr().out
+    assert "Deleted line 9 of the base in SKILL.md: - Say `beta`" in printed
+    assert f"Task {lost[0]}: score 1 before, 0 now." in printed
+
+
+def test_a_change_without_a_skill_costs_nothing(repository, capsys):
+    (repository / "README.md").write_text("Other words.\n")
+    commit(repository)
+    code, result = check(repository)
+    assert (code, result["skills"], result["outcome"]) == (0, [], None)
+    assert result["rollouts"]["new"] == paid(repository) == 0
+    assert "No skill changed." in capsys.readouterr().out
+
+
+def test_the_second_check_of_a_commit_pays_for_nothing(repository):
+    edit(repository, DEAD)
+    first = check(repository)[1]
+    held = paid(repository)
+    assert first["rollouts"]["new"] == held > 0
+    code, second = check(repository)
+    assert code == 0
+    assert second["rollouts"]["new"] == 0
+    assert paid(repository) == held
+    assert second["skills"] == first["skills"]
+
+
+def test_a_new_skill_is_linted_and_counted_only(repository):
+    other = repository / "skills" / "other"
+    other.mkdir()
+    (other / "SKILL.md").write_text("---\nname: other\ndescription: Other words.\n---\n\nSee [notes](missing.md).\n")
+    commit(repository)
+    code, result = check(repository)
+    (skill,) = result["skills"]
+    assert (skill["status"], skill["outcome"], skill["tokens_before"]) == ("new", None, None)
+    assert result["rollouts"]["new"] == 0
+    assert [finding["code"] for finding in skill["findings"] if finding["new"]]
+    assert code == int(any(finding["severity"] == "error" for finding in skill["findings"]))
+
+
+def test_a_new_skill_is_compared_with_no_skill_where_it_is_asked_for(repository):
+    other = repository / "skills" / "other"
+    other.mkdir()
+    (other / "SKILL.md").write_text(SKILL.replace("name: words", "name: other"))
+    commit(repository)
+    code, result = check(repository, "--include-new")
+    (skill,) = result["skills"]
+    assert (code, skill["status"], skill["outcome"]) == (0, "new", "no worse")
+    assert skill["proof"]["old"]["value"] == 0
+    assert skill["proof"]["new"]["value"] == 1
+
+
+def test_a_deleted_skill_is_named(repository):
+    (repository / "skills" / "words" / "SKILL.md").unlink()
+    commit(repository)
+    code, result = check(repository)
+    (skill,) = result["skills"]
+    assert (code, skill["status"], skill["tokens_after"], skill["outcome"]) == (0, "deleted", None, None)
+
+
+def test_only_new_errors_of_lint_fail(repository):
+    git(repository, "checkout", "-q", "main")
+    edit(repository, "description: Words to say.\n", "description: ''\n")
+    git(repository, "checkout", "-qB", "change")
+    edit(repository, DEAD)
+    words = ["check", "--base", "main", "-o", str(repository.parent / "out.json")]
+    assert run(words) == 0
+    (skill,) = json.loads((repository.parent / "out.json").read_text())["skills"]
+    errors = [finding for finding in skill["findings"] if finding["severity"] == "error"]
+    assert errors
+    assert not any(finding["new"] for finding in errors)
+    edit(repository, "name: words\n", "name: ''\n")
+    assert run(words) == 1
+
+
+def test_what_agents_do_not_receive_is_no_change(repository):
+    evals = repository / "skills" / "words" / "evals"
+    evals.mkdir()
+    (evals / "tasks.jsonl").write_text("{}\n")
+    commit(repository)
+    assert check(repository)[1]["skills"] == []
+
+
+def test_changes_of_the_base_branch_are_not_blamed_on_the_change(repository):
+    (repository / "README.md").write_text("Other words.\n")
+    commit(repository)
+    git(repository, "checkout", "-q", "main")
+    edit(repository, NEEDED)
+    git(repository, "checkout", "-q", "change")
+    code, result = check(repository)
+    assert (code, result["skills"]) == (0, [])
+
+
+def test_skills_in_hidden_folders_of_coding_agents_are_found(repository):
+    folder = repository / ".claude" / "skills" / "hidden"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text(SKILL)
+    assert [skill["path"] for skill in check(repository)[1]["skills"]] == [".claude/skills/hidden"]
+
+
+def test_a_single_markdown_file_is_checked(repository):
+    (repository / "AGENTS.md").write_text(SKILL)
+    commit(repository)
+    git(repository, "checkout", "-qB", "main")
+    git(repository, "checkout", "-qB", "change")
+    edit(repository, NEEDED, file="AGENTS.md")
+    code, result = check(repository, "AGENTS.md")
+    (skill,) = result["skills"]
+    assert (code, skill["path"], skill["folder"], skill["outcome"]) == (3, "AGENTS.md", ".", "worse")
+
+
+def test_a_skill_without_a_difference_ends_with_5(repository, capsys):
+    edit(repository, DEAD)
+    code, result = check(repository, agent="deaf")
+    assert code == 5
+    assert "made no difference" in result["skills"][0]["error"]
+    assert check(repository, "--keep-going", agent="deaf")[0] == 0
+
+
+def test_an_outage_is_not_a_wrong_answer(repository):
+    edit(repository, NEEDED)
+    code, result = check(repository, "--attempts", "1", agent="broken")
+    (skill,) = result["skills"]
+    assert code == 5
+    assert (skill["outcome"], skill["proof"]) == ("not shown", None)
+    assert "no connection" in skill["error"]
+
+
+def test_too_few_tasks_show_nothing_and_are_said_before(repository, capsys):
+    edit(repository, DEAD)
+    code, result = check(repository, rollouts="40")
+    assert (code, result["outcome"]) == (3, "not shown")
+    assert check(repository, "--fail-on", "worse", rollouts="40")[0] == 0
+    assert "20 tasks cannot show that less than 5 points are lost" in capsys.readouterr().err
+
+
+def test_nothing_is_spent_without_consent(repository, capsys):
+    edit(repository, DEAD)
+    place = repository.parent
+    words = ["check", "--base", "main", "--tasks", f"{place}/tasks.jsonl", "--agent", f"python:{place}/agent.py:answer"]
+    assert run(words) == 2
+    assert "nobody is there to agree" in capsys.readouterr().err
+    assert not (repository / ".skillsv").exists()
+
+
+def test_an_untrusted_file_cannot_name_tasks_and_agent(repository, capsys):
+    place = repository.parent
+    (repository / "skills" / "skillsv.toml").write_text(
+        f'max-rollouts = 300\n\n[check]\ntasks = "../../tasks.jsonl"\nagent = "python:{place}/agent.py:answer"\n'
+    )
+    edit(repository, DEAD)
+    words = ["check", "--base", "main", "--quiet", "--cache-dir", f"{place}/cache"]
+    assert run(words) == 2
+    assert "not trusted" in capsys.readouterr().err
+    assert paid(repository) == 0
+    assert run(["trust", "skills/skillsv.toml", "--yes"]) == 0
+    assert "check.agent = 'python:" in capsys.readouterr().err
+    assert run(words) == 0
+    assert "No worse" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("base", "said"), [("nowhere", "no commit 'nowhere'"), ("--help", "--help")])
+def test_a_base_that_is_no_commit_is_refused(repository, base, said, capsys):
+    assert run(["check", f"--base={base}"]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_outside_a_repository_it_says_so(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    assert run(["check"]) == 2
+    assert "no Git repository" in capsys.readouterr().err
+
+
+def test_the_json_has_the_published_schema(repository):
+    schema = json.loads((Path(__file__).parents[2] / "docs" / "schema" / "skillsv.check-1.json").read_text())
+    edit(repository, NEEDED)
+    document = check(repository)[1]
+    jsonschema.validate(document, schema)
+    document["outcome"] = "better"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(document, schema)
