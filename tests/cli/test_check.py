@@ -307,3 +307,77 @@ def test_the_json_has_the_published_schema(repository):
     document["outcome"] = "better"
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(document, schema)
+
+
+def test_all_result_files_are_written(repository):
+    edit(repository, NEEDED)
+    place = repository.parent
+    (place / "summary.md").write_text("Before.\n")
+    code, _ = check(
+        repository, "--summary", place / "summary.md", "--sarif", place / "check.sarif", "--junit", place / "check.xml"
+    )
+    assert code == 3
+    summary = (place / "summary.md").read_text()
+    assert summary.startswith("Before.\n## Skill check\n")
+    assert "| worse |" in summary
+    log = json.loads((place / "check.sarif").read_text())
+    (verdict,) = [row for row in log["runs"][0]["results"] if row["ruleId"] == "skill-worse"]
+    assert verdict["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "skills/words/SKILL.md"
+    assert 'type="worse"' in (place / "check.xml").read_text()
+
+
+def test_sarif_shows_the_verdicts_of_the_last_run_on_units_that_are_still_there(repository):
+    place = repository.parent
+    words = ["value", "skills/words", "--tasks", f"{place}/tasks.jsonl", "--agent", f"python:{place}/agent.py:answer"]
+    assert run([*words, "--max-rollouts", "400", "--panel-a", "24", "--quiet"]) in {0, 4}
+    edit(repository, "# Words\n", "# Words\n\n- One more line that says nothing at all to anybody.\n")
+    assert run(["check", "--base", "main", "--sarif", f"{place}/check.sarif"]) == 0
+    log = json.loads((place / "check.sarif").read_text())
+    rows = [row for row in log["runs"][0]["results"] if row["ruleId"].startswith("unit-")]
+    assert rows
+    assert all(row["level"] == "note" for row in rows)
+    text = (repository / "skills" / "words" / "SKILL.md").read_text().splitlines()
+    lines = [text[row["locations"][0]["physicalLocation"]["region"]["startLine"] - 1] for row in rows]
+    assert DEAD.strip() in lines
+    assert not any("One more line" in line for line in lines)
+
+
+NOISY = r"""
+import hashlib
+import re
+
+def answer(skill, task, replicate):
+    words = " ".join(re.findall(r"Say `(\w+)`", skill.text)) if skill else ""
+    noise = hashlib.sha256(f"SEED {skill.text if skill else ''} {task.id} {replicate}".encode()).digest()[0]
+    return words if noise >= 26 else ""
+"""
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    ("every", "expected"), [(0, "no worse"), (20, None), (2, "worse")], ids=["dead", "at-the-border", "needed"]
+)
+def test_twenty_runs_with_other_noise_give_one_verdict_or_none(repository, every, expected):
+    """One answer in ten is lost by chance. The deleted line is needed for one task in `every`."""
+    place = repository.parent
+    lines = [
+        {
+            "id": f"t{n:03d}",
+            "input": "?",
+            "target": "beta" if every and n % every == 0 else "alpha",
+            "verifier": "contains",
+        }
+        for n in range(120)
+    ]
+    (place / "tasks.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    edit(repository, NEEDED)
+    outcomes = []
+    for seed in range(20):
+        (place / "agent.py").write_text(NOISY.replace("SEED", str(seed)))
+        _, result = check(repository, "--seed", seed, "--keep-going", rollouts="600")
+        outcomes.append(result["outcome"])
+    print(every, {name: outcomes.count(name) for name in set(outcomes)})  # noqa: T201 - counts for the reader
+    assert not {"worse", "no worse"} <= set(outcomes)
+    if expected is not None:
+        assert set(outcomes) <= {expected, "not shown"}
+        assert expected in outcomes

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import jsonschema
 import pytest
 
-from skillsv.report.check_files import UnitVerdict, check_junit, check_sarif
+from skillsv.report.check_files import UNIT_VERDICTS, VERDICT_RULES, UnitVerdict, check_junit, check_sarif
 from skillsv.report.compiled_json import SARIF_SCHEMA
 
 TITLES = {"dead-file": "A file that nothing names."}
@@ -96,6 +96,10 @@ def test_sarif_holds_findings_verdicts_and_units_with_their_lines():
     assert "t1" in run["results"][1]["message"]["text"]
 
 
+def test_every_verdict_that_is_shown_has_a_rule():
+    assert {f"unit-{verdict}" for verdict in UNIT_VERDICTS} <= set(VERDICT_RULES)
+
+
 def test_junit_fails_for_worse_skips_not_shown_and_has_errors_for_outages():
     skills = (
         skill(),
@@ -104,7 +108,9 @@ def test_junit_fails_for_worse_skips_not_shown_and_has_errors_for_outages():
         skill(path="d", outcome=None, findings=[]),
     )
     root = ET.fromstring(check_junit(document(*skills)))
-    assert [(suite.get("tests"), suite.get("failures"), suite.get("errors"), suite.get("skipped")) for suite in root] == [
+    assert [
+        (suite.get("tests"), suite.get("failures"), suite.get("errors"), suite.get("skipped")) for suite in root
+    ] == [
         ("2", "2", "0", "0"),
         ("2", "0", "0", "1"),
         ("2", "0", "1", "0"),

@@ -79,7 +79,20 @@ def test_untrusted_text_changes_nothing_but_itself(attack):
         pages.append(page)
     assert pages[0].tags == pages[1].tags
     assert pages[0].outside == pages[1].outside
-    assert {tag for tag, _ in pages[0].tags} <= {"h2", "p", "ul", "li", "strong", "code", "table", "thead", "tbody", "tr", "th", "td"}
+    assert {tag for tag, _ in pages[0].tags} <= {
+        "h2",
+        "p",
+        "ul",
+        "li",
+        "strong",
+        "code",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+    }
     words = re.sub(r"\s+", " ", attack).strip()
     if words.isprintable():
         assert words in pages[0].inside

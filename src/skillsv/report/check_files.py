@@ -8,20 +8,24 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from skillsv.model.check_document import CheckDocument, CheckedSkillDocument
+from skillsv.model.value import Action
 from skillsv.report.check_text import edit_words
 from skillsv.report.compiled_json import sarif_log, sarif_result
 from skillsv.report.escape import escape_text
+from skillsv.report.verdict_styles import VERDICT_STYLES
 
 VERDICT_RULES = {
     "skill-worse": "The changed skill is worse than at the base.",
     "skill-not-shown": "The changed skill is not shown to be no worse.",
-    "unit-delete": "The last valuation would delete this unit.",
-    "unit-harmful": "The last valuation found this unit harmful.",
-    "unit-unresolved": "The last valuation could not decide about this unit.",
+    **{
+        f"unit-{action}": f"The last valuation says {action}: {style.meaning}."
+        for action, style in VERDICT_STYLES.items()
+        if action is not Action.KEEP
+    },
 }
 """The rules besides those of lint, with what each says."""
 
-UNIT_VERDICTS = ("delete", "harmful", "unresolved")
+UNIT_VERDICTS = frozenset(action.value for action in Action if action is not Action.KEEP)
 """The verdicts of a valuation that are shown."""
 
 

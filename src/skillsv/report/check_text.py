@@ -155,7 +155,7 @@ def _findings(findings: Sequence[CheckFindingDocument], quote: Quote) -> Iterato
     for finding in shown[:MOST_FINDINGS]:
         place = quote(f"{finding['file']}:{finding['line']}")
         new = "" if finding["new"] else " (not new)"
-        yield f"{finding['severity']}{new} {place} {quote(finding['message'])} [{finding['code']}]"
+        yield f"{finding['severity']}{new} {place} {quote(finding['message'])} {quote(finding['code'])}"
     if len(shown) > MOST_FINDINGS:
         yield f"{plural(len(shown) - MOST_FINDINGS, 'more finding')}."
 
