@@ -62,7 +62,7 @@ def repository(tmp_path, monkeypatch):
     (tmp_path / "agent.py").write_text(AGENT)
     lines = [
         {"id": f"t{n:03d}", "input": "?", "target": ["alpha", "beta"][n % 2], "verifier": "contains"}
-        for n in range(120)
+        for n in range(70)
     ]
     (tmp_path / "tasks.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     git(folder, "init", "-q", "-b", "main")
@@ -81,7 +81,7 @@ def edit(folder, old, new="", file="skills/words/SKILL.md"):
     commit(folder)
 
 
-def check(folder, *flags, agent="answer", rollouts="300"):
+def check(folder, *flags, agent="answer", rollouts="170"):
     """The exit code and the document of a check."""
     place = folder.parent
     words = [
@@ -381,3 +381,21 @@ def test_twenty_runs_with_other_noise_give_one_verdict_or_none(repository, every
     if expected is not None:
         assert set(outcomes) <= {expected, "not shown"}
         assert expected in outcomes
+
+
+def test_a_skill_that_grows_above_the_limit_of_tokens_fails(repository, capsys):
+    edit(repository, "# Words\n", "# Words\n\n- One more line that says nothing at all to anybody.\n")
+    assert run(["check", "--base", "main", "--token-limit", "60"]) == 3
+    assert "It has 74 tokens; the limit is 60." in capsys.readouterr().out
+    assert run(["check", "--base", "main", "--token-limit", "80"]) == 0
+    git(repository, "checkout", "-qB", "main")
+    edit(repository, DEAD)
+    assert run(["check", "--base", "HEAD~1", "--token-limit", "30"]) == 0  # too long, and shorter than before
+
+
+def test_before_the_first_commit_every_skill_is_new(repository):
+    git(repository, "checkout", "-q", "--orphan", "fresh")
+    assert run(["check", "--base", "HEAD", "-o", str(repository.parent / "out.json")]) == 0
+    result = json.loads((repository.parent / "out.json").read_text())
+    assert [skill["status"] for skill in result["skills"]] == ["new"]
+    assert result["commit"] == ""

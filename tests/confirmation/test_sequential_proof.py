@@ -48,6 +48,12 @@ def test_a_large_loss_ends_at_the_first_look():
     assert result.tasks[0].new < result.tasks[0].old
 
 
+def test_the_fewest_tasks_that_can_show_it_do():
+    needed = make_proof(1, 1).tasks_needed()
+    assert play(make_proof(needed, needed), lambda request: 1.0)[0].outcome == "no worse"
+    assert play(make_proof(needed - 1, needed - 1), lambda request: 1.0)[0].outcome == "not shown"
+
+
 def test_few_tasks_without_a_change_show_nothing():
     result, _ = play(make_proof(30, 60), lambda request: 1.0)
     assert result.outcome == "not shown"

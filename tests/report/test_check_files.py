@@ -19,7 +19,7 @@ def skill(**changes):
     score = {"value": 0.5, "low": 0.4, "high": 0.6}
     table = {
         "path": "skills/a b", "folder": "skills/a b", "name": "a b", "status": "changed", "outcome": "worse",
-        "tokens_before": 9, "tokens_after": 7, "units_before": 3, "units_after": 2, "error": None, "notes": [],
+        "tokens_before": 9, "tokens_after": 7, "units_before": 3, "units_after": 2, "too_long": False, "error": None, "notes": [],
         "edits": [
             {"kind": "deleted", "file": "SKILL.md", "base_lines": (3, 4), "lines": None, "text": "- Say so.", "new_text": ""},
             {"kind": "added", "file": "notes.md", "base_lines": None, "lines": (7, 9), "text": "", "new_text": "New."},

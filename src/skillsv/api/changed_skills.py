@@ -50,7 +50,10 @@ class SkillChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaseCommit:
-    """The commit that is compared with. `name` is what the user wrote; `branched`: HEAD branched off there."""
+    """The commit that is compared with. `name` is what the user wrote; `branched`: HEAD branched off there.
+
+    `commit` is empty in a repository without any commit: every skill is new.
+    """
 
     repository: GitRepository
     name: str
@@ -61,6 +64,8 @@ class BaseCommit:
     def find(cls, folder: Path, name: str) -> BaseCommit:
         """The commit where HEAD branched off the named one; the named one itself where the history is too short."""
         repository = GitRepository.containing(folder)
+        if name == "HEAD" and repository.is_empty:
+            return cls(repository=repository, name=name, commit="", branched=True)
         commit = repository.commit(name)
         merge_base = repository.merge_base(commit)
         return cls(repository=repository, name=name, commit=merge_base or commit, branched=merge_base is not None)
@@ -73,7 +78,7 @@ def changed_skills(base: BaseCommit, paths: Sequence[Path], **compiler: object) 
     The files of the base version lie in a temporary folder while the block runs.
     """
     root = base.repository.root.resolve()
-    files = base.repository.list_files(base.commit)
+    files = base.repository.list_files(base.commit) if base.commit else ()
     present = _present_skills(paths, root)
     places = {**_deleted_skills(files, paths, root, present), **present}
     if not places and paths:

@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from skillsv.api.changed_skills import BaseCommit, SkillChange, changed_skills
-from skillsv.api.check_result import check_document, describe_change, fill_in
+from skillsv.api.check_result import check_document, describe_change, fill_in, note_length
 from skillsv.api.plan import default_folder
 from skillsv.api.shorten import level_as_share
 from skillsv.api.shrink import DEFAULT_ROLLOUTS
@@ -54,6 +54,7 @@ class CheckArguments:
     keep_going: bool = False
     fail_on: FailOn = "not-shown"
     ignore: tuple[str, ...] = ()
+    token_limit: int | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -80,11 +81,11 @@ class CheckPlan:
             return []
         lines = [f"Forecast: at most {plural(self.rollouts, 'rollout')} for {plural(len(self.proofs), 'skill')}."]
         for path, proof in self.proofs.items():
-            tasks = len({task for task, _ in proof.pairs})
-            if tasks < proof.gate.tasks_needed():
+            tasks, needed = len({task for task, _ in proof.pairs}), proof.proof.tasks_needed()
+            if tasks < needed:
                 lines.append(
                     f"{path}: {plural(tasks, 'task')} cannot show that less than {short_points(proof.gate.max_drop)} "
-                    f"points are lost, only that more are; {proof.gate.tasks_needed()} or more can."
+                    f"points are lost, only that more are; {needed} tasks or more can."
                 )
         return lines
 
@@ -164,6 +165,7 @@ async def run_check_plan(plan: CheckPlan, listener: Listener, stop: Stop | None)
     usd_spent = 0.0
     for change in plan.changes:
         document = describe_change(change, plan.skill_notes.get(change.path, ()), plan.arguments.ignore)
+        note_length(document, plan.arguments.token_limit)
         proof = plan.proofs.get(change.path)
         if proof is not None:
             spent = ProofSpending()
@@ -184,19 +186,20 @@ async def run_check_plan(plan: CheckPlan, listener: Listener, stop: Stop | None)
         commit=plan.base.commit,
         gate=plan.gate,
         budget=plan.rollouts,
-        exit_code=_exit_code(skills, error_codes, FAILING[plan.arguments.fail_on]),
+        exit_code=_exit_code(skills, error_codes, plan.arguments),
         notes=plan.notes,
     )
 
 
-def _exit_code(skills: Sequence[CheckedSkillDocument], errors: Sequence[int], failing: Sequence[str]) -> int:
+def _exit_code(skills: Sequence[CheckedSkillDocument], errors: Sequence[int], arguments: CheckArguments) -> int:
     """3 for a skill that is worse; else the code of an error; else 3 for a skill that fails; 1 for errors of lint."""
+    failing = FAILING[arguments.fail_on]
     outcomes = {skill["outcome"] for skill in skills if skill["error"] is None}
     if "worse" in outcomes and "worse" in failing:
         return GateNotMet.exit_code
     if errors:
         return max(errors)
-    if outcomes & set(failing):
+    if outcomes & set(failing) or any(skill["too_long"] for skill in skills):
         return GateNotMet.exit_code
     found = (finding for skill in skills for finding in skill["findings"])
     return int(any(finding["new"] and finding["severity"] == "error" for finding in found))

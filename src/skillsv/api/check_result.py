@@ -17,6 +17,7 @@ from skillsv.model.check_document import (
     CheckProofDocument,
     TaskChangeDocument,
 )
+from skillsv.model.format import count
 from skillsv.model.rollout import Usage
 from skillsv.model.skill import Finding
 from skillsv.pipeline.check import ProofSpending
@@ -44,10 +45,19 @@ def describe_change(change: SkillChange, notes: Iterable[str], ignore: Collectio
         "units_after": units_after,
         "edits": list(change.edits),
         "findings": _findings(change, ignore),
+        "too_long": False,
         "proof": None,
         "error": None,
         "notes": list(notes),
     }
+
+
+def note_length(skill: CheckedSkillDocument, limit: int | None) -> None:
+    """Mark a skill that has more tokens than the limit, and did not get shorter."""
+    before, after = skill["tokens_before"], skill["tokens_after"]
+    if limit is not None and after is not None and after > limit and (before is None or after > before):
+        skill["too_long"] = True
+        skill["notes"].append(f"It has {count(after)} tokens; the limit is {count(limit)}.")
 
 
 def _lengths(skill: Skill | None) -> tuple[int | None, int | None]:

@@ -50,6 +50,9 @@ def check(
     ] = "not-shown",
     include_new: Annotated[bool, Parameter(negative=(), help="Compare new skills, too: with no skill at all.")] = False,
     ignore: Annotated[str, Parameter(help="Codes of lint to leave out (comma list).")] = "",
+    token_limit: Annotated[
+        int | None, Parameter(help="Fail where a changed skill has more tokens and did not get shorter.")
+    ] = None,
     cache_dir: Annotated[Path | None, Parameter(help="Folder that keeps paid rollouts [.skillsv/check].")] = None,
     seed: Annotated[int | None, setting_parameter("seed", "Seed of the order of the tasks.")] = None,
     keep_going: Annotated[
@@ -67,8 +70,8 @@ def check(
 
     Lint the skills that differ from the base, and say how many tokens and units they gained or lost. With tasks and an
     agent, by flags or by [check] of a trusted skillsv.toml, run base and new version in pairs: no worse, worse, or not
-    shown. Exit code 3 for worse and not shown (see --fail-on), 1 for a new error of lint, 4 and 5 as everywhere. The
-    same commit again costs nothing.
+    shown. Exit code 3 for worse and not shown (see --fail-on) and for --token-limit, 1 for a new error of lint, 4 and 5
+    as everywhere. The same commit again costs nothing.
     """
     from skillsv.api.check import CACHE, CheckArguments, plan_check
 
@@ -83,6 +86,7 @@ def check(
         include_new=include_new,
         keep_going=keep_going,
         fail_on=fail_on,
+        token_limit=token_limit,
         ignore=tuple(word.strip() for word in ignore.split(",") if word.strip()),
     )
     settings = {**given(budget, how, compiler), **({} if seed is None else {"seed": seed})}

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -72,6 +72,10 @@ class SequentialProof:
     new: Coalition
     pairs: Sequence[Pair]
     gate: Gate
+
+    def tasks_needed(self) -> int:
+        """The fewest tasks on which "no worse" can be shown at all: where no score changes, at the last look."""
+        return replace(self.gate, level=1 - LOOKS[-1][1] * (1 - self.gate.level)).tasks_needed()
 
     def run(self) -> Generator[tuple[Request, ...], RequestScores, SequentialResult]:
         """Request pairs look by look, until a verdict is shown or all pairs are there."""

@@ -70,6 +70,7 @@ class CheckedSkillDocument(TypedDict):
     units_after: Annotated[Count | None, Meta(description="The units of the new version; null if deleted.")]
     edits: Annotated[list[EditDocument], Meta(description="The lines that differ.")]
     findings: Annotated[list[CheckFindingDocument], Meta(description="The findings of lint in the new version.")]
+    too_long: Annotated[bool, Meta(description="Whether it grew above the limit of tokens.")]
     proof: Annotated[CheckProofDocument | None, Meta(description="The proof, where there is one.")]
     error: Annotated[str | None, Meta(description="Why the proof ended early; null where it did not.")]
     notes: Annotated[list[str], Meta(description="Sentences about this skill.")]

@@ -69,6 +69,11 @@ class PreparedProof:
     keep_going: bool = False
 
     @property
+    def proof(self) -> SequentialProof:
+        """The proof of the new version against the old one."""
+        return SequentialProof(old=OLD, new=NEW, pairs=self.pairs, gate=self.gate)
+
+    @property
     def rollouts(self) -> int:
         """The rollouts of this proof at most."""
         return 2 * len(self.pairs) + len(self.bare)
@@ -142,8 +147,7 @@ async def run_proof(
     try:
         async with open_runner(session, listener, stop) as runner:
             try:
-                proof = SequentialProof(old=OLD, new=NEW, pairs=prepared.pairs, gate=prepared.gate)
-                (result,) = await runner.run_policies([proof.run()])
+                (result,) = await runner.run_policies([prepared.proof.run()])
                 await _require_difference(prepared, result, runner)
             finally:
                 spent = runner.spending

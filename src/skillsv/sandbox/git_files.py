@@ -80,6 +80,11 @@ class GitRepository:
             )
         return found.stdout.decode().strip()
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no commit yet."""
+        return _git(self.root, "rev-parse", "--verify", "--quiet", "HEAD").returncode != 0
+
     def merge_base(self, commit: str) -> str | None:
         """The commit where HEAD branched off; None where the history that is here does not show it."""
         found = _git(self.root, "merge-base", "--end-of-options", commit, "HEAD")
