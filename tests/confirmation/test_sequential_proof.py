@@ -91,7 +91,8 @@ def test_runs_of_a_noisy_agent_do_not_contradict_each_other(drop, runs):
             right = 0.1 if request.coalition == NEW and request.task in broken else 0.9
             return float(rng.random() < right)
 
-        seen[str(play(make_proof(tasks, 300), score)[0].outcome)] += 1
+        seen[str(play(make_proof(tasks, 400), score)[0].outcome)] += 1
+    print(drop, dict(seen))  # noqa: T201 - counts for the reader
     assert not {"worse", "no worse"} <= set(seen)
     if drop < 0.05:
         assert not seen["worse"]
