@@ -61,8 +61,7 @@ def repository(tmp_path, monkeypatch):
     (folder / "README.md").write_text("Skills.\n")
     (tmp_path / "agent.py").write_text(AGENT)
     lines = [
-        {"id": f"t{n:03d}", "input": "?", "target": ["alpha", "beta"][n % 2], "verifier": "contains"}
-        for n in range(70)
+        {"id": f"t{n:03d}", "input": "?", "target": ["alpha", "beta"][n % 2], "verifier": "contains"} for n in range(70)
     ]
     (tmp_path / "tasks.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     git(folder, "init", "-q", "-b", "main")

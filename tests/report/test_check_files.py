@@ -21,8 +21,8 @@ def skill(**changes):
         "path": "skills/a b", "folder": "skills/a b", "name": "a b", "status": "changed", "outcome": "worse",
         "tokens_before": 9, "tokens_after": 7, "units_before": 3, "units_after": 2, "too_long": False, "error": None, "notes": [],
         "edits": [
-            {"kind": "deleted", "file": "SKILL.md", "base_lines": (3, 4), "lines": None, "text": "- Say so.", "new_text": ""},
-            {"kind": "added", "file": "notes.md", "base_lines": None, "lines": (7, 9), "text": "", "new_text": "New."},
+            {"kind": "deleted", "file": "SKILL.md", "base_lines": (3, 4), "lines": None, "at": 2, "text": "- Say so.", "new_text": ""},
+            {"kind": "added", "file": "notes.md", "base_lines": None, "lines": (7, 9), "at": 7, "text": "", "new_text": "New."},
         ],
         "findings": [{"code": "dead-file", "severity": "error", "message": "Dead.", "file": "x.md", "line": 0, "new": True}],
         "proof": {
@@ -88,12 +88,31 @@ def test_sarif_holds_findings_verdicts_and_units_with_their_lines():
     ]
     assert rows == [
         ("dead-file", "error", "skills/a%20b/x.md", {"startLine": 1}),
-        ("skill-worse", "error", "skills/a%20b/SKILL.md", {"startLine": 3, "endLine": 4}),
+        ("skill-worse", "error", "skills/a%20b/SKILL.md", {"startLine": 2}),
         ("skill-worse", "error", "skills/a%20b/notes.md", {"startLine": 7, "endLine": 9}),
         ("unit-delete", "note", "skills/a%20b/SKILL.md", {"startLine": 3, "endLine": 5}),
     ]
     assert all(rules[row["ruleIndex"]] == row["ruleId"] for row in run["results"])
     assert "t1" in run["results"][1]["message"]["text"]
+
+
+def test_sarif_messages_hold_no_links_and_no_control_characters():
+    text = "[click](https://evil.example) \x1b[31m"
+    edits = [
+        {
+            "kind": "added",
+            "file": "SKILL.md",
+            "base_lines": None,
+            "lines": (1, 1),
+            "at": 1,
+            "text": "",
+            "new_text": text,
+        }
+    ]
+    findings = [{"code": "dead-file", "severity": "error", "message": text, "file": "x.md", "line": 1, "new": True}]
+    messages = [row["message"]["text"] for row in log(skill(edits=edits, findings=findings))["runs"][0]["results"]]
+    assert sum("evil.example" in message for message in messages) == 2
+    assert not any("](" in message or "\x1b" in message for message in messages)
 
 
 def test_every_verdict_that_is_shown_has_a_rule():

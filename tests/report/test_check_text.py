@@ -57,7 +57,7 @@ def document(text):
             {
                 "path": text, "folder": text, "name": text, "status": "changed", "outcome": "worse", "tokens_before": 9, "tokens_after": 7,
                 "units_before": 3, "units_after": 2, "too_long": False, "error": text, "notes": [text],
-                "edits": [{"kind": "deleted", "file": text, "base_lines": (3, 3), "lines": None, "text": text, "new_text": ""}],
+                "edits": [{"kind": "deleted", "file": text, "base_lines": (3, 3), "lines": None, "at": 3, "text": text, "new_text": ""}],
                 "findings": [{"code": "dead-file", "severity": "error", "message": text, "file": text, "line": 1, "new": True}],
                 "proof": {
                     "tasks": 1, "pairs": 1, "old": score, "new": score, "delta": score, "at_worst": -0.6, "at_best": -0.1,

@@ -222,7 +222,7 @@ def _edits(old: Mapping[str, bytes | None], new: Mapping[str, bytes | None]) -> 
         if before == after and before is not None:
             continue
         if before is None or after is None or b"\0" in before + after:
-            yield EditDocument(kind="file", file=path, base_lines=None, lines=None, text="", new_text="")
+            yield EditDocument(kind="file", file=path, base_lines=None, lines=None, at=1, text="", new_text="")
             continue
         yield from _line_edits(path, _lines(before), _lines(after))
 
@@ -242,6 +242,7 @@ def _line_edits(path: str, before: list[str], after: list[str]) -> Iterator[Edit
             file=path,
             base_lines=_range(before, i, j),
             lines=_range(after, k, m),
+            at=max(1, min(k + 1, len(after))),
             text=_first_words(removed),
             new_text=_first_words(added),
         )

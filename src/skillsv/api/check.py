@@ -108,7 +108,8 @@ def plan_check(arguments: CheckArguments, settings: dict[str, object]) -> Iterat
 
 def _plan_proofs(plan: CheckPlan, given: dict[str, object]) -> None:
     """Plan the proof of each changed skill, with equal parts of the rollouts."""
-    jobs = [(change, *job) for change in plan.changes if (job := _job_of(plan, change, given)) is not None]
+    found = [(change, _job_of(plan, change, given)) for change in plan.changes]
+    jobs = [(change, *wanted) for change, wanted in found if wanted is not None]
     for change, job, max_drop in jobs:
         limit = job.settings.max_rollouts
         plan.gate = replace(plan.gate, max_drop=max_drop)

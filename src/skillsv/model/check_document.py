@@ -23,6 +23,7 @@ class EditDocument(TypedDict):
     file: Annotated[str, Meta(description="The file, relative to the skill.")]
     base_lines: Annotated[LineRange | None, Meta(description="The lines in the base version; null if added.")]
     lines: Annotated[LineRange | None, Meta(description="The lines in the new version; null if deleted.")]
+    at: Annotated[int, Meta(description="The line of the new version where it happened, counted from 1.")]
     text: Annotated[str, Meta(description="The first of these lines in the base version.")]
     new_text: Annotated[str, Meta(description="The first of these lines in the new version.")]
 

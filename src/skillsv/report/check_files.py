@@ -71,13 +71,11 @@ def _verdict_rows(skill: CheckedSkillDocument, folder: str) -> Iterable[dict[str
         return
     level = "error" if skill["outcome"] == "worse" else "warning"
     lost = skill["proof"]["lost"] if skill["proof"] is not None else []
-    broken = f" Task that lost most: {lost[0]['task']}." if lost else ""
+    broken = f" (task that lost most: {lost[0]['task']})" if lost else ""
+    code = f"skill-{skill['outcome'].replace(' ', '-')}"
     for edit in skill["edits"]:
-        text = (
-            f"The skill is {skill['outcome']}: {edit_words(edit).lower()}: {edit['text'] or edit['new_text']}.{broken}"
-        )
-        code = f"skill-{skill['outcome'].replace(' ', '-')}"  # type: ignore[union-attr]
-        yield sarif_result(folder, code, level, text, edit["file"], edit["lines"] or edit["base_lines"] or (1, 1))
+        text = f"{VERDICT_RULES[code]} {edit_words(edit)}: {edit['text'] or edit['new_text']}{broken}"
+        yield sarif_result(folder, code, level, text, edit["file"], edit["lines"] or (edit["at"], edit["at"]))
 
 
 def check_junit(result: CheckDocument) -> str:

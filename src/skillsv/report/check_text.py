@@ -165,5 +165,5 @@ def _spending(result: CheckDocument) -> Iterator[str]:
     if not spent["budget"]:
         return
     cost = "" if not spent["usd"] else f", {money(spent['usd'])}"
-    new, reused, budget = (count(spent[name]) for name in ("new", "reused", "budget"))  # type: ignore[literal-required]
+    new, reused, budget = (count(spent[name]) for name in ("new", "reused", "budget"))
     yield f"Rollouts: {new} new{cost}, {reused} reused, of at most {budget}."

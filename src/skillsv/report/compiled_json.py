@@ -32,6 +32,7 @@ from skillsv.model.skill import (
     Repair,
     Unit,
 )
+from skillsv.report.escape import escape_text
 
 SCHEMA: Literal["skillsv.compiled/1"] = "skillsv.compiled/1"
 """The schema of the compiled skill."""
@@ -226,9 +227,14 @@ def sarif_result(  # noqa: PLR0917 - the parts of a result, in the order of SARI
     return {
         "ruleId": code,
         "level": level,
-        "message": {"text": message},
+        "message": {"text": _without_links(message)},
         "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(folder, file)}, "region": region}}],
     }
+
+
+def _without_links(message: str) -> str:
+    """The message, in which SARIF reads no `[text](address)` as a link: it may quote a skill."""
+    return escape_text(message).replace("](", "] (")
 
 
 def _uri(folder: str, file: str) -> str:
