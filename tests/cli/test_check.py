@@ -80,11 +80,11 @@ def edit(folder, old, new="", file="skills/words/SKILL.md"):
     commit(folder)
 
 
-def check(folder, *flags, agent="answer", rollouts="170"):
+def check(folder, *flags, agent="answer", rollouts="170", tasks=None):
     """The exit code and the document of a check."""
     place = folder.parent
     words = [
-        "check", "--base", "main", "--tasks", place / "tasks.jsonl", "--agent", f"python:{place}/agent.py:{agent}",
+        "check", "--base", "main", "--tasks", tasks or place / "tasks.jsonl", "--agent", f"python:{place}/agent.py:{agent}",
         "--max-rollouts", rollouts, "--quiet", "--cache-dir", place / "cache", "-o", place / "out.json", *flags,
     ]  # fmt: skip
     (place / "out.json").unlink(missing_ok=True)
@@ -258,6 +258,49 @@ def test_too_few_tasks_show_nothing_and_are_said_before(repository, capsys):
     assert (code, result["outcome"]) == (3, "not shown")
     assert check(repository, "--fail-on", "worse", rollouts="40")[0] == 0
     assert "20 tasks cannot show that less than 5 points are lost" in capsys.readouterr().err
+
+
+def test_few_tasks_run_several_times_show_it_for_these_tasks(repository, capsys):
+    tasks = repository.parent / "tasks.jsonl"
+    tasks.write_text("".join(tasks.read_text().splitlines(keepends=True)[:20]))
+    edit(repository, DEAD)
+    assert check(repository)[1]["outcome"] == "not shown"
+    code, result = check(repository, "--same-tasks")
+    assert (code, result["outcome"], result["claim"]) == (0, "no worse", "these tasks")
+    assert result["skills"][0]["proof"]["tasks"] == 20
+    assert "on these tasks the score drops by less than 5 points" in capsys.readouterr().out
+
+
+def test_a_limit_that_is_too_small_for_all_skills_is_refused(repository, capsys):
+    for name in ("one", "two"):
+        (repository / "skills" / name).mkdir()
+        (repository / "skills" / name / "SKILL.md").write_text(SKILL)
+    commit(repository)
+    code, result = check(repository, "--include-new", rollouts="3")
+    assert (code, result) == (2, None)
+    assert "too small for 2 skills" in capsys.readouterr().err
+    code, result = check(repository, "--include-new", rollouts="41")
+    assert result["rollouts"]["budget"] <= 41
+    assert len(result["skills"]) == 2
+
+
+def test_changed_tasks_are_said(repository):
+    tasks = repository / "tasks.jsonl"
+    tasks.write_text((repository.parent / "tasks.jsonl").read_text())
+    edit(repository, DEAD)
+    notes = check(repository, tasks=tasks)[1]["skills"][0]["notes"]
+    assert notes == ["The tasks changed, too: both versions run on the new ones."]
+
+
+def test_a_key_in_an_error_is_not_shown(repository, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-verysecretverysecret")
+    agent = repository.parent / "agent.py"
+    agent.write_text("def answer(skill, task):\n    raise ValueError('key sk-verysecretverysecret')\n")
+    edit(repository, DEAD)
+    code, result = check(repository, "--attempts", "1")
+    assert code == 5
+    assert "key" in result["skills"][0]["error"]
+    assert "sk-verysecret" not in (repository.parent / "out.json").read_text()
 
 
 def test_nothing_is_spent_without_consent(repository, capsys):

@@ -1,6 +1,7 @@
 """The proof with looks: what it shows, what it asks for, and that verdicts do not contradict each other."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -57,6 +58,12 @@ def test_the_fewest_tasks_that_can_show_it_do():
 def test_few_tasks_without_a_change_show_nothing():
     result, _ = play(make_proof(30, 60), lambda request: 1.0)
     assert result.outcome == "not shown"
+
+
+def test_the_same_tasks_several_times_show_it_for_these_tasks():
+    proof = replace(make_proof(30, 120), same_tasks=True)
+    assert play(proof, lambda request: 1.0)[0].outcome == "no worse"
+    assert play(make_proof(30, 120), lambda request: 1.0)[0].outcome == "not shown"
 
 
 def test_missing_scores_are_left_out():

@@ -35,7 +35,7 @@ def skill(**changes):
 
 def document(*skills):
     return {
-        "schema": "skillsv.check/1", "base": "main", "commit": "0" * 40, "outcome": "worse", "max_drop": 0.05, "level": 0.95,
+        "schema": "skillsv.check/1", "base": "main", "commit": "0" * 40, "outcome": "worse", "claim": "tasks like these", "max_drop": 0.05, "level": 0.95,
         "skills": list(skills), "rollouts": {"budget": 4, "new": 2, "reused": 2, "usd": None}, "exit_code": 3, "notes": [],
     }  # fmt: skip
 

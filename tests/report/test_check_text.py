@@ -52,7 +52,7 @@ class Reader(HTMLParser):
 def document(text):
     score = {"value": 0.5, "low": 0.4, "high": 0.6}
     return {
-        "schema": "skillsv.check/1", "base": text, "commit": "0" * 40, "outcome": "worse", "max_drop": 0.05, "level": 0.95,
+        "schema": "skillsv.check/1", "base": text, "commit": "0" * 40, "outcome": "worse", "claim": "tasks like these", "max_drop": 0.05, "level": 0.95,
         "skills": [
             {
                 "path": text, "folder": text, "name": text, "status": "changed", "outcome": "worse", "tokens_before": 9, "tokens_after": 7,
@@ -111,7 +111,7 @@ def test_long_text_is_cut():
 
 def test_lines_name_the_change_and_the_task():
     lines = "\n".join(check_lines(document("words")))
-    assert "Worse: of 1 changed skill, at least one loses more than 5 points." in lines
+    assert "Worse: of 1 changed skill, at least one loses more than 5 points on these tasks." in lines
     assert "Task words: score 1 before, 0 now." in lines
     assert "Deleted line 3 of the base in words: words" in lines
     assert "Rollouts: 2 new, $0.50, 2 reused, of at most 4." in lines

@@ -96,6 +96,16 @@ def changed_skills(base: BaseCommit, paths: Sequence[Path], **compiler: object) 
         yield [change for change in found if not _same_rendering(change)]
 
 
+def differs_from_base(base: BaseCommit, place: Path) -> bool:
+    """Whether a file or folder of the repository differs from the base. What lies elsewhere does not."""
+    root, absolute = base.repository.root.resolve(), place.absolute().resolve()
+    if not absolute.is_relative_to(root) or not base.commit:
+        return False
+    path = absolute.relative_to(root).as_posix()
+    files = _files_of(base.repository.list_files(base.commit), path, single=absolute.is_file())
+    return not _same_files(files, path, absolute, root)
+
+
 def _present_skills(paths: Sequence[Path], root: Path) -> dict[str, Path]:
     """The skills of the working tree, by their paths below the repository."""
     roots = list(paths) or [Path(), *sorted(Path().glob(HIDDEN_SKILLS))]

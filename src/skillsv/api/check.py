@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+import anyio
 import msgspec
 
-from skillsv.api.changed_skills import BaseCommit, SkillChange, changed_skills
+from skillsv.api.changed_skills import BaseCommit, SkillChange, changed_skills, differs_from_base
 from skillsv.api.check_result import check_document, describe_change, fill_in, note_length
 from skillsv.api.plan import default_folder
 from skillsv.api.shorten import level_as_share
@@ -26,6 +27,7 @@ from skillsv.pipeline.check import PreparedProof, ProofSpending, prepare_proof, 
 from skillsv.pipeline.job import ValuationJob
 from skillsv.report.check_files import UNIT_VERDICTS, UnitVerdict
 from skillsv.rollout import RunFolder, Stop
+from skillsv.sandbox.redaction import redact
 from skillsv.sandbox.workspace import folder_name
 from skillsv.settings import SETTINGS, Settings, load_check_settings, load_settings, share_of_points
 
@@ -50,6 +52,7 @@ class CheckArguments:
     max_drop: float | None = None
     level: float = 95
     cache_dir: Path = CACHE
+    same_tasks: bool = False
     include_new: bool = False
     keep_going: bool = False
     fail_on: FailOn = "not-shown"
@@ -81,11 +84,13 @@ class CheckPlan:
             return []
         lines = [f"Forecast: at most {plural(self.rollouts, 'rollout')} for {plural(len(self.proofs), 'skill')}."]
         for path, proof in self.proofs.items():
-            tasks, needed = len({task for task, _ in proof.pairs}), proof.proof.tasks_needed()
-            if tasks < needed:
+            units = proof.pairs if proof.same_tasks else {task for task, _ in proof.pairs}
+            noun, needed = "pair" if proof.same_tasks else "task", proof.proof.tasks_needed()
+            if len(units) < needed:
+                limit = short_points(proof.gate.max_drop)
                 lines.append(
-                    f"{path}: {plural(tasks, 'task')} cannot show that less than {short_points(proof.gate.max_drop)} "
-                    f"points are lost, only that more are; {needed} tasks or more can."
+                    f"{path}: {plural(len(units), noun)} cannot show that less than {limit} points are lost, only that "
+                    f"more are; {needed} {noun}s or more can."
                 )
         return lines
 
@@ -111,7 +116,11 @@ def _plan_proofs(plan: CheckPlan, given: dict[str, object]) -> None:
     found = [(change, _job_of(plan, change, given)) for change in plan.changes]
     jobs = [(change, *wanted) for change, wanted in found if wanted is not None]
     for change, job, max_drop in jobs:
-        limit = job.settings.max_rollouts
+        share = (job.settings.max_rollouts or DEFAULT_ROLLOUTS) // len(jobs)
+        if share < 2:
+            raise SettingsError(
+                f"the limit of rollouts is too small for {plural(len(jobs), 'skill')}.", hint="Give each at least 2."
+            )
         plan.gate = replace(plan.gate, max_drop=max_drop)
         plan.has_limit = job.settings.has_limit
         plan.proofs[change.path] = prepare_proof(
@@ -119,7 +128,8 @@ def _plan_proofs(plan: CheckPlan, given: dict[str, object]) -> None:
             None if change.base is None else change.base.compiled,
             RunFolder(_cache_of(plan.arguments.cache_dir, change)),
             plan.gate,
-            rollouts=max((limit or DEFAULT_ROLLOUTS) // len(jobs), 2),
+            rollouts=share,
+            same_tasks=plan.arguments.same_tasks,
             keep_going=plan.arguments.keep_going,
         )
 
@@ -141,9 +151,14 @@ def _job_of(plan: CheckPlan, change: SkillChange, given: dict[str, object]) -> t
         return None
     settings = load_settings(change.folder, given)
     file_drop = None if table.max_drop is None else share_of_points(table.max_drop, "max-drop")
+    path = Path(tasks.replace("{skill}", str(change.folder)))
+    if differs_from_base(plan.base, path):
+        plan.skill_notes.setdefault(change.path, []).append(
+            "The tasks changed, too: both versions run on the new ones."
+        )
     job = ValuationJob(
         skill=change.folder,
-        tasks=Path(tasks.replace("{skill}", str(change.folder))),
+        tasks=path,
         agent=agent,
         settings=settings,
         folder=Path.cwd(),
@@ -163,7 +178,7 @@ async def run_check_plan(plan: CheckPlan, listener: Listener, stop: Stop | None)
     skills: list[CheckedSkillDocument] = []
     spending: list[ProofSpending] = []
     error_codes: list[int] = []
-    usd_spent = 0.0
+    used, started = Usage(), anyio.current_time()
     for change in plan.changes:
         document = describe_change(change, plan.skill_notes.get(change.path, ()), plan.arguments.ignore)
         note_length(document, plan.arguments.token_limit)
@@ -171,13 +186,13 @@ async def run_check_plan(plan: CheckPlan, listener: Listener, stop: Stop | None)
         if proof is not None:
             spent = ProofSpending()
             try:
-                fill_in(document, await run_proof(_with_usd_left(proof, usd_spent), spent, listener, stop))
+                fill_in(document, await run_proof(_with_limits_left(proof, used, started), spent, listener, stop))
             except Interrupted:
                 raise
             except SkillSVError as error:
-                document["outcome"], document["error"] = "not shown", str(error)
+                document["outcome"], document["error"] = "not shown", redact(str(error))
                 error_codes.append(error.exit_code)
-            usd_spent += (spent.usage or Usage()).usd or 0.0
+            used += spent.usage or Usage()
             spending.append(spent)
         skills.append(document)
     return check_document(
@@ -186,6 +201,7 @@ async def run_check_plan(plan: CheckPlan, listener: Listener, stop: Stop | None)
         base=plan.base.name,
         commit=plan.base.commit,
         gate=plan.gate,
+        same_tasks=plan.arguments.same_tasks,
         budget=plan.rollouts,
         exit_code=_exit_code(skills, error_codes, plan.arguments),
         notes=plan.notes,
@@ -206,12 +222,16 @@ def _exit_code(skills: Sequence[CheckedSkillDocument], errors: Sequence[int], ar
     return int(any(finding["new"] and finding["severity"] == "error" for finding in found))
 
 
-def _with_usd_left(proof: PreparedProof, spent: float) -> PreparedProof:
-    """The proof with what is left of the limit of money."""
+def _with_limits_left(proof: PreparedProof, used: Usage, started: float) -> PreparedProof:
+    """The proof with what is left of the limits of money, tokens and time after the proofs before it."""
     settings = proof.job.settings
-    if settings.budget_usd is None or not spent:
-        return proof
-    left: Settings = replace(settings, budget_usd=max(settings.budget_usd - spent, 1e-9))
+    tokens, seconds = (used.input_tokens or 0) + (used.output_tokens or 0), anyio.current_time() - started
+    left: Settings = replace(
+        settings,
+        budget_usd=None if settings.budget_usd is None else max(settings.budget_usd - (used.usd or 0.0), 1e-9),
+        max_tokens=None if settings.max_tokens is None else max(settings.max_tokens - tokens, 1),
+        max_seconds=None if settings.max_seconds is None else max(settings.max_seconds - seconds, 1e-3),
+    )
     return replace(proof, job=replace(proof.job, settings=left))
 
 

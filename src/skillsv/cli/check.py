@@ -45,6 +45,10 @@ def check(
     ] = None,
     max_drop: Annotated[float | None, Parameter(help="Points that may be lost [5].")] = None,
     level: Annotated[float, Parameter(help="Confidence of 'no worse', in percent or as a share.")] = 95,
+    same_tasks: Annotated[
+        bool,
+        Parameter(negative=(), help="'No worse' speaks about these tasks alone; for a few tasks, run several times."),
+    ] = False,
     fail_on: Annotated[
         Literal["not-shown", "worse", "never"], Parameter(help="The verdict that gives exit code 3.")
     ] = "not-shown",
@@ -83,6 +87,7 @@ def check(
         max_drop=max_drop,
         level=level,
         cache_dir=cache_dir or CACHE,
+        same_tasks=same_tasks,
         include_new=include_new,
         keep_going=keep_going,
         fail_on=fail_on,

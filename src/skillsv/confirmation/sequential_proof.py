@@ -6,6 +6,10 @@ error of "no worse" is that of the gate's level; that of "worse" is a hundredth 
 with other noise do not contradict each other: with normal bounds and a true drop at the least favourable place, 20 runs
 hold both verdicts with a chance of 2 %. Between the bounds nothing is shown.
 
+"No worse" is about tasks like these: each task counts once, with its mean. "Worse" is about these tasks, and so is "no
+worse" with `same_tasks`: each pair counts once. The tasks are then strata that all runs share, so the mean varies less
+than that of as many independent pairs, and the bound is on the safe side.
+
 Each look spends its share of both errors; their sum bounds the whole (Bonferroni), whatever the looks have in common.
 """
 
@@ -72,9 +76,10 @@ class SequentialProof:
     new: Coalition
     pairs: Sequence[Pair]
     gate: Gate
+    same_tasks: bool = False
 
     def tasks_needed(self) -> int:
-        """The fewest tasks on which "no worse" can be shown at all: where no score changes, at the last look."""
+        """The fewest tasks (pairs, on the same tasks) that can show "no worse": where no score changes."""
         return replace(self.gate, level=1 - LOOKS[-1][1] * (1 - self.gate.level)).tasks_needed()
 
     def run(self) -> Generator[tuple[Request, ...], RequestScores, SequentialResult]:
@@ -87,7 +92,7 @@ class SequentialProof:
                 scores.update((yield tuple(wanted)))
             seen = self._read(pairs, scores)
             last = len(pairs) == len(self.pairs) or self._repeats_itself(seen)
-            result = judge(seen, self.gate, LOOKS[-1][1] if last else share, number)
+            result = judge(seen, self.gate, LOOKS[-1][1] if last else share, number, same_tasks=self.same_tasks)
             if last or result.outcome is not ProofOutcome.NOT_SHOWN:
                 break
         return result
@@ -113,13 +118,14 @@ class SequentialProof:
         by_task = scores.by_task()
         repeated = [rows for rows in by_task.values() if len(rows[0]) > 1]
         return (
-            {task for task, _ in self.pairs} <= set(by_task)
+            not self.same_tasks
+            and {task for task, _ in self.pairs} <= set(by_task)
             and len(repeated) >= REPEATED_TASKS
             and all(np.ptp(side) == 0 for rows in repeated for side in rows)
         )
 
 
-def judge(scores: PairScores, gate: Gate, share: float, look: int = 0) -> SequentialResult:
+def judge(scores: PairScores, gate: Gate, share: float, look: int = 0, *, same_tasks: bool = False) -> SequentialResult:
     """The verdict of the pairs so far, which may spend this share of the errors. The same scores, the same verdict."""
     by_task = scores.by_task()
     rng = np.random.default_rng(look)
@@ -129,10 +135,11 @@ def judge(scores: PairScores, gate: Gate, share: float, look: int = 0) -> Sequen
     ]
     old, new = np.array([row.old for row in rows]), np.array([row.new for row in rows])
     changes, error = new - old, share * (1 - gate.level)
-    at_worst = lower_bound(changes, 1 - error, rng)
+    by_pair = (scores.new - scores.old)[~np.isnan(scores.new - scores.old)]
+    at_worst = lower_bound(by_pair if same_tasks else changes, 1 - error, rng)
     # Far in the tail a quantile needs many draws: only where the mean leaves the verdict "worse" open.
-    draws = TAIL_DRAWS if changes.mean() < -gate.max_drop else GATE_DRAWS
-    at_best = -lower_bound(-changes, 1 - error * WORSE_SHARE, rng, draws=draws)
+    draws = TAIL_DRAWS if by_pair.mean() < -gate.max_drop else GATE_DRAWS
+    at_best = -lower_bound(-by_pair, 1 - error * WORSE_SHARE, rng, draws=draws)
     outcome = ProofOutcome.NOT_SHOWN
     if at_worst >= -gate.max_drop:
         outcome = ProofOutcome.NO_WORSE

@@ -93,6 +93,10 @@ class CheckDocument(TypedDict):
     base: Annotated[str, Meta(description="The base as it was named.")]
     commit: Annotated[str, Meta(description="The commit that was compared with.")]
     outcome: Annotated[CheckOutcome | None, Meta(description="The worst outcome of all skills; null without a proof.")]
+    claim: Annotated[
+        Literal["tasks like these", "these tasks"],
+        Meta(description="What 'no worse' speaks about; 'worse' always speaks about these tasks."),
+    ]
     max_drop: Annotated[Share, Meta(description="The loss of score that is allowed.")]
     level: Annotated[Share, Meta(description="The confidence of 'no worse'; 'worse' has a hundredth of its error.")]
     skills: Annotated[list[CheckedSkillDocument], Meta(description="The skills that differ, by path.")]

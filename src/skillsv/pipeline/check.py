@@ -66,12 +66,13 @@ class PreparedProof:
     bare: tuple[str, ...]
     gate: Gate
     folder: RunFolder
+    same_tasks: bool = False
     keep_going: bool = False
 
     @property
     def proof(self) -> SequentialProof:
         """The proof of the new version against the old one."""
-        return SequentialProof(old=OLD, new=NEW, pairs=self.pairs, gate=self.gate)
+        return SequentialProof(old=OLD, new=NEW, pairs=self.pairs, gate=self.gate, same_tasks=self.same_tasks)
 
     @property
     def rollouts(self) -> int:
@@ -86,6 +87,7 @@ def prepare_proof(
     gate: Gate,
     *,
     rollouts: int,
+    same_tasks: bool = False,
     keep_going: bool = False,
 ) -> PreparedProof:
     """Read the tasks, make the agent, plan the pairs that so many rollouts pay for. Runs and writes nothing."""
@@ -108,6 +110,7 @@ def prepare_proof(
         bare=tuple(names[:bare]),
         gate=gate,
         folder=folder,
+        same_tasks=same_tasks,
         keep_going=keep_going,
     )
 

@@ -101,6 +101,8 @@ def _lint_case(suite: ET.Element, skill: CheckedSkillDocument) -> None:
         if finding["new"] and finding["severity"] == "error":
             text = f"{finding['file']}:{finding['line']}: {finding['message']}"
             ET.SubElement(case, "failure", type=escape_text(finding["code"]), message=escape_text(text))
+    if skill["too_long"]:
+        ET.SubElement(case, "failure", type="too-long", message=escape_text(skill["notes"][-1]))
 
 
 def _verdict_case(suite: ET.Element, skill: CheckedSkillDocument) -> None:

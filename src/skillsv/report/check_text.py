@@ -62,11 +62,12 @@ def headline(result: CheckDocument) -> str:
     named = plural(len(skills), "changed skill")
     match result["outcome"]:
         case "worse":
-            return f"Worse: of {named}, at least one loses more than {limit} points."
+            return f"Worse: of {named}, at least one loses more than {limit} points on these tasks."
         case "not shown":
-            return f"Not shown: of {named}, at least one is not shown to lose less than {limit} points."
+            claim = f"to lose less than {limit} points on {result['claim']}"
+            return f"Not shown: of {named}, at least one is not shown {claim}."
         case "no worse":
-            return f"No worse: the score drops by less than {limit} points ({named})."
+            return f"No worse: on {result['claim']} the score drops by less than {limit} points ({named})."
         case _:
             return f"{named}, linted and counted; no verdict was asked for."
 
