@@ -315,10 +315,10 @@ def test_nothing_is_spent_without_consent(repository, capsys):
 def test_an_untrusted_file_cannot_name_tasks_and_agent(repository, capsys):
     place = repository.parent
     (repository / "skills" / "skillsv.toml").write_text(
-        f'max-rollouts = 300\n\n[check]\ntasks = "../../tasks.jsonl"\nagent = "python:{place}/agent.py:answer"\n'
+        f'[check]\ntasks = "../../tasks.jsonl"\nagent = "python:{place}/agent.py:answer"\n'
     )
     edit(repository, DEAD)
-    words = ["check", "--base", "main", "--quiet", "--cache-dir", f"{place}/cache"]
+    words = ["check", "--base", "main", "--quiet", "--cache-dir", f"{place}/cache", "--max-rollouts", "170"]
     assert run(words) == 2
     assert "not trusted" in capsys.readouterr().err
     assert paid(repository) == 0
