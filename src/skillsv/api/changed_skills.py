@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from skillsv.api.line_edits import MOST_COMPARED, line_edits
 from skillsv.api.lint import find_skills, holds_skill
 from skillsv.api.skill import Skill, compile  # noqa: A004 - the public name
 from skillsv.errors import SettingsError, SkillError
@@ -19,9 +19,6 @@ from skillsv.sandbox.git_files import GitFile, GitRepository, blob_id, lfs_diges
 
 HIDDEN_SKILLS = ".*/skills"
 """Where coding agents look for skills below a folder: `.claude/skills`, `.agents/skills`."""
-
-MOST_COMPARED = 2_000_000
-"""Bytes of a file whose lines are compared; a larger one counts as one change."""
 
 _MAIN = "skill.md"
 """The main file of a skill folder, in lower case."""
@@ -167,7 +164,7 @@ def _compare(base: _BaseFiles, place: Path, folder: Path, compiler: Mapping[str,
         _restore_large_files(start, place.parent if single else place)
         main = start / place.name if single else start
         old = _compile_base(main, place, compiler) if single or holds_skill(start) else None
-    edits = () if new is None or old is None else tuple(_edits(_texts(old), _texts(new)))
+    edits = () if new is None or old is None else tuple(line_edits(_texts(old), _texts(new)))
     return SkillChange(path=base.path, folder=place, new=new, base=old, edits=edits)
 
 
@@ -223,46 +220,3 @@ def _texts(skill: Skill) -> dict[str, bytes | None]:
     """The files by path; None where one is too large to compare its lines."""
     files = skill.compiled.skill.files
     return {file.path: file.data if file.size <= MOST_COMPARED else None for file in files}
-
-
-def _edits(old: Mapping[str, bytes | None], new: Mapping[str, bytes | None]) -> Iterator[EditDocument]:
-    """The changed lines of all files, without those that only add or remove blank lines."""
-    for path in sorted(old.keys() | new.keys()):
-        before, after = old.get(path, b""), new.get(path, b"")
-        if before == after and before is not None:
-            continue
-        if before is None or after is None or b"\0" in before + after:
-            yield EditDocument(kind="file", file=path, base_lines=None, lines=None, at=1, text="", new_text="")
-            continue
-        yield from _line_edits(path, _lines(before), _lines(after))
-
-
-def _lines(data: bytes) -> list[str]:
-    return data.decode("utf-8", errors="replace").splitlines()
-
-
-def _line_edits(path: str, before: list[str], after: list[str]) -> Iterator[EditDocument]:
-    for tag, i, j, k, m in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        removed, added = before[i:j], after[k:m]
-        if tag == "equal" or not any(line.strip() for line in (*removed, *added)):
-            continue
-        has_removed, has_added = (any(line.strip() for line in lines) for lines in (removed, added))
-        yield EditDocument(
-            kind="changed" if has_removed and has_added else "deleted" if has_removed else "added",
-            file=path,
-            base_lines=_range(before, i, j),
-            lines=_range(after, k, m),
-            at=max(1, min(k + 1, len(after))),
-            text=_first_words(removed),
-            new_text=_first_words(added),
-        )
-
-
-def _range(lines: list[str], start: int, end: int) -> tuple[int, int] | None:
-    """First and last line that is not blank, counted from 1; None where there is none."""
-    numbers = [number for number in range(start, end) if lines[number].strip()]
-    return (numbers[0] + 1, numbers[-1] + 1) if numbers else None
-
-
-def _first_words(lines: list[str]) -> str:
-    return next((line.strip() for line in lines if line.strip()), "")[:200]

@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Literal
 
 import anyio
-import msgspec
 
 from skillsv.api.changed_skills import BaseCommit, SkillChange, changed_skills, differs_from_base
 from skillsv.api.check_result import check_document, describe_change, fill_in, note_length
-from skillsv.api.plan import default_folder
 from skillsv.api.shorten import level_as_share
 from skillsv.api.shrink import DEFAULT_ROLLOUTS
 from skillsv.confirmation.gate import DEFAULT_MAX_DROP, Gate
@@ -25,7 +23,6 @@ from skillsv.model.protocols import Listener
 from skillsv.model.rollout import Usage
 from skillsv.pipeline.check import PreparedProof, ProofSpending, prepare_proof, run_proof
 from skillsv.pipeline.job import ValuationJob
-from skillsv.report.check_files import UNIT_VERDICTS, UnitVerdict
 from skillsv.rollout import RunFolder, Stop
 from skillsv.sandbox.redaction import redact
 from skillsv.sandbox.workspace import folder_name
@@ -233,44 +230,3 @@ def _with_limits_left(proof: PreparedProof, used: Usage, started: float) -> Prep
         max_seconds=None if settings.max_seconds is None else max(settings.max_seconds - seconds, 1e-3),
     )
     return replace(proof, job=replace(proof.job, settings=left))
-
-
-def last_verdicts(plan: CheckPlan) -> dict[str, list[UnitVerdict]]:
-    """The verdicts of the last valuation of each skill, in its usual run folder, on units that did not change since."""
-    found = {}
-    for change in plan.changes:
-        if change.new is not None:
-            present = {unit.id: unit for unit in change.new.units}
-            found[change.path] = [
-                UnitVerdict(
-                    file=present[unit.id].extents[0].file,
-                    lines=(present[unit.id].extents[0].lines.first, present[unit.id].extents[0].lines.last),
-                    action=unit.verdict,
-                    reason=unit.reason,
-                )
-                for unit in _valued_units(RunFolder(default_folder(change.new.name)))
-                if unit.id in present and unit.verdict in UNIT_VERDICTS
-            ]
-    return found
-
-
-class _ValuedUnit(msgspec.Struct):
-    """What is read of a unit in `valuation.json`."""
-
-    id: str
-    verdict: str
-    reason: str
-
-
-class _ValuedSkill(msgspec.Struct):
-    """What is read of `valuation.json`."""
-
-    units: list[_ValuedUnit]
-
-
-def _valued_units(folder: RunFolder) -> list[_ValuedUnit]:
-    """The units of the run in a folder; none where there is no run that can be read."""
-    try:
-        return msgspec.json.decode(folder.valuation.read_bytes(), type=_ValuedSkill).units
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        return []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from skillsv.model.check_document import CheckDocument
 
 FILES = Group("Result files")
-"""The panel of these flags in `--help`."""
+"""The panel of `--help` with the files that are written."""
+
+VERDICT = Group("Verdict")
+"""The panel of `--help` with what the verdict needs."""
 
 
 @Parameter(name="*", group=FILES)
@@ -32,6 +35,32 @@ class ResultFlags:
     output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="Write the JSON to this file.")] = None
 
 
+@Parameter(name="*", group=VERDICT)
+@dataclass(frozen=True, kw_only=True)
+class VerdictFlags:
+    """What the verdict is found with, what it requires, and what it fails."""
+
+    tasks: Annotated[str | None, Parameter(help="Tasks; {skill} stands for the folder of a skill.")] = None
+    agent: Annotated[str | None, Parameter(help="command:PROGRAM ..., python:FILE.py:name, model:PROVIDER:NAME.")] = (
+        None
+    )
+    max_drop: Annotated[float | None, Parameter(help="Points that may be lost [5].")] = None
+    level: Annotated[float, Parameter(help="Confidence of 'no worse', in percent or as a share.")] = 95
+    same_tasks: Annotated[
+        bool,
+        Parameter(negative=(), help="'No worse' speaks about these tasks alone: a few tasks, each run repeatedly."),
+    ] = False
+    include_new: Annotated[bool, Parameter(negative=(), help="Compare new skills, too: with no skill at all.")] = False
+    fail_on: Annotated[
+        Literal["not-shown", "worse", "never"], Parameter(help="The verdict that gives exit code 3.")
+    ] = "not-shown"
+    keep_going: Annotated[bool, Parameter(negative=(), help="Accept tasks on which the skill makes no difference.")] = (
+        False
+    )
+    cache_dir: Annotated[Path | None, Parameter(help="Folder that keeps paid rollouts [.skillsv/check].")] = None
+    seed: Annotated[int | None, setting_parameter("seed", "Seed of the order of the tasks.")] = None
+
+
 def check(
     skills: Annotated[
         list[Path] | None, Parameter(help="Skills, or folders of skills [all below the working folder].")
@@ -39,33 +68,15 @@ def check(
     /,
     *,
     base: Annotated[str, Parameter(help="The commit or branch to compare with.")] = "origin/main",
-    tasks: Annotated[str | None, Parameter(help="Tasks; {skill} stands for the folder of a skill.")] = None,
-    agent: Annotated[
-        str | None, Parameter(help="command:PROGRAM ..., python:FILE.py:name, model:PROVIDER:NAME.")
-    ] = None,
-    max_drop: Annotated[float | None, Parameter(help="Points that may be lost [5].")] = None,
-    level: Annotated[float, Parameter(help="Confidence of 'no worse', in percent or as a share.")] = 95,
-    same_tasks: Annotated[
-        bool,
-        Parameter(negative=(), help="'No worse' speaks about these tasks alone; for a few tasks, run several times."),
-    ] = False,
-    fail_on: Annotated[
-        Literal["not-shown", "worse", "never"], Parameter(help="The verdict that gives exit code 3.")
-    ] = "not-shown",
-    include_new: Annotated[bool, Parameter(negative=(), help="Compare new skills, too: with no skill at all.")] = False,
     ignore: Annotated[str, Parameter(help="Codes of lint to leave out (comma list).")] = "",
     token_limit: Annotated[
         int | None, Parameter(help="Fail where a changed skill has more tokens and did not get shorter.")
     ] = None,
-    cache_dir: Annotated[Path | None, Parameter(help="Folder that keeps paid rollouts [.skillsv/check].")] = None,
-    seed: Annotated[int | None, setting_parameter("seed", "Seed of the order of the tasks.")] = None,
-    keep_going: Annotated[
-        bool, Parameter(negative=(), help="Accept tasks on which the skill makes no difference.")
-    ] = False,
     yes: Annotated[bool, Parameter(name=["--yes", "-y"], negative=(), help="Spend without asking.")] = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), help="No progress on stderr.")] = False,
     json: Json = False,
     files: ResultFlags | None = None,
+    verdict: VerdictFlags | None = None,
     budget: BudgetFlags | None = None,
     how: AgentFlags | None = None,
     compiler: CompileFlags | None = None,
@@ -78,29 +89,23 @@ def check(
     as everywhere. The same commit again costs nothing.
     """
     from skillsv.api.check import CACHE, CheckArguments, plan_check
+    from skillsv.cli.consent import agree
 
+    flags = verdict or VerdictFlags()
+    wanted = {name: value for name, value in asdict(flags).items() if name not in {"seed", "cache_dir"}}
     arguments = CheckArguments(
         base=base,
         paths=tuple(skills or ()),
-        tasks=tasks,
-        agent=agent,
-        max_drop=max_drop,
-        level=level,
-        cache_dir=cache_dir or CACHE,
-        same_tasks=same_tasks,
-        include_new=include_new,
-        keep_going=keep_going,
-        fail_on=fail_on,
-        token_limit=token_limit,
+        cache_dir=flags.cache_dir or CACHE,
         ignore=tuple(word.strip() for word in ignore.split(",") if word.strip()),
+        token_limit=token_limit,
+        **wanted,
     )
-    settings = {**given(budget, how, compiler), **({} if seed is None else {"seed": seed})}
-    with plan_check(arguments, settings) as plan:
+    seed = {} if flags.seed is None else {"seed": flags.seed}
+    with plan_check(arguments, {**given(budget, how, compiler), **seed}) as plan:
         for line in plan.notes:
             say(line)
         if plan.proofs:
-            from skillsv.cli.consent import agree
-
             agree(plan.lines(), yes=yes or plan.has_limit)
         result = _run(plan, quiet=quiet)
         _write_files(result, plan, files or ResultFlags())
@@ -123,7 +128,7 @@ def _run(plan: CheckPlan, *, quiet: bool) -> CheckDocument:
 
 
 def _write_files(result: CheckDocument, plan: CheckPlan, files: ResultFlags) -> None:
-    from skillsv.api.check import last_verdicts
+    from skillsv.api.last_verdicts import last_verdicts
     from skillsv.compiler.lint import finding_titles
     from skillsv.report.check_files import check_junit, check_sarif
     from skillsv.report.check_text import check_markdown
@@ -132,7 +137,7 @@ def _write_files(result: CheckDocument, plan: CheckPlan, files: ResultFlags) -> 
         earlier = files.summary.read_text(encoding="utf-8") if files.summary.is_file() else ""
         deliver(earlier + check_markdown(result), files.summary)
     if files.sarif is not None:
-        log = check_sarif(result, finding_titles(), last_verdicts(plan), version=__version__)
+        log = check_sarif(result, finding_titles(), last_verdicts(plan.changes), version=__version__)
         deliver(json_text(log), files.sarif)
     if files.junit is not None:
         deliver(check_junit(result), files.junit)
