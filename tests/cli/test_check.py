@@ -292,6 +292,14 @@ def test_changed_tasks_are_said(repository):
     assert notes == ["The tasks changed, too: both versions run on the new ones."]
 
 
+def test_each_skill_may_have_its_own_tasks(repository):
+    evals = repository / "skills" / "words" / "evals"
+    evals.mkdir()
+    (evals / "tasks.jsonl").write_text((repository.parent / "tasks.jsonl").read_text())
+    edit(repository, NEEDED)
+    assert check(repository, tasks="{skill}/evals/tasks.jsonl")[1]["outcome"] == "worse"
+
+
 def test_a_key_in_an_error_is_not_shown(repository, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-verysecretverysecret")
     agent = repository.parent / "agent.py"

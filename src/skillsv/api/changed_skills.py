@@ -15,7 +15,7 @@ from skillsv.api.skill import Skill, compile  # noqa: A004 - the public name
 from skillsv.errors import SettingsError, SkillError
 from skillsv.model.check_document import EditDocument
 from skillsv.sandbox.folders import walk_files
-from skillsv.sandbox.git_files import GitFile, GitRepository, blob_id, lfs_digest
+from skillsv.sandbox.git_files import EXECUTABLE, GitFile, GitRepository, blob_id, lfs_digest
 
 HIDDEN_SKILLS = ".*/skills"
 """Where coding agents look for skills below a folder: `.claude/skills`, `.agents/skills`."""
@@ -147,10 +147,14 @@ def _same_files(files: Sequence[GitFile], path: str, place: Path, root: Path) ->
     present = [place] if place.is_file() else [file for file in walk_files(place) if ".git" not in file.parts]
     if path == "." or len(present) != len(files) or any(file.is_symlink() for file in present):
         return False
-    return all(
-        (root / file.path).is_file() and blob_id((root / file.path).read_bytes(), file.blob) == file.blob
-        for file in files
-    )
+    return all(_is_unchanged(root / file.path, file) for file in files)
+
+
+def _is_unchanged(path: Path, file: GitFile) -> bool:
+    """Whether the working tree has the same bytes and the same right to run."""
+    if not path.is_file() or bool(path.stat().st_mode & 0o100) != (file.mode == EXECUTABLE):
+        return False
+    return blob_id(path.read_bytes(), file.blob) == file.blob
 
 
 def _compare(base: _BaseFiles, place: Path, folder: Path, compiler: Mapping[str, object]) -> SkillChange:

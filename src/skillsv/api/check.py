@@ -27,6 +27,7 @@ from skillsv.rollout import RunFolder, Stop
 from skillsv.sandbox.redaction import redact
 from skillsv.sandbox.workspace import folder_name
 from skillsv.settings import SETTINGS, Settings, load_check_settings, load_settings, share_of_points
+from skillsv.settings.check_table import SKILL
 
 CACHE = Path(".skillsv/check")
 """Where the rollouts of checks are kept, unless the user names another folder."""
@@ -148,7 +149,7 @@ def _job_of(plan: CheckPlan, change: SkillChange, given: dict[str, object]) -> t
         return None
     settings = load_settings(change.folder, given)
     file_drop = None if table.max_drop is None else share_of_points(table.max_drop, "max-drop")
-    path = Path(tasks.replace("{skill}", str(change.folder)))
+    path = Path(tasks.replace(SKILL, str(change.folder)))
     if differs_from_base(plan.base, path):
         plan.skill_notes.setdefault(change.path, []).append(
             "The tasks changed, too: both versions run on the new ones."

@@ -15,10 +15,14 @@ CHECK_TABLE = "check"
 """The name of the table. It is guarded as a whole: it names what is run, and how much may be lost."""
 
 
+SKILL = "{skill}"
+"""What stands for the folder of the skill in the path of the tasks."""
+
+
 class CheckSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
     """What is run, and the loss that is allowed, in points.
 
-    In `tasks`, `{skill}` stands for the folder of the skill; a relative path starts at the file.
+    In `tasks`, `{skill}` stands for the folder of the skill; another relative path starts at the file.
     """
 
     tasks: str | None = None
@@ -31,8 +35,10 @@ class CheckSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
         return {f"{CHECK_TABLE}.{name}": value for name, value in table.items() if value is not None}
 
     def located(self, folder: Path) -> CheckSettings:
-        """The same, with a path of the tasks that starts at this folder."""
-        return self if self.tasks is None else msgspec.structs.replace(self, tasks=str(folder / self.tasks))
+        """The same, with a path of the tasks that starts at this folder, or at the skill."""
+        if self.tasks is None or self.tasks.startswith(SKILL):
+            return self
+        return msgspec.structs.replace(self, tasks=str(folder / self.tasks))
 
 
 def read_check_table(path: Path) -> tuple[CheckSettings, str]:
