@@ -145,6 +145,13 @@ def change(place, old, new=""):
 INPUTS = {"tasks": "evals/tasks.jsonl", "agent": "python:agent.py:answer", "version": "none", "max-rollouts": "200"}
 
 
+EMPTY = {
+    "schema": "skillsv.check/1", "base": "main", "commit": "", "outcome": None, "claim": "tasks like these", "max_drop": 0.05,
+    "level": 0.95, "skills": [], "rollouts": {"budget": 0, "new": 0, "reused": 0, "usd": None}, "exit_code": 0, "notes": [],
+}  # fmt: skip
+"""The result of a change that touches no skill."""
+
+
 def run_action(place, github, inputs, action=ACTIONS[0]):
     """Run the steps of an action as the runner does: the exit code, the outputs and the step summary."""
     definition = yaml.safe_load(action.read_text())
@@ -229,12 +236,13 @@ def test_a_change_without_a_skill_runs_nothing(place, github):
 def test_inputs_are_data_and_never_code(place, github):
     change(place, DEAD)
     attack = f'"; touch {place}/mark; $(touch {place}/mark) `touch {place}/mark` --help\n--yes'
-    for names in (("tasks",), ("base",), ("cache-dir", "sarif"), yaml.safe_load(ACTIONS[0].read_text())["inputs"]):
+    for names in (("tasks", "cache-dir", "sarif"), yaml.safe_load(ACTIONS[0].read_text())["inputs"]):
         code, _, _, _ = run_action(place, github, {**INPUTS, **dict.fromkeys(names, attack), "version": "none"})
         assert code
     assert not (place / "mark").exists()
 
 
+@pytest.mark.heavy
 def test_a_fork_gets_its_comment_from_a_second_workflow(place, github):
     change(place, NEEDED)
     github.may_write = False
@@ -259,16 +267,17 @@ def test_a_fork_gets_its_comment_from_a_second_workflow(place, github):
 
 
 @pytest.mark.parametrize(
-    "change_of", [{"outcome": "@team <img src=x>"}, {"schema": "other"}, {"skills": [{"path": "x"}]}, {"rollouts": []}]
+    "change_of",
+    [{}, {"outcome": "@team <img src=x>"}, {"schema": "other"}, {"skills": [{"path": "x"}]}, {"rollouts": []}],
 )
 def test_a_forged_result_is_refused_before_anything_is_written(place, github, change_of):
-    change(place, "no such text")
-    outputs = run_action(place, github, INPUTS)[1]
-    path = Path(outputs["json"])
-    path.write_text(json.dumps({**json.loads(path.read_text()), **change_of}))
+    path = place / "check.json"
+    path.write_text(json.dumps({**EMPTY, **change_of}))
+    (place / "event.json").write_text(json.dumps({"pull_request": {"number": 7}}))
+    (place / "checkout").mkdir()
     code, _, _, _ = run_action(place, github, {"json": str(path), "version": "none"}, ACTIONS[1])
-    assert code
-    assert github.calls == []
+    assert bool(code) == bool(change_of)
+    assert bool(github.own()) == (not change_of)
 
 
 @pytest.mark.parametrize("path", ACTIONS + WORKFLOWS, ids=lambda path: path.parent.name + "/" + path.name)
