@@ -316,7 +316,9 @@ def test_nothing_is_spent_without_consent(repository, capsys):
     place = repository.parent
     words = ["check", "--base", "main", "--tasks", f"{place}/tasks.jsonl", "--agent", f"python:{place}/agent.py:answer"]
     assert run(words) == 2
-    assert "nobody is there to agree" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "Forecast: at most 800 rollouts for 1 skill; tokens unknown, cost unknown, time unknown." in said
+    assert "nobody is there to agree" in said
     assert not (repository / ".skillsv").exists()
 
 

@@ -18,7 +18,7 @@ from skillsv.api.shrink import DEFAULT_ROLLOUTS
 from skillsv.confirmation.gate import DEFAULT_MAX_DROP, Gate
 from skillsv.errors import GateNotMet, Interrupted, SettingsError, SkillSVError
 from skillsv.model.check_document import CheckDocument, CheckedSkillDocument, CheckOutcome
-from skillsv.model.format import plural, short_points
+from skillsv.model.format import count, duration, money, plural, short_points
 from skillsv.model.protocols import Listener
 from skillsv.model.rollout import Usage
 from skillsv.pipeline.check import PreparedProof, ProofSpending, prepare_proof, run_proof
@@ -80,7 +80,8 @@ class CheckPlan:
         """What the check may spend, and what that can show."""
         if not self.proofs:
             return []
-        lines = [f"Forecast: at most {plural(self.rollouts, 'rollout')} for {plural(len(self.proofs), 'skill')}."]
+        skills = plural(len(self.proofs), "skill")
+        lines = [f"Forecast: at most {plural(self.rollouts, 'rollout')} for {skills}; {self._cost_words()}."]
         for path, proof in self.proofs.items():
             units = proof.pairs if proof.same_tasks else {task for task, _ in proof.pairs}
             noun, needed = "pair" if proof.same_tasks else "task", proof.proof.tasks_needed()
@@ -91,6 +92,19 @@ class CheckPlan:
                     f"more are; {needed} {noun}s or more can."
                 )
         return lines
+
+    def _cost_words(self) -> str:
+        """Tokens, money and time at most, as far as they are known."""
+        costs = [proof.cost for proof in self.proofs.values()]
+        tokens, usd, seconds = (
+            None if None in amounts else sum(amount or 0 for amount in amounts)
+            for amounts in zip(*((cost.tokens, cost.usd, cost.seconds) for cost in costs), strict=True)
+        )
+        return (
+            f"tokens {'unknown' if tokens is None else count(round(tokens))}, "
+            f"cost {'unknown' if usd is None else money(usd)}, "
+            f"time {'unknown' if seconds is None else duration(seconds)}"
+        )
 
 
 @contextmanager

@@ -23,7 +23,8 @@ from skillsv.pipeline.cost import CostListener, measured_cost, require_measurabl
 from skillsv.pipeline.job import ValuationJob, grading_of, load_job_tasks, make_renderer
 from skillsv.pipeline.session import Session, open_runner, runner_options
 from skillsv.rendering import Renderer
-from skillsv.rollout import Policy, RunFolder, Runner, Stop
+from skillsv.rollout import PerRollout, Policy, RunFolder, Runner, Stop
+from skillsv.rollout.forecast import Cost, cost_of
 from skillsv.sandbox.user_function import load_code
 
 OLD: Coalition = frozenset({"the base version"})
@@ -66,8 +67,14 @@ class PreparedProof:
     bare: tuple[str, ...]
     gate: Gate
     folder: RunFolder
+    measured: PerRollout
     same_tasks: bool = False
     keep_going: bool = False
+
+    @property
+    def cost(self) -> Cost:
+        """What the proof takes at most, as far as rollouts of this agent were measured."""
+        return cost_of(self.rollouts, self.measured, jobs=self.job.settings.jobs)
 
     @property
     def proof(self) -> SequentialProof:
@@ -94,7 +101,8 @@ def prepare_proof(
     assert job.compiled is not None
     tasks = tuple(load_job_tasks(job))
     agent = make_client(job.task_source.make_agent, job.agent, job.settings, job.folder)
-    require_measurable_budget(job, measured_cost(folder, agent.fingerprint))
+    measured = measured_cost(folder, agent.fingerprint)
+    require_measurable_budget(job, measured)
     order = np.random.default_rng([job.settings.seed, ORDER_STREAM]).permutation(len(tasks))
     names = [tasks[place].id for place in order.tolist()]
     bare = min(MOST_BARE, rollouts // BARE_SHARE, len(tasks))
@@ -110,6 +118,7 @@ def prepare_proof(
         bare=tuple(names[:bare]),
         gate=gate,
         folder=folder,
+        measured=measured,
         same_tasks=same_tasks,
         keep_going=keep_going,
     )
