@@ -35,6 +35,11 @@ def answer(skill, task):
 def deaf(skill, task):
     return "alpha beta"
 
+def priced(skill, task):
+    from skillsv import Outcome
+    from skillsv.model.rollout import Usage
+    return Outcome(answer=answer(skill, task), usage=Usage(usd=0.01))
+
 def broken(skill, task):
     raise ValueError("no connection")
 """
@@ -250,6 +255,18 @@ def test_an_outage_is_not_a_wrong_answer(repository):
     assert code == 5
     assert (skill["outcome"], skill["proof"]) == ("not shown", None)
     assert "no connection" in skill["error"]
+
+
+def test_a_limit_of_money_ends_with_4_and_keeps_what_was_paid(repository):
+    edit(repository, DEAD)
+    code, result = check(repository, "--budget-usd", "0.3", "-j", "1", agent="priced")
+    (skill,) = result["skills"]
+    assert (code, skill["outcome"]) == (4, "not shown")
+    assert 0.2 < result["rollouts"]["usd"] < 0.5
+    assert paid(repository) == result["rollouts"]["new"] > 0
+    code, result = check(repository, "--budget-usd", "5", agent="priced")
+    assert (code, result["outcome"]) == (0, "no worse")
+    assert result["rollouts"]["reused"] > 0
 
 
 def test_too_few_tasks_show_nothing_and_are_said_before(repository, capsys):
