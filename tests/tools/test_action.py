@@ -280,6 +280,24 @@ def test_a_forged_result_is_refused_before_anything_is_written(place, github, ch
     assert bool(github.own()) == (not change_of)
 
 
+@pytest.mark.parametrize(
+    ("event", "given", "expected"),
+    [
+        ({"pull_request": {"base": {"sha": "abc"}}}, "", "abc"),
+        ({"pull_request": {"base": {"sha": "abc"}}}, " v1 ", "v1"),
+        ({"before": "def"}, "", "def"),
+        ({"before": "0" * 40}, "", "origin/main"),
+        ({}, "", "origin/main"),
+    ],
+)
+def test_the_base_is_the_input_or_what_the_event_says(event, given, expected, monkeypatch):
+    spec = importlib.util.spec_from_file_location("run_check", ROOT / "tools" / "action" / "run_check.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setenv("INPUT_BASE", given)
+    assert module.base_of(event) == expected
+
+
 @pytest.mark.parametrize("path", ACTIONS + WORKFLOWS, ids=lambda path: path.parent.name + "/" + path.name)
 def test_no_shell_body_contains_an_expression(path):
     definition = yaml.safe_load(path.read_text())
