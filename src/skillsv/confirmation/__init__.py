@@ -5,6 +5,7 @@ gate        "no worse than 2 points", intervals       baselines          Closure
 curves      pruning curves and the area under them    interaction_tests  pairs of units, on panel A
 proof       all of it from one table of scores        compare            two runs, unit by unit
 power       how likely a proof succeeds               paired_proof       old against new in pairs, for `shrink`
+                                                      sequential_proof   the same with looks, for `check`
 """
 
 from skillsv.confirmation.agreement import Agreement, holm

@@ -61,16 +61,21 @@ def smallest_drop(tasks: int, level: float) -> float:
     return float(1 - (1 - level) ** (1 / tasks))
 
 
-def lower_bound(differences: Floats, level: float, rng: np.random.Generator) -> float:
-    """The lower bound, at one-sided confidence `level`, of the mean difference new - old over tasks like these."""
+def lower_bound(differences: Floats, level: float, rng: np.random.Generator, *, draws: int = GATE_DRAWS) -> float:
+    """The lower bound, at one-sided confidence `level`, of the mean difference new - old over tasks like these.
+
+    A `level` above 0.999 needs more `draws`: they are made in batches.
+    """
     if not differences.any():
         return -smallest_drop(len(differences), level)
     values, counts = np.unique(differences, return_counts=True)
     values, counts = np.append(values, WORST), np.append(counts, 1)
     # Dirichlet weights as normalised gamma draws; equal differences share one draw.
-    weights = rng.standard_gamma(counts.astype(np.float64), size=(GATE_DRAWS, len(counts)))
-    means = (weights @ values) / weights.sum(axis=1)
-    return float(np.quantile(means, 1 - level))
+    batches = []
+    for _ in range(0, draws, GATE_DRAWS):
+        weights = rng.standard_gamma(counts.astype(np.float64), size=(GATE_DRAWS, len(counts)))
+        batches.append((weights @ values) / weights.sum(axis=1))
+    return float(np.quantile(np.concatenate(batches), 1 - level))
 
 
 def bounded_interval(

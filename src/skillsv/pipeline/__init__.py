@@ -8,6 +8,7 @@ publish          valuation.json and report.html in the run folder               
 edit             a shorter skill, from the values                                                free
 refine           a rewritten skill: by an editor, checked, or with redundant units merged        free
 shrink           a shorter skill and its proof from one budget (shrink_plan, _choice, _proof)     spends
+check            base version against new, in pairs, for `skillsv check`                          spends
 confirm          old against new and pruning curves, on panel B (rankings: what curves compare)  spends
 interactions     tests of redundant and complementary pairs                                      spends
 renderings       scores of whole versions of a skill, on any tasks                               spends

@@ -14,6 +14,8 @@ verdict_styles  marks, colours and meanings of verdicts
 graph         the compiled skill as SVG                           graph_dot     the same for Graphviz
 outline       the compiled skill as text                          compiled_json the same as JSON, and findings as SARIF
 text          terminal table, Markdown summary, JUnit             valuation_json the valuation as JSON
+check_text    a check in words and Markdown                       check_files   the same as SARIF and JUnit
+markdown      untrusted text inside Markdown
 sentences     labels of units, sentences about a valuation        escape        untrusted text made safe
 """
 

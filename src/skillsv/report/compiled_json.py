@@ -32,6 +32,7 @@ from skillsv.model.skill import (
     Repair,
     Unit,
 )
+from skillsv.report.escape import escape_text
 
 SCHEMA: Literal["skillsv.compiled/1"] = "skillsv.compiled/1"
 """The schema of the compiled skill."""
@@ -194,36 +195,46 @@ def sarif(findings: Iterable[tuple[str, Finding]], titles: Mapping[str, str], *,
     `titles` explains each code; only codes that occur are listed. Severities are written as they are: SARIF has the
     same three levels.
     """
-    located = list(findings)
-    codes = sorted({finding.code for _, finding in located})
+    rows = [
+        sarif_result(folder, one.code, str(one.severity), one.message, one.file, (one.line, one.line))
+        for folder, one in findings
+    ]
+    return sarif_log(rows, titles, version=version)
+
+
+def sarif_log(results: Sequence[dict[str, Any]], titles: Mapping[str, str], *, version: str) -> dict[str, Any]:
+    """One SARIF log of results that `sarif_result` made."""
+    codes = sorted({result["ruleId"] for result in results})
     driver = {
         "name": "skillsv",
         "semanticVersion": version,
         "rules": [{"id": code, "shortDescription": {"text": titles.get(code, code)}} for code in codes],
     }
-    results = [_result(folder, finding, codes) for folder, finding in located]
+    indexed = [{**result, "ruleIndex": codes.index(result["ruleId"])} for result in results]
     return {
         "$schema": SARIF_SCHEMA,
         "version": SARIF_VERSION,
-        "runs": [{"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}],
+        "runs": [{"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": indexed}],
     }
 
 
-def _result(folder: str, finding: Finding, codes: Sequence[str]) -> dict[str, Any]:
+def sarif_result(  # noqa: PLR0917 - the parts of a result, in the order of SARIF
+    folder: str, code: str, level: str, message: str, file: str, lines: tuple[int, int]
+) -> dict[str, Any]:
+    """One result: a rule, its level, what it says, and where."""
+    first = max(1, lines[0])
+    region = {"startLine": first, "endLine": lines[1]} if lines[1] > first else {"startLine": first}
     return {
-        "ruleId": finding.code,
-        "ruleIndex": codes.index(finding.code),
-        "level": str(finding.severity),
-        "message": {"text": finding.message},
-        "locations": [
-            {
-                "physicalLocation": {
-                    "artifactLocation": {"uri": _uri(folder, finding.file)},
-                    "region": {"startLine": max(1, finding.line)},
-                }
-            }
-        ],
+        "ruleId": code,
+        "level": level,
+        "message": {"text": _without_links(message)},
+        "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(folder, file)}, "region": region}}],
     }
+
+
+def _without_links(message: str) -> str:
+    """The message, in which SARIF reads no `[text](address)` as a link: it may quote a skill."""
+    return escape_text(message).replace("](", "] (")
 
 
 def _uri(folder: str, file: str) -> str:

@@ -1,9 +1,11 @@
 """Settings: their declarations (`tree`), the values people write (`values`), files, flags and precedence (`load`)."""
 
+from skillsv.settings.check_table import CheckSettings
 from skillsv.settings.info import SettingGroup, SettingInfo, declared
 from skillsv.settings.load import (
     guarded_settings,
     in_shares,
+    load_check_settings,
     load_settings,
     refuse_chain_settings_with_auto,
     small_settings,
@@ -35,6 +37,7 @@ __all__ = [
     "RESULT_SETTINGS",
     "SETTINGS",
     "SETTING_NAMES",
+    "CheckSettings",
     "SettingGroup",
     "SettingInfo",
     "Settings",
@@ -43,6 +46,7 @@ __all__ = [
     "guarded_settings",
     "identity_settings",
     "in_shares",
+    "load_check_settings",
     "load_settings",
     "refuse_chain_settings_with_auto",
     "settings_dict",

@@ -16,6 +16,7 @@ from typing import Any
 
 from skillsv.errors import SettingsError
 from skillsv.model.coalition import Operator
+from skillsv.settings.check_table import CHECK_TABLE, CheckSettings, read_check_table
 from skillsv.settings.tree import FLAGS_ONLY, GUARDED, SETTINGS, Settings, convert_settings, with_current_names
 from skillsv.settings.values import flag_of, is_number, share_of_points, small_amounts
 from skillsv.trust import config_folder, is_trusted, was_trusted
@@ -103,7 +104,30 @@ def _with_default_operators(
 def guarded_settings(path: Path) -> tuple[dict[str, Any], str]:
     """The guarded settings of a file as they are written, and the digest of the bytes that were read."""
     table, digest = _read_file(path)
-    return {name: value for name, value in table.items() if name in GUARDED}, digest
+    check, check_digest = read_check_table(path)
+    if check_digest != digest:
+        raise SettingsError("the file changed while it was read.", where=str(path), hint="Run the command again.")
+    return {**{name: value for name, value in table.items() if name in GUARDED}, **check.named()}, digest
+
+
+def load_check_settings(skill: Path, *, needed: bool) -> CheckSettings:
+    """The table `[check]` of the file beside a skill, or else of the user's own file.
+
+    Raises SettingsError for a table in a file that is not trusted, where it is `needed` because no flag says the same.
+    """
+    for path in (skill.absolute().parent / SETTINGS_FILE, user_file()):
+        table, digest = read_check_table(path)
+        if not table.named():
+            continue
+        if path == user_file() or is_trusted(path, digest):
+            return table.located(path.parent)
+        if needed:
+            raise SettingsError(
+                "[check] names what is run, and this file is not trusted.",
+                where=str(path),
+                hint=f"Give --tasks and --agent, or read the file and run: skillsv trust {shlex.quote(str(path))}",
+            )
+    return CheckSettings()
 
 
 def _read_beside(path: Path, from_flags: Mapping[str, Any], *, guarded: bool) -> dict[str, Any]:
@@ -141,6 +165,7 @@ def _read_file(path: Path) -> tuple[dict[str, Any], str]:
             )
         for earlier_name in SETTINGS[name].earlier_names:
             table.pop(earlier_name, None)  # earlier versions allowed it in a file; now it is a flag only
+    table.pop(CHECK_TABLE, None)
     table = with_current_names(table)
     refuse_chain_settings_with_auto(table, where=str(path))
     shares = in_shares(table, where=str(path))
