@@ -117,7 +117,7 @@ def test_a_table_says_what_each_budget_buys(capsys):
     assert [row["rollouts"] for row in plan["budgets"]] == [200, 400, 800, 1600]
     shares = [row["decided"]["deterministic"] for row in plan["budgets"]]
     assert shares == sorted(shares)
-    assert shares[0] < 0.2 < 0.7 < shares[-1]
+    assert shares[0] < 0.2 < 0.4 < shares[-1]
     delete = planned(capsys, "--tasks", str(EVALS / "tasks.jsonl"), "--operators", "delete")
     assert all(
         one["decided"]["deterministic"] >= two["decided"]["deterministic"]
