@@ -39,6 +39,7 @@ COMMANDS = (
     ("render", "skillsv.cli.render:render", "Write one partial skill, as an agent would read it."),
     ("plan", "skillsv.cli.plan:plan", "Say what a valuation would cost."),
     ("value", "skillsv.cli.value:value", "Value every unit of a skill with your tasks and your agent."),
+    ("matrix", "skillsv.cli.matrix:matrix", "Say which line of a skill helps which of several agents."),
     ("trigger", "skillsv.cli.trigger:trigger", "Say for which requests an agent opens a skill, and should."),
     ("status", "skillsv.cli.status:status", "Say how far a run is and what it has spent."),
     ("estimate", "skillsv.cli.estimate:estimate", "Estimate again from the records of a run, at no cost."),

@@ -21,7 +21,7 @@ from skillsv.order import Sampler
 from skillsv.pipeline.job import make_renderer
 from skillsv.rendering import Renderer
 from skillsv.rollout.forecast import GAMMA_HIGH, chain_rollouts
-from skillsv.settings import Settings, settings_dict
+from skillsv.settings import Settings, run_settings
 
 AVERAGING_STREAM = 2
 """Random stream of the orders that a fitted game is averaged over; the streams 0 and 1 belong to the chains."""
@@ -68,7 +68,7 @@ def build_valuation(
     tokens = {unit.id: renderer.tokens_of(unit.id) for unit in compiled.units}
     return Valuation(
         skill=_skill_summary(compiled, renderer),
-        settings={**settings_dict(settings), "agent": agent},
+        settings={**run_settings(settings), "agent": agent},
         estimate=estimate,
         units=_unit_reports(compiled, estimate, tokens),
         rollouts=result.spending,

@@ -32,7 +32,7 @@ from skillsv.settings import (
     Settings,
     compile_options,
     identity_settings,
-    settings_dict,
+    run_settings,
 )
 from skillsv.tasks import (
     NO_PANELS,
@@ -367,7 +367,7 @@ def job_of_earlier_version(prepared: PreparedRun, folder: RunFolder) -> Valuatio
 def make_manifest(prepared: PreparedRun) -> Mapping[str, Any]:
     """What identifies this run: the same one resumes; another starts anew and still reuses the ledger."""
     skill = prepared.compiled.skill
-    table = settings_dict(prepared.job.settings)
+    table = run_settings(prepared.job.settings)
     identity = identity_settings(table)
     return {
         "schema": MANIFEST_SCHEMA,

@@ -12,6 +12,8 @@ spending.jsonl   what editors used, one command a line
 valuation.json   report.html
 known.json       what an edited skill took over from its earlier version when the run began
 earlier/ID/      the same files of earlier runs with another identity; all runs share the ledger
+matrix-runs/NAME/  the same files of the run of one agent of a matrix; all runs share the ledger
+matrix.json      matrix.html: the answer of a matrix
 """
 
 from __future__ import annotations
@@ -50,6 +52,9 @@ REPORT = "report.html"
 
 EARLIER = "earlier"
 """Folder with the files of earlier runs."""
+
+AGENTS = "matrix-runs"
+"""Folder with the runs of a matrix, one folder for each agent."""
 
 NOTES = "notes.json"
 """Sentences about the run."""
@@ -289,7 +294,7 @@ class RunFolder:
         """Move everything to `earlier`, the ledger included: nothing is reused. Refused while a run is writing."""
         if self.path.is_dir():
             os.close(take_lock(self.ledger))
-            self._move_to_earlier(also=(LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm"))
+            self._move_to_earlier(also=(LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm", AGENTS))
 
     def manifest(self) -> Manifest | None:
         """The manifest of the current run, None if there is none."""
@@ -304,10 +309,12 @@ class RunFolder:
             raise RecordsError(f"is no manifest ({error}).", where=str(path), hint=hint) from error
         return manifest
 
-    def earlier_manifests(self) -> list[Manifest]:
-        """The manifests of all runs before the current one. One that cannot be read is left out."""
-        found: list[Manifest] = []
-        for path in sorted((self.path / EARLIER).glob(f"*/{MANIFEST}")):
+    def other_manifests(self) -> list[Manifest]:
+        """The manifests of all other runs that share the ledger. One that cannot be read is left out."""
+        top, found = self.ledger.parent, list[Manifest]()
+        places = ("", f"{EARLIER}/*/", f"{AGENTS}/*/", f"{AGENTS}/*/{EARLIER}/*/")
+        paths = {path for place in places for path in top.glob(f"{place}{MANIFEST}")} - {self.path / MANIFEST}
+        for path in sorted(paths | set((self.path / EARLIER).glob(f"*/{MANIFEST}"))):
             try:
                 found.append(msgspec.json.decode(path.read_bytes(), type=dict[str, Any]))
             except (OSError, msgspec.DecodeError):
@@ -505,9 +512,11 @@ class RunFolder:
 
 
 def _ledger_of(path: Path) -> Path:
-    """The ledger of a run: in its folder, or in that of the current run, which an earlier run shares it with."""
+    """The ledger of a run: its own, or that of the folder above, which earlier runs and agents of a matrix share."""
     own = path / LEDGER
-    return path.parent.parent / LEDGER if path.parent.name == EARLIER and not own.exists() else own
+    if path.parent.name in {AGENTS, EARLIER} and not own.exists():
+        return _ledger_of(path.parent.parent)
+    return own
 
 
 def _fingerprint(line: bytes) -> bytes:

@@ -21,6 +21,7 @@ from skillsv.settings.tree import (
     Settings,
     compile_options,
     identity_settings,
+    run_settings,
     settings_dict,
     settings_from,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "in_shares",
     "load_settings",
     "refuse_chain_settings_with_auto",
+    "run_settings",
     "settings_dict",
     "settings_from",
     "share_of_points",
