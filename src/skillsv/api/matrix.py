@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import anyio
@@ -23,7 +23,7 @@ from skillsv.model.matrix_document import MatrixDocument
 from skillsv.model.protocols import Listener, Verifier
 from skillsv.model.task import Task
 from skillsv.model.value import UnitTable
-from skillsv.pipeline.matrix import AgentRun, build_matrix, shorter_rendering
+from skillsv.pipeline.matrix import AgentRun, build_matrix, prior_of, shorter_rendering, with_prior
 from skillsv.rollout import RunFolder, Stop
 from skillsv.settings import share_of_points
 
@@ -193,7 +193,10 @@ async def run_matrix_plan(
         share = limits.divide(plan.settings, len(plan.plans) - number)
         begun = anyio.current_time()
         try:
-            run = await run_plan(with_limits(agent_plan, share), listener, stop, keep_going=keep_going)
+            current = with_limits(agent_plan, share)
+            prior = prior_of([run.stored for run in runs.values()])
+            current = replace(current, prepared=with_prior(*current.runnable_parts(), prior))
+            run = await run_plan(current, listener, stop, keep_going=keep_going)
         except (BudgetReached, Interrupted, Unavailable) as error:
             errors.append(error)
             columns.append(AgentRun(**column, run=None, error=str(error)))

@@ -15,7 +15,7 @@ import numpy as np
 from skillsv.agents import AgentOptions, make_agent
 from skillsv.compiler import CompileOptions, compile_files, compile_skill
 from skillsv.errors import RecordsError, SettingsError
-from skillsv.model.coalition import ChainPlan, KnownAnswers
+from skillsv.model.coalition import AgentPrior, ChainPlan, KnownAnswers
 from skillsv.model.protocols import Agent, Verifier
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.task import PanelA, PanelB, Task
@@ -207,6 +207,8 @@ class PreparedRun:
     forecast: Forecast
     known: KnownAnswers = field(default_factory=KnownAnswers)
     """What an earlier version of the skill was scored on in this run folder, and holds for this version."""
+    prior: AgentPrior = field(default_factory=AgentPrior)
+    """What other agents of a matrix showed."""
 
     @cached_property
     def renderer(self) -> Renderer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -13,7 +13,8 @@ from skillsv.confirmation.agreement import agreements
 from skillsv.decide.agent_effects import effect_of, find_disagreements, pattern_of
 from skillsv.decide.deletion_sets import DeletionSet, candidate_sets, closures, find_kept
 from skillsv.errors import RecordsError
-from skillsv.model.coalition import Operator, Rendering
+from skillsv.estimate.adaptive.deciding_pairs import find_deciding_pairs
+from skillsv.model.coalition import AgentPrior, Operator, Rendering
 from skillsv.model.matrix_document import (
     MatrixAgentDocument,
     MatrixDocument,
@@ -23,9 +24,11 @@ from skillsv.model.matrix_document import (
 from skillsv.model.value import Interval, Ranking
 from skillsv.pipeline.deletion_choice import keeps_gains
 from skillsv.pipeline.edit import count_tokens
+from skillsv.pipeline.job import PreparedRun, make_manifest
 from skillsv.pipeline.run import Run
 from skillsv.pipeline.set_prediction import PredictChanges, make_change_predictor
 from skillsv.report.valuation_json import anchors_dict, finite, interval_dict, rollouts_dict, usage_dict
+from skillsv.rollout import RunFolder, run_id
 
 MATRIX_SCHEMA: Literal["skillsv.matrix/1"] = "skillsv.matrix/1"
 """The schema of the JSON of a matrix."""
@@ -115,6 +118,28 @@ def _agent(column: AgentRun) -> MatrixAgentDocument:
 def is_noisy(run: Run) -> bool:
     """Whether the agent of an adaptive run was treated as noisy."""
     return any(item.agent_is_noisy for item in run.observations)
+
+
+def prior_of(runs: Sequence[Run]) -> AgentPrior:
+    """What these agents showed, for the next agent: where scores of steady agents changed, and the values of all."""
+    pairs = [
+        pair
+        for run in runs
+        if run.observations and not is_noisy(run)
+        for pair in find_deciding_pairs(run.compiled, run.observations)
+    ]
+    return AgentPrior(
+        coalitions=tuple(dict.fromkeys(pairs)),
+        values=tuple({unit.id: unit.value.net_or_zero.value for unit in run.valuation.units} for run in runs),
+    )
+
+
+def with_prior(prepared: PreparedRun, folder: RunFolder, prior: AgentPrior) -> PreparedRun:
+    """The run with what other agents showed. A run that goes on keeps what it began with: its path depends on it."""
+    if prepared.job.settings.method != "auto":
+        return prepared
+    same = folder.run_id == run_id(make_manifest(prepared))
+    return replace(prepared, prior=folder.prior() if same else prior)
 
 
 def _units(valued: Mapping[str, Run]) -> list[MatrixUnitDocument]:

@@ -11,6 +11,7 @@ confirmation.json  the last proof, with all proofs before it
 spending.jsonl   what editors used, one command a line
 valuation.json   report.html
 known.json       what an edited skill took over from its earlier version when the run began
+prior.json       what other agents of a matrix had shown when the run began
 earlier/ID/      the same files of earlier runs with another identity; all runs share the ledger
 matrix-runs/NAME/  the same files of the run of one agent of a matrix; all runs share the ledger
 matrix.json      matrix.html: the answer of a matrix
@@ -31,7 +32,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from skillsv.errors import OutputError, RecordsError
-from skillsv.model.coalition import ChainRecord, KnownAnswers, KnownCoalition, Observation, PanelAnchors
+from skillsv.model.coalition import AgentPrior, ChainRecord, KnownAnswers, KnownCoalition, Observation, PanelAnchors
 from skillsv.model.rollout import FailureKind, Usage
 from skillsv.model.skill import Skill
 from skillsv.rollout.durable_files import append_lines, explain_output_errors, sync_folder, write_whole
@@ -71,6 +72,9 @@ SPENDING = "spending.jsonl"
 KNOWN = "known.json"
 """What the run took over from an earlier version of the skill: task and units of each coalition."""
 
+PRIOR = "prior.json"
+"""What other agents of a matrix had shown when the run began."""
+
 _FILES_OF_A_RUN = (
     REPORT,
     VALUATION,
@@ -78,6 +82,7 @@ _FILES_OF_A_RUN = (
     SPENDING,
     NOTES,
     KNOWN,
+    PRIOR,
     AGENT_LOG,
     CHECKSUMS,
     RECORDS,
@@ -93,6 +98,11 @@ Manifest = Mapping[str, Any]
 class _KnownFile(msgspec.Struct):
     ask_first: bool
     coalitions: list[tuple[str, list[str]]]
+
+
+class _PriorFile(msgspec.Struct):
+    coalitions: list[tuple[str, list[str]]]
+    values: list[dict[str, float]]
 
 
 class _SkillShape(msgspec.Struct):
@@ -289,6 +299,26 @@ class RunFolder:
             raise RecordsError(f"is no list of coalitions ({error}).", where=str(path), hint=hint) from error
         coalitions = (KnownCoalition(task=task, coalition=frozenset(units)) for task, units in stored.coalitions)
         return KnownAnswers(coalitions=tuple(coalitions), ask_first=stored.ask_first)
+
+    def keep_prior(self, prior: AgentPrior) -> None:
+        """Store what other agents had shown when the run began; nothing where there is nothing."""
+        if prior != AgentPrior():
+            rows = [(item.task, sorted(item.coalition)) for item in prior.coalitions]
+            file = _PriorFile(coalitions=rows, values=[dict(values) for values in prior.values])
+            self.write(PRIOR, msgspec.json.encode(file))
+
+    def prior(self) -> AgentPrior:
+        """What other agents had shown when the current run began."""
+        path = self.path / PRIOR
+        if not path.exists():
+            return AgentPrior()
+        try:
+            stored = msgspec.json.decode(path.read_bytes(), type=_PriorFile)
+        except (OSError, msgspec.DecodeError) as error:
+            hint = "Move it away: the values are then estimated from this agent's rollouts alone."
+            raise RecordsError(f"is no list of other agents ({error}).", where=str(path), hint=hint) from error
+        coalitions = (KnownCoalition(task=task, coalition=frozenset(units)) for task, units in stored.coalitions)
+        return AgentPrior(coalitions=tuple(coalitions), values=tuple(stored.values))
 
     def start_fresh(self) -> None:
         """Move everything to `earlier`, the ledger included: nothing is reused. Refused while a run is writing."""
