@@ -21,6 +21,7 @@ from skillsv.model.matrix_document import (
     MatrixSkillDocument,
     MatrixUnitDocument,
 )
+from skillsv.model.valuation_document import EffectDocument
 from skillsv.model.value import Interval, Ranking
 from skillsv.pipeline.deletion_choice import keeps_gains
 from skillsv.pipeline.edit import count_tokens
@@ -201,7 +202,7 @@ def _smallest_skill(
         "agents": list(runs),
         "removed": [unit for unit in first.compiled.execution if unit in options[best]],
         "tokens_after": tokens.get(best, first.renderer.total_tokens),
-        "predicted": [{"agent": name, "change": _rounded(row[best])} for name, row in changes.items()],
+        "predicted": [{"agent": name, "change": _within_range(row[best])} for name, row in changes.items()],
     }
 
 
@@ -229,10 +230,10 @@ def _removal_orders(runs: Mapping[str, Run]) -> tuple[list[list[str]], Mapping[s
     return [sorted(groups, key=key) for key in keys], groups
 
 
-def _rounded(change: Interval) -> dict[str, float | None]:
+def _within_range(change: Interval) -> EffectDocument:
     """A predicted change within [-1, 1], as all changes of a score are."""
-    ends = (max(-1.0, min(1.0, end)) for end in (change.value, change.low, change.high))
-    return interval_dict(Interval(*ends))  # type: ignore[return-value]
+    value, low, high = (max(-1.0, min(1.0, end)) for end in (change.value, change.low, change.high))
+    return {"value": finite(value), "low": low, "high": high}
 
 
 def shorter_rendering(run: Run, skill: MatrixSkillDocument) -> Rendering:

@@ -51,7 +51,9 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 def interval_of(effect: EffectDocument) -> Interval:
     """An interval of the document; NaN where a number is not known."""
-    return Interval(*(math.nan if effect[end] is None else effect[end] for end in ("value", "low", "high")))  # type: ignore[literal-required]
+    ends = (effect["value"], effect["low"], effect["high"])
+    value, low, high = (math.nan if end is None else end for end in ends)
+    return Interval(value, low, high)
 
 
 def cells_by_agent(unit: MatrixUnitDocument) -> dict[str, MatrixCellDocument]:
