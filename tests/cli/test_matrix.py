@@ -38,10 +38,11 @@ AGENTS = "python:agent.py:small,python:agent.py:large"
 WORDS = ["matrix", "letters", "--tasks", "tasks.jsonl", "--panel-b", "0", "--max-rollouts", "800", "-q"]
 
 
-def test_the_json_fits_its_types_and_finds_the_disagreement(place, capsys):
+def test_the_json_fits_its_schema_and_finds_the_disagreement(place, capsys, validate):
     assert run([*WORDS, "--agents", AGENTS, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     msgspec.convert(document, MatrixDocument)
+    validate(document)
     assert [agent["name"] for agent in document["agents"]] == AGENTS.split(",")
     assert [unit["pattern"] for unit in document["units"]] == ["helps all", "helps all", "disagree"]
     assert json.loads((place / ".skillsv" / "letters" / "matrix.json").read_text()) == document

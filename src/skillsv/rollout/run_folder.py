@@ -72,6 +72,9 @@ SPENDING = "spending.jsonl"
 KNOWN = "known.json"
 """What the run took over from an earlier version of the skill: task and units of each coalition."""
 
+STOP = "stop-request"
+"""Its presence asks the run in this folder to stop; `skillsv view` writes it, and the run removes it."""
+
 PRIOR = "prior.json"
 """What other agents of a matrix had shown when the run began."""
 
@@ -319,6 +322,10 @@ class RunFolder:
             raise RecordsError(f"is no list of other agents ({error}).", where=str(path), hint=hint) from error
         coalitions = (KnownCoalition(task=task, coalition=frozenset(units)) for task, units in stored.coalitions)
         return AgentPrior(coalitions=tuple(coalitions), values=tuple(stored.values))
+
+    def request_stop(self) -> None:
+        """Ask the run that writes here to stop: it starts nothing new and keeps what has finished."""
+        self.write(STOP, b"")
 
     def start_fresh(self) -> None:
         """Move everything to `earlier`, the ledger included: nothing is reused. Refused while a run is writing."""

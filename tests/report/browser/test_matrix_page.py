@@ -8,8 +8,6 @@ from skillsv.compiler import compile_files
 from skillsv.model.skill import FileRole, Skill, SkillFile
 from skillsv.report.matrix_html import matrix_page
 
-from .test_accessibility import axe_faults
-
 HOSTILE = "</td><script>alert('unit')</script><img src=x onerror=alert('img')> \u202ereversed"
 HOSTILE_AGENT = "model:<script>alert('agent')</script>"
 
@@ -140,6 +138,6 @@ def test_the_whole_table_shows_without_the_script(opening, matrix_text):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_violation_on_the_matrix(opening, matrix_text, scheme):
+def test_axe_finds_no_violation_on_the_matrix(opening, matrix_text, axe_faults, scheme):
     page = opening(matrix_text, color_scheme=scheme, bypass_csp=True).page
     assert axe_faults(page) == []
