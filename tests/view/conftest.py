@@ -13,9 +13,6 @@ import pytest
 
 import skillsv as sv
 
-pytest.importorskip("starlette", reason="the extra [view] is not installed")
-pytest.importorskip("uvicorn", reason="the extra [view] is not installed")
-
 HOSTILE = "<img src=x onerror=alert('hostile')>"
 HOSTILE_TASK = "<script>alert('task')</script>"
 

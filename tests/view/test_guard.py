@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
+import http.client
 import json
+from dataclasses import dataclass
 
-import httpx
 import pytest
 
 from .conftest import make_run
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: dict[str, str]
+    text: str
+
+    def json(self):
+        return json.loads(self.text)
+
+
+def ask(served, path, *, method="GET", **headers):
+    """One request to a path below the token, or to an absolute path."""
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=60)
+    absolute = path if path.startswith("/") else f"/{served.token}/{path}"
+    connection.request(method, absolute, headers=headers)
+    found = connection.getresponse()
+    answer = Answer(found.status, {name.lower(): value for name, value in found.getheaders()}, found.read().decode())
+    connection.close()
+    return answer
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +45,8 @@ def served(folder, serve):
 
 
 def test_the_page_has_a_policy_and_loads_nothing_else(served):
-    answer = httpx.get(served.address)
-    assert answer.status_code == 200
+    answer = ask(served, "")
+    assert answer.status == 200
     rules = answer.headers["content-security-policy"]
     assert "default-src 'none'" in rules
     assert "connect-src 'self'" in rules
@@ -35,38 +57,40 @@ def test_the_page_has_a_policy_and_loads_nothing_else(served):
 
 @pytest.mark.parametrize("path", ["", "events", "WRONG/", "WRONG/events"])
 def test_a_missing_or_wrong_token_is_refused(served, path):
-    answer = httpx.get(f"http://127.0.0.1:{served.port}/{path}")
-    assert answer.status_code == 403
+    answer = ask(served, f"/{path}")
+    assert answer.status == 403
     assert served.token not in answer.text
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1.evil.example:{port}"])
 def test_another_host_is_refused(served, host):
-    answer = httpx.get(served.address, headers={"host": host.format(port=served.port)})
-    assert answer.status_code == 403
+    answer = ask(served, "", host=host.format(port=served.port))
+    assert answer.status == 403
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1:{port}", "http://127.0.0.1:1"])
 def test_another_origin_is_refused(served, origin):
-    answer = httpx.get(served.address, headers={"origin": origin.format(port=served.port)})
-    assert answer.status_code == 403
+    answer = ask(served, "", origin=origin.format(port=served.port))
+    assert answer.status == 403
 
 
 def first_event(served):
-    with httpx.stream("GET", f"{served.address}events", timeout=20) as answer:
-        for line in answer.iter_lines():
-            if line.startswith("data: "):
-                return json.loads(line.removeprefix("data: "))
-    raise AssertionError("no event")
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=60)
+    connection.request("GET", f"/{served.token}/events")
+    answer = connection.getresponse()
+    while not (line := answer.readline().decode()).startswith("data: "):
+        assert line
+    connection.close()
+    return json.loads(line.removeprefix("data: "))
 
 
 def test_a_stop_request_needs_the_origin_of_the_page(served, folder):
     run = first_event(served)["runs"][0]
-    address = f"{served.address}run/{run['id']}/stop"
-    assert httpx.post(address).status_code == 403
+    path = f"run/{run['id']}/stop"
+    assert ask(served, path, method="POST").status == 403
     assert not (folder / "one" / "stop-request").exists()
-    assert httpx.get(address).status_code == 405
-    assert httpx.post(address, headers={"origin": f"http://127.0.0.1:{served.port}"}).status_code == 200
+    assert ask(served, path).status == 405
+    assert ask(served, path, method="POST", origin=f"http://127.0.0.1:{served.port}").status == 200
     assert (folder / "one" / "stop-request").exists()
     (folder / "one" / "stop-request").unlink()
 
@@ -75,8 +99,8 @@ def test_a_stop_request_needs_the_origin_of_the_page(served, folder):
     "path", ["run/..%2f..%2fetc/report", "run/nothing/rollouts", "run/nothing/report", "compare/a/b"]
 )
 def test_what_is_no_run_is_an_error_in_words(served, path):
-    answer = httpx.get(served.address + path)
-    assert answer.status_code in {404, 409}
+    answer = ask(served, path)
+    assert answer.status in {404, 409}
 
 
 def test_reading_changes_no_file_of_a_run(served, folder):
@@ -88,12 +112,12 @@ def test_reading_changes_no_file_of_a_run(served, folder):
         }
 
     before, run = state(), first_event(served)["runs"][0]["id"]
-    report = httpx.get(f"{served.address}run/{run}/report", timeout=60)
-    assert report.status_code == 200
+    report = ask(served, f"run/{run}/report")
+    assert report.status == 200
     assert report.headers["content-security-policy"].startswith("sandbox")
-    rollouts = httpx.get(f"{served.address}run/{run}/rollouts?limit=5", timeout=60).json()
+    rollouts = ask(served, f"run/{run}/rollouts?limit=5").json()
     assert len(rollouts["rows"]) == 5
-    found = httpx.get(f"{served.address}run/{run}/rollouts/{rollouts['rows'][0]['id']}", timeout=60).json()
+    found = ask(served, f"run/{run}/rollouts/{rollouts['rows'][0]['id']}").json()
     assert found["answer"].startswith(("yes", "no"))
-    assert httpx.get(f"{served.address}compare/{run}/{run}", timeout=60).json()["diff"] == []
+    assert ask(served, f"compare/{run}/{run}").json()["diff"] == []
     assert state() == before

@@ -23,17 +23,16 @@ def row_of(page, skill):
 class Gate:
     """An agent whose rollouts wait until the test opens the gate, after the first ones."""
 
-    fingerprint = "gate-1"
-
     def __init__(self, free):
-        self.free, self.open, self.asked = free, threading.Event(), 0
-        self.lock = threading.Lock()
+        self.free, self.asked, self.lock = free, 0, threading.Lock()
+        self.reached, self.open = threading.Event(), threading.Event()
 
     def answer(self, skill, task):
         with self.lock:
             self.asked += 1
             waits = self.asked > self.free
         if waits:
+            self.reached.set()
             self.open.wait(60)
         return colours(skill, task)
 
@@ -77,12 +76,13 @@ def test_a_stop_request_ends_a_run_and_keeps_what_finished(tmp_path, serve, open
     thread, result = start_gated(folder, gate)
     (tmp_path / "runs").mkdir(exist_ok=True)
     page = opened(serve(tmp_path / "runs")).page
+    assert gate.reached.wait(60)
     button = row_of(page, "live").get_by_role("button", name="Stop")
     expect(button).to_be_visible(timeout=LIVE)
     with page.expect_response(lambda answer: answer.url.endswith("/stop")) as answered:
         button.click()
     assert answered.value.ok
-    for _ in range(200):
+    for _ in range(400):
         if not (folder / "stop-request").exists():
             break
         page.wait_for_timeout(50)

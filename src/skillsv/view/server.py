@@ -59,6 +59,7 @@ def open_server(folder: Path, port: int = 0) -> ViewServer:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(("127.0.0.1", port))
+        listening.listen()
     except OSError as error:
         listening.close()
         raise SettingsError(f"port {port} cannot be used: {error.strerror}.", hint="Choose another --port.") from error
