@@ -86,3 +86,14 @@ def test_the_run_of_one_agent_can_be_shortened_and_reported(place, capsys):
     assert run(["status", str(large)]) == 0
     assert run(["estimate", str(large), "--json"]) == 0
     assert run(["report", str(large)]) == 0
+
+
+def test_the_shorter_skill_is_proved_for_each_agent_by_confirm(place, capsys):
+    words = [word for word in WORDS if word not in {"--panel-b", "0"}]
+    assert run([*words, "--agents", AGENTS, "--max-drop", "60", "-o", "shorter"]) == 0
+    commands = [line.partition(": skillsv ")[2] for line in capsys.readouterr().err.splitlines() if "Prove it" in line]
+    assert len(commands) == 2
+    for command in commands:
+        assert run([*command.split(), "--max-drop", "99", "--yes", "--json"]) == 0
+        proof = json.loads(capsys.readouterr().out)
+        assert proof["tasks"] == 9

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import shutil
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from playwright.sync_api import expect
 
+import skillsv as sv
 from skillsv.errors import Interrupted
 
-from .conftest import HOSTILE, HOSTILE_TASK, SKILL, colours, make_run
+from .conftest import HOSTILE, HOSTILE_TASK, SKILL, colours, make_run, tasks_of
 
 LIVE = 20_000
 """Milliseconds that the page may take to show a change on a busy machine."""
@@ -172,3 +174,26 @@ def test_axe_finds_no_violation_on_the_live_page(two_runs, serve, opened, axe_fa
     row_of(page, "shorter").get_by_role("button", name="Transcripts").click(timeout=LIVE)
     expect(page.locator("#window button").first).to_contain_text("t", timeout=LIVE)
     assert axe_faults(page) == []
+
+
+def test_the_page_of_a_matrix_opens_from_the_run_of_an_agent(tmp_path, serve, opened):
+    skill = tmp_path / "skills" / "several" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text(SKILL.format(name="several"), encoding="utf-8")
+
+    def other(skill, task):
+        return "yes" if task.input == "red" else colours(skill, task)
+
+    def work():
+        return sv.matrix(
+            skill.parent, tasks=tasks_of(), agents=[colours, other], max_rollouts=300, panel_b=0,
+            run_dir=tmp_path / "runs" / "several",
+        )  # fmt: skip
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(work).result()
+    page = opened(serve(tmp_path / "runs")).page
+    expect(page.locator("#runs tbody tr")).to_have_count(2, timeout=LIVE)
+    with page.context.expect_page() as waiting:
+        page.get_by_role("link", name="Matrix").first.click()
+    expect(waiting.value.locator("table.heat th.agent")).to_have_count(2, timeout=LIVE)
