@@ -99,11 +99,11 @@ def _csv_cell(value: object) -> object:
     return f"'{text}" if isinstance(text, str) and text.startswith(_FORMULA) else text
 
 
-def matrix_lines(document: MatrixDocument) -> list[str]:
-    """What was found, in sentences."""
+def matrix_lines(document: MatrixDocument, *, units: bool = True) -> list[str]:
+    """What was found, in sentences; with `units`, one for each unit on which agents differ."""
     agents = document["agents"]
     lines = [_count_sentence(document)]
-    lines += [_unit_sentence(unit) for unit in document["units"] if unit["disagree"]]
+    lines += [_unit_sentence(unit) for unit in document["units"] if units and unit["disagree"]]
     for pair in document["agreements"]:
         tau = UNKNOWN if pair["tau"] is None else decimal(pair["tau"], digits=2)
         chance = "" if pair["p_holm"] is None else f" (p {decimal(pair['p_holm'], digits=3)})"
@@ -125,21 +125,25 @@ def _count_sentence(document: MatrixDocument) -> str:
     units, found = document["units"], dict[str, int]()
     for unit in units:
         found[unit["pattern"]] = found.get(unit["pattern"], 0) + 1
-    parts = [f"{count(found[pattern])} {words}" for pattern, words in _COUNTED.items() if pattern in found]
+    parts = [
+        f"{count(found[pattern])} {one if found[pattern] == 1 else several}"
+        for pattern, (one, several) in _COUNTED.items()
+        if pattern in found
+    ]
     differ = sum(unit["disagree"] for unit in units)
     return f"Of {plural(len(units), 'unit')}: {', '.join(parts)}. Agents differ on {count(differ)}."
 
 
-_COUNTED: Mapping[str, str] = {
-    "helps all": "help all agents",
-    "helps some": "help only some",
-    "disagree": "help one and harm another",
-    "harms some": "harm some",
-    "harms all": "harm all",
-    "none": "matter to none",
-    "open": "are not known yet",
+_COUNTED: Mapping[str, tuple[str, str]] = {
+    "helps all": ("helps all agents", "help all agents"),
+    "helps some": ("helps only some", "help only some"),
+    "disagree": ("helps one and harms another", "help one and harm another"),
+    "harms some": ("harms some", "harm some"),
+    "harms all": ("harms all", "harm all"),
+    "none": ("matters to none", "matter to none"),
+    "open": ("is not known yet", "are not known yet"),
 }
-"""Each pattern in words, after a number of units."""
+"""Each pattern in words after one unit, and after several."""
 
 
 def _unit_sentence(unit: MatrixUnitDocument) -> str:
@@ -185,4 +189,4 @@ def matrix_table(document: MatrixDocument, width: int = 100, colour: bool = True
         shown = f"{unit['pattern']}{' *' if unit['disagree'] else ''}"
         table.add_row(*row, Text(shown, style="bold" if colour and unit["disagree"] else ""))
     key = "+ helps, − harms, · matters too little, ? open, * agents differ; points of a hundred on these tasks."
-    return Group(table, Text(key), *(Text(line) for line in matrix_lines(document)))
+    return Group(table, Text(key), *(Text(line) for line in matrix_lines(document, units=False)))

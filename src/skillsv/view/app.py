@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sqlite3
 from collections.abc import AsyncIterator, Callable
 from functools import cache
 from importlib import resources
@@ -59,7 +60,7 @@ class ViewApp:
                 Route("/run/{run}/stop", self.stop, methods=["POST"]),
                 Route("/compare/{first}/{second}", self.compare),
             ],
-            exception_handlers={SkillSVError: _explain, OSError: _explain, Exception: _explain},
+            exception_handlers=dict.fromkeys((SkillSVError, OSError, sqlite3.Error, msgspec.MsgspecError), _explain),
         )
 
     async def update(self) -> None:

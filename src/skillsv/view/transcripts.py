@@ -12,6 +12,7 @@ from typing import Any
 from skillsv.errors import SkillSVError
 from skillsv.pipeline.run import load_run
 from skillsv.report.escape import clip, escape_line, escape_text
+from skillsv.report.line_names import LineNames
 from skillsv.rollout import RunFolder
 from skillsv.view.ledger_totals import open_ledger
 
@@ -166,10 +167,11 @@ def coalition_of(place: Path, tree: str, task: str) -> Mapping[str, Any] | None:
         tried.add(key)
         if run.renderer.render(item.coalition, item.operator, item.null_change).digest == tree:
             missing = [unit for unit in run.compiled.execution if unit not in item.coalition]
+            names = LineNames(run.valuation.units, run.compiled.skill.main)
             return {
                 "units": len(item.coalition & everything) - (run.compiled.trigger in item.coalition),
                 "of": len(run.compiled.execution),
-                "without": [escape_line(unit) for unit in missing],
+                "without": names.lines(missing),
                 "bare": not item.coalition,
                 "operator": str(item.operator),
             }

@@ -169,7 +169,7 @@ document.addEventListener("DOMContentLoaded", () => {
     Object.assign(state, { tree: found.tree, open: row.id });
     byId("same-skill").disabled = false;
     const parts = found.coalition;
-    const skill = !parts ? "The partial skill is not among the records." : parts.bare ? "The agent had no skill." : parts.without.length ? `The agent had ${parts.units} of ${parts.of} lines (${parts.operator}), without: ${parts.without.join(", ")}.` : "The agent had the whole skill.";
+    const skill = !parts ? "The partial skill is not among the records." : parts.bare ? "The agent had no skill." : parts.without ? `The agent had ${parts.units} of ${parts.of} units (${parts.operator}), without ${parts.without}.` : "The agent had the whole skill.";
     byId("detail").replaceChildren(
       make("h3", `${found.task}: ${found.failure ? `failed (${found.failure})` : `score ${found.score}`}`), make("p", skill),
       ...(found.message ? [make("p", found.message)] : []),
