@@ -219,3 +219,11 @@ def test_held_out_tasks_of_an_earlier_run_stay_held_out(tasks, tmp_path):
     )  # fmt: skip
     for agent in found.runs.values():
         assert not held_out & set(agent.stored.manifest["panel_a"])
+
+
+def test_the_shared_skill_is_proved_for_each_agent(tasks):
+    more = [{**task, "id": f"{task['id']}-{number}"} for task in tasks for number in range(2)]
+    found = sv.matrix(SKILL, tasks=more, agents={"small": small, "other": other}, max_rollouts=600)
+    proofs = found.confirm(max_drop=40, max_rollouts=200)
+    assert list(proofs) == ["small", "other"]
+    assert all(proof.met and proof.change.value == 0 for proof in proofs.values())

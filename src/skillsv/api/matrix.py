@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import anyio
 
@@ -14,6 +15,7 @@ from skillsv.api.inputs import Inputs
 from skillsv.api.matrix_plan import AgentInputs, Limits, MatrixPlan, make_matrix_plan, with_limits
 from skillsv.api.plan import TemporaryFolder
 from skillsv.api.run import Progress, Run, listener_of, run_plan
+from skillsv.api.shorten import Proof, confirm
 from skillsv.api.skill import Skill
 from skillsv.api.sync import run_sync
 from skillsv.confirmation.gate import DEFAULT_MAX_DROP
@@ -114,6 +116,30 @@ class Matrix(UnitTable):
         with new_folder(Path(folder), skill=run.skill.path, force=force) as new:
             write_tree(shorter_rendering(run.stored, chosen), new)
         return Path(folder)
+
+    def confirm(
+        self,
+        *,
+        max_drop: float = 100 * DEFAULT_MAX_DROP,
+        level: float = 95,
+        max_rollouts: int | None = None,
+        yes: bool = False,
+        progress: Progress = False,
+    ) -> dict[str, Proof]:
+        """Prove the smallest skill for all agents on held-out tasks, for each of them.
+
+        `max_rollouts` is for all proofs together. The skill is no worse for all agents only where every proof is `met`;
+        that claim needs no correction of the level.
+        """
+        share = None if max_rollouts is None else max(max_rollouts // len(self.runs), 1)
+        with TemporaryDirectory(prefix="skillsv-") as folder:
+            shorter = self.write(Path(folder) / self.skill.name)
+            return {
+                name: confirm(
+                    run, shorter, max_drop=max_drop, level=level, max_rollouts=share, yes=yes, progress=progress
+                )
+                for name, run in self.runs.items()
+            }
 
     def __repr__(self) -> str:
         return f"<Matrix of {self.skill.name}: {len(self.document['units'])} units, {len(self.agents)} agents>"
