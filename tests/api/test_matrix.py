@@ -1,5 +1,6 @@
 """`sv.matrix` on agents whose values are known."""
 
+import hashlib
 import json
 from types import SimpleNamespace
 
@@ -8,8 +9,10 @@ import pytest
 import skillsv as sv
 from skillsv.api.matrix_plan import Limits
 from skillsv.errors import BudgetReached, NoDifference, SettingsError, Unavailable
+from skillsv.model.coalition import AgentPrior
 from skillsv.model.rollout import Usage
 from skillsv.model.value import Spending
+from skillsv.rollout import RunFolder
 from skillsv.settings import Settings
 
 SKILL = """\
@@ -221,9 +224,30 @@ def test_held_out_tasks_of_an_earlier_run_stay_held_out(tasks, tmp_path):
         assert not held_out & set(agent.stored.manifest["panel_a"])
 
 
+@pytest.mark.heavy
 def test_the_shared_skill_is_proved_for_each_agent(tasks):
     more = [{**task, "id": f"{task['id']}-{number}"} for task in tasks for number in range(2)]
     found = sv.matrix(SKILL, tasks=more, agents={"small": small, "other": other}, max_rollouts=600)
     proofs = found.confirm(max_drop=40, max_rollouts=200)
     assert list(proofs) == ["small", "other"]
     assert all(proof.met and proof.change.value == 0 for proof in proofs.values())
+
+
+def noisy(skill, task, replicate):
+    """Reads the skill, and gives the other answer in one of five rollouts."""
+    text = f"{skill.text if skill else ''} {task.id} {replicate}"
+    wrong = int(hashlib.sha256(text.encode()).hexdigest(), 16) % 5 == 0
+    return {"yes": "no", "no": "yes"}[read(skill, task)] if wrong else read(skill, task)
+
+
+def test_a_noisy_agent_keeps_what_it_was_told_with_its_run(tasks, tmp_path):
+    found = sv.matrix(
+        SKILL, tasks=tasks, agents={"small": small, "noisy": noisy}, panel_b=0, max_rollouts=500, run_dir=tmp_path / "r"
+    )
+    first, second = (RunFolder(run.folder).prior() for run in found.runs.values())
+    assert first == AgentPrior()
+    assert len(second.values) == 1
+    assert second.coalitions
+    assert found.document["agents"][1]["noisy"]
+    again = sv.load_run(found.runs["noisy"].folder).valuation
+    assert [unit.net for unit in again.units] == [unit.net for unit in found.runs["noisy"].valuation.units]
