@@ -479,6 +479,41 @@ PROTECTIONS = (
         '"--cap-drop", "NONE"',
         "tests/sandbox/test_containers.py::test_container_has_no_network_no_rights_and_all_limits",
     ),
+    Protection(
+        "host of the live page",
+        "view/guard.py",
+        'if headers.get("host", "") not in self._hosts:',
+        "if False:",
+        "tests/view/test_guard.py::test_another_host_is_refused",
+    ),
+    Protection(
+        "origin of the live page",
+        "view/guard.py",
+        'elif "origin" in headers and headers["origin"] not in self._origins:',
+        "elif False:",
+        "tests/view/test_guard.py::test_another_origin_is_refused",
+    ),
+    Protection(
+        "token of the live page",
+        "view/guard.py",
+        'elif not hmac.compare_digest(first.encode("utf-8", "replace"), self._token):',
+        "elif False:",
+        "tests/view/test_guard.py::test_a_missing_or_wrong_token_is_refused",
+    ),
+    Protection(
+        "stop requests of other programs",
+        "view/guard.py",
+        'elif scope["method"] == "POST" and headers.get("origin") not in self._origins:',
+        "elif False:",
+        "tests/view/test_guard.py::test_a_stop_request_needs_the_origin_of_the_page",
+    ),
+    Protection(
+        "origin of reports in the live page",
+        "view/app.py",
+        "\"sandbox allow-scripts allow-downloads; frame-ancestors 'none'\"",
+        "\"frame-ancestors 'none'\"",
+        "tests/view/test_guard.py::test_reading_changes_no_file_of_a_run",
+    ),
 )
 
 

@@ -16,6 +16,7 @@ import msgspec
 from skillsv.model.check_document import CheckDocument
 from skillsv.model.compiled_document import CompiledDocument
 from skillsv.model.confirmation_document import ConfirmationDocument
+from skillsv.model.matrix_document import MatrixDocument
 from skillsv.model.plan_document import PlanDocument
 from skillsv.model.shrink_document import ShrinkDocument
 from skillsv.model.trigger_document import TriggerDocument
@@ -33,6 +34,7 @@ DOCUMENTS: dict[str, type] = {
     "skillsv.check-1.json": CheckDocument,
     "skillsv.compiled-1.json": CompiledDocument,
     "skillsv.confirmation-1.json": ConfirmationDocument,
+    "skillsv.matrix-1.json": MatrixDocument,
     "skillsv.plan-1.json": PlanDocument,
     "skillsv.shrink-1.json": ShrinkDocument,
     "skillsv.trigger-1.json": TriggerDocument,

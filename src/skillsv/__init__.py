@@ -21,6 +21,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from skillsv import errors as errors
     from skillsv.api.lint import lint as lint
+    from skillsv.api.matrix import Matrix as Matrix
+    from skillsv.api.matrix import matrix as matrix
     from skillsv.api.plan import Plan as Plan
     from skillsv.api.plan import plan as plan
     from skillsv.api.run import Run as Run
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Agent": "skillsv.model.protocols",
+    "Matrix": "skillsv.api.matrix",
     "Outcome": "skillsv.model.rollout",
     "Plan": "skillsv.api.plan",
     "Proof": "skillsv.api.shorten",
@@ -70,6 +73,7 @@ _HOMES = {
     "errors": "skillsv",
     "lint": "skillsv.api.lint",
     "load_run": "skillsv.api.run",
+    "matrix": "skillsv.api.matrix",
     "orders": "skillsv.api.skill",
     "plan": "skillsv.api.plan",
     "prune": "skillsv.api.shorten",

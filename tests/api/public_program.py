@@ -131,6 +131,22 @@ def shrink(folder: Path) -> sv.ShrunkSkill:
     return short
 
 
+def patient(skill: sv.SkillView | None, task: sv.TaskView) -> str:
+    """An agent that knows red without the skill."""
+    return "yes" if task.input == "red" or (skill is not None and task.input in skill.text) else "no"
+
+
+def compare(folder: Path) -> sv.Matrix:
+    """Two agents on the same tasks."""
+    found = sv.matrix(
+        TEXT, tasks=make_tasks(), agents={"patient": patient, "careful": CarefulAgent()}, verifier=grade,
+        max_rollouts=200, panel_b=0, run_dir=folder,
+    )  # fmt: skip
+    assert found.document["schema"] == "skillsv.matrix/1"
+    assert len(found.rows()) == len(found.to_csv().splitlines()) - 1
+    return found
+
+
 async def shrink_later(folder: Path) -> str:
     """The same for async callers, which tells the outcome."""
     short = await sv.ashrink(
@@ -191,6 +207,7 @@ def main(folder: Path) -> list[str]:
         describe_proof(proven),
         refuse(),
         f"{shrink(folder / 'shrink').outcome} {asyncio.run(shrink_later(folder / 'ashrink'))} {trigger()}",
+        f"{compare(folder / 'matrix').agents}",
         f"{run.complete} {run.error} {run.folder} {run.skill.name} {again.valuation.provisional} {len(events)}",
         f"{scored.valuation.rollouts.spent} {careful.valuation.rollouts.failed}",
         str(run.report(folder / "report.html")),

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from worlds import TRIGGER, World, plan
 
 from skillsv.errors import LedgerError, OutputError, RecordsError
-from skillsv.model.coalition import ChainRecord, ChainStep, Observation, Operator, PanelAnchors
+from skillsv.model.coalition import (
+    AgentPrior,
+    ChainRecord,
+    ChainStep,
+    KnownCoalition,
+    Observation,
+    Operator,
+    PanelAnchors,
+)
 from skillsv.model.rollout import Rollout, RolloutKey, Usage
 from skillsv.model.skill import FileRole, Skill, SkillFile
 from skillsv.rollout import durable_files
@@ -303,3 +311,20 @@ def test_a_torn_line_of_spending_is_left_out(tmp_path):
     with (folder.path / "spending.jsonl").open("ab") as file:
         file.write(b'{"command": "ref')
     assert folder.status().total.usage.usd == 0.25
+
+
+def test_what_other_agents_showed_is_kept_with_the_run(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    assert folder.prior() == AgentPrior()
+    folder.keep_prior(AgentPrior())
+    assert not (tmp_path / "run").exists()
+    pair = KnownCoalition(task="t", coalition=frozenset({"m", "a"}))
+    prior = AgentPrior(coalitions=(pair,), values=({"a": 0.25},))
+    folder.keep_prior(prior)
+    assert RunFolder(tmp_path / "run").prior() == prior
+
+
+def test_the_runs_of_a_matrix_share_the_ledger_of_the_folder_above(tmp_path):
+    assert RunFolder(tmp_path / "matrix-runs" / "a").ledger == tmp_path / "ledger.sqlite"
+    assert RunFolder(tmp_path / "matrix-runs" / "a" / "earlier" / "b").ledger == tmp_path / "ledger.sqlite"
+    assert RunFolder(tmp_path / "agents" / "a").ledger == tmp_path / "agents" / "a" / "ledger.sqlite"

@@ -11,7 +11,7 @@ import cyclopts
 import pytest
 
 import skillsv
-from skillsv.cli.flags import AgentFlags, BudgetFlags, CompileFlags, EstimatorFlags, given
+from skillsv.cli.flags import AgentFlags, BudgetFlags, CompileFlags, EstimatorFlags, MatrixFlags, given
 from skillsv.errors import SettingsError
 from skillsv.settings import (
     DEFAULTS,
@@ -53,9 +53,10 @@ def parse_flags(*words):
         compiler: CompileFlags | None = None,
         estimator: EstimatorFlags | None = None,
         agent: AgentFlags | None = None,
+        matrix: MatrixFlags | None = None,
         budget: BudgetFlags | None = None,
     ):
-        return given(compiler, estimator, agent, budget)
+        return given(compiler, estimator, agent, matrix, budget)
 
     return app(list(words), exit_on_error=False, print_error=False)
 

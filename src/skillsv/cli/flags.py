@@ -29,6 +29,7 @@ HELP_PANELS: Mapping[SettingGroup, Group] = {
     "compiler": Group("Compiler"),
     "estimator": Group("Estimator"),
     "agent": Group("Agent and tasks"),
+    "matrix": Group("Agents"),
     "budget": Group("Budget and speed"),
 }
 """The panel of `--help` for each group of settings."""
@@ -107,6 +108,11 @@ class AgentFlags(SettingFlags):
     def __post_init__(self) -> None:
         if self.given().get("no_sandbox") or self.given().get("sandbox") == "none":
             say(NO_SANDBOX_WARNING)
+
+
+@flags_of("matrix")
+class MatrixFlags(SettingFlags):
+    """Which agents are compared."""
 
 
 @flags_of("budget")

@@ -41,7 +41,8 @@ class EstimateOptions:
 
     `resolution` None derives it from the number of answers (`intervals.reporting_resolution`). `identical` names the
     units whose removal renders the same bytes: their value is zero by construction. `panel` is the number of tasks of
-    panel A, 0 for the tasks that were asked; `strata` holds the stratum of each task that has one.
+    panel A, 0 for the tasks that were asked; `strata` holds the stratum of each task that has one. `prior` are
+    the values of the units for other agents, which the model of a noisy agent compares its own with.
     """
 
     level: float = 0.95
@@ -51,6 +52,7 @@ class EstimateOptions:
     identical: frozenset[str] = frozenset()
     panel: int = 0
     strata: Mapping[str, str] = field(default_factory=dict)
+    prior: tuple[Mapping[str, float], ...] = ()
 
     def __post_init__(self) -> None:
         if not 0.0 < self.level < 1.0:

@@ -143,6 +143,7 @@ class AdaptiveReason(StrEnum):
     CHECK = "check"  # a score next to a change that was just located
     REPEAT = "repeat"  # a score is measured again: an unexpected one, or one drawn at random
     KNOWN = "known"  # an earlier run of this skill has scored it: it costs nothing
+    PRIOR = "prior"  # with another agent the score changed here: whether it does with this one
     CLOSED_SET = "closed-set"  # a random dependency-closed coalition: only for a noisy agent
     NOISY_TASK = "noisy-task"  # the same on a single noisy task of an agent that is steady on the others
 
@@ -165,6 +166,19 @@ class KnownAnswers:
 
     coalitions: tuple[KnownCoalition, ...] = ()
     ask_first: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentPrior:
+    """What other agents showed of the same skill on the same tasks. It directs a run, and is never believed.
+
+    `coalitions` are where their scores changed: a run of a steady agent asks for these first. `values` are the values
+    of the units, one mapping for each agent: the model of a noisy agent learns from its own scores how far the values
+    follow them.
+    """
+
+    coalitions: tuple[KnownCoalition, ...] = ()
+    values: tuple[Mapping[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

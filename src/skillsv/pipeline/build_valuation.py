@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from skillsv.decide import find_reached_files, verdicts
 from skillsv.errors import SkillSVError
 from skillsv.estimate import EstimateOptions, estimate_chains
 from skillsv.estimate.adaptive import count_averaged_orders, estimate_adaptive
-from skillsv.model.coalition import ChainRecord, Observation, Order, PanelAnchors
+from skillsv.model.coalition import AgentPrior, ChainRecord, Observation, Order, PanelAnchors
 from skillsv.model.format import plural
 from skillsv.model.rollout import Usage
 from skillsv.model.skill import CompiledSkill
@@ -21,7 +21,7 @@ from skillsv.order import Sampler
 from skillsv.pipeline.job import make_renderer
 from skillsv.rendering import Renderer
 from skillsv.rollout.forecast import GAMMA_HIGH, chain_rollouts
-from skillsv.settings import Settings, settings_dict
+from skillsv.settings import Settings, run_settings
 
 AVERAGING_STREAM = 2
 """Random stream of the orders that a fitted game is averaged over; the streams 0 and 1 belong to the chains."""
@@ -32,7 +32,10 @@ MOST_NAMED_TASKS = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutResult:
-    """What the rollouts gave: chains and anchors on the panel, or observations. `error` is what ended them early."""
+    """What the rollouts gave: chains and anchors on the panel, or observations. `error` is what ended them early.
+
+    `prior` is what other agents had shown when the run began.
+    """
 
     records: tuple[ChainRecord, ...] = ()
     panel_anchors: PanelAnchors | None = None
@@ -41,6 +44,7 @@ class RolloutResult:
     usage: Usage
     notes: tuple[str, ...] = ()
     error: SkillSVError | None = None
+    prior: AgentPrior = field(default_factory=AgentPrior)
 
     @property
     def nothing(self) -> bool:
@@ -63,12 +67,12 @@ def build_valuation(
     `panel` is the number of tasks of panel A, 0 for those that were asked; `strata` are the strata of its tasks.
     """
     renderer = renderer or make_renderer(compiled, settings)
-    options = replace(estimate_options(compiled, settings), panel=panel, strata=strata or {})
+    options = replace(estimate_options(compiled, settings, result.prior), panel=panel, strata=strata or {})
     estimate = _estimate(compiled, settings, result, options)
     tokens = {unit.id: renderer.tokens_of(unit.id) for unit in compiled.units}
     return Valuation(
         skill=_skill_summary(compiled, renderer),
-        settings={**settings_dict(settings), "agent": agent},
+        settings={**run_settings(settings), "agent": agent},
         estimate=estimate,
         units=_unit_reports(compiled, estimate, tokens),
         rollouts=result.spending,
@@ -104,13 +108,14 @@ def _estimate(compiled: CompiledSkill, settings: Settings, result: RolloutResult
     return estimate_adaptive(compiled, result.observations, averaging_orders(compiled, settings), options)
 
 
-def estimate_options(compiled: CompiledSkill, settings: Settings) -> EstimateOptions:
-    """The part of the settings that the estimator reads."""
+def estimate_options(compiled: CompiledSkill, settings: Settings, prior: AgentPrior | None = None) -> EstimateOptions:
+    """The part of the settings that the estimator reads, with what other agents showed."""
     return EstimateOptions(
         level=settings.level,
         seed=settings.seed,
         resolution=settings.resolution,
         identical=_units_without_bytes(compiled),
+        prior=() if prior is None else prior.values,
     )
 
 

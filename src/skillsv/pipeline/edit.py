@@ -23,8 +23,6 @@ from skillsv.pipeline.run import Run
 from skillsv.rendering import Renderer
 from skillsv.settings import compile_options
 
-"""The verdicts whose units are removed where no goal is given."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrunedSkill:
@@ -67,7 +65,7 @@ def prune(run: Run, goal: Goal | None, actions: frozenset[Action] = REMOVABLE) -
 
 def path_of(run: Run, among: Iterable[str] | None = None) -> tuple[PruneStep, ...]:
     """The whole pruning path by the values of a run; it takes suspected interactions into account."""
-    partners, predict = _predict_losses(run)
+    partners, predict = predict_losses(run)
     return pruning_path(
         run.compiled,
         _values(run),
@@ -83,7 +81,7 @@ def _values(run: Run) -> dict[str, float]:
 
 
 @lru_cache(maxsize=1)
-def _predict_losses(run: Run) -> tuple[Partners, PredictLoss]:
+def predict_losses(run: Run) -> tuple[Partners, PredictLoss]:
     """Partners, and losses by the model of an adaptive run, by tables of chains, or by the sums of values.
 
     All units together lose the content lift. The model is fitted once for a run, however often it is pruned.

@@ -15,7 +15,7 @@ import numpy as np
 from skillsv.agents import AgentOptions, make_agent
 from skillsv.compiler import CompileOptions, compile_files, compile_skill
 from skillsv.errors import RecordsError, SettingsError
-from skillsv.model.coalition import ChainPlan, KnownAnswers
+from skillsv.model.coalition import AgentPrior, ChainPlan, KnownAnswers
 from skillsv.model.protocols import Agent, Verifier
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.task import PanelA, PanelB, Task
@@ -32,7 +32,7 @@ from skillsv.settings import (
     Settings,
     compile_options,
     identity_settings,
-    settings_dict,
+    run_settings,
 )
 from skillsv.tasks import (
     NO_PANELS,
@@ -207,6 +207,8 @@ class PreparedRun:
     forecast: Forecast
     known: KnownAnswers = field(default_factory=KnownAnswers)
     """What an earlier version of the skill was scored on in this run folder, and holds for this version."""
+    prior: AgentPrior = field(default_factory=AgentPrior)
+    """What other agents of a matrix showed."""
 
     @cached_property
     def renderer(self) -> Renderer:
@@ -367,7 +369,7 @@ def job_of_earlier_version(prepared: PreparedRun, folder: RunFolder) -> Valuatio
 def make_manifest(prepared: PreparedRun) -> Mapping[str, Any]:
     """What identifies this run: the same one resumes; another starts anew and still reuses the ledger."""
     skill = prepared.compiled.skill
-    table = settings_dict(prepared.job.settings)
+    table = run_settings(prepared.job.settings)
     identity = identity_settings(table)
     return {
         "schema": MANIFEST_SCHEMA,

@@ -17,8 +17,8 @@ PROOFS = ("-confirm", "-shrink")
 
 
 def known_panels(folder: RunFolder) -> KnownPanels:
-    """The panels of all runs of the folder: what any value has seen, and what is held out since."""
-    manifests = folder.earlier_manifests()
+    """The panels of all runs that share the ledger: what any value has seen, and what is held out since."""
+    manifests = folder.other_manifests()
     try:
         current = folder.manifest()
     except RecordsError:  # whoever reads the run says what is wrong with it

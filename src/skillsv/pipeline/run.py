@@ -111,6 +111,7 @@ def load_run(path: Path, changes: Mapping[str, Any] | None = None) -> Run:
         spending=_total_spending(status, manifest),
         usage=status.usage,
         notes=folder.notes(),
+        prior=folder.prior(),
     )
     compiled = _compile_stored_skill(folder, manifest["skill"], settings)
     _check_belonging(result, compiled, settings, manifest, path)

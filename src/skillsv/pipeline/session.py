@@ -35,10 +35,11 @@ from skillsv.rollout import (
     Stop,
     budget,
     run_id,
+    stop_on_file,
     stop_on_signals,
 )
 from skillsv.rollout.ray.cluster_options import LOCAL, ClusterOptions
-from skillsv.rollout.run_folder import AGENT_LOG
+from skillsv.rollout.run_folder import AGENT_LOG, STOP
 from skillsv.sandbox.captured_prints import log_prints
 from skillsv.sandbox.covered_files import find_change
 from skillsv.sandbox.user_function import load_code
@@ -85,7 +86,8 @@ async def open_runner(
     """Open everything that rollouts need, and close it at the end. Paid rollouts are reused, new ones are kept.
 
     `on_locked` is called when the ledger is locked, before the engine starts. A signal such as Ctrl-C sets `stop`;
-    without a `stop`, and outside the main thread, signals are not handled.
+    outside the main thread signals are not handled. So does a file that asks
+    the run to stop. Without a `stop`, neither is looked for.
     """
     error: SkillSVError | None = None
     async with AsyncExitStack() as stack:
@@ -94,10 +96,12 @@ async def open_runner(
         stack.enter_context(log_prints(session.folder.path / AGENT_LOG))
         engine = make_engine(session.job, session.agent, session.verifier, listener)
         engine = await stack.enter_async_context(engine)
-        if stop is not None and threading.current_thread() is threading.main_thread():
-            signals = await stack.enter_async_context(anyio.create_task_group())
-            signals.start_soon(stop_on_signals, stop)
-            stack.callback(signals.cancel_scope.cancel)
+        if stop is not None:
+            requests = await stack.enter_async_context(anyio.create_task_group())
+            requests.start_soon(stop_on_file, stop, session.folder.path / STOP)
+            if threading.current_thread() is threading.main_thread():
+                requests.start_soon(stop_on_signals, stop)
+            stack.callback(requests.cancel_scope.cancel)
         tasks = {task.id: task for task in session.tasks}
         note_stored(session, ledger, {task.digest for task in tasks.values()}, listener)
         fingerprint, options = session.agent.fingerprint, session.options

@@ -6,15 +6,18 @@ posterior mean: values are drawn towards their common mean by as much as they ar
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
 from skillsv.errors import RecordsError
 from skillsv.estimate.adaptive.deletion_draws import draw_deletions
 from skillsv.model.value import Interval
-from skillsv.pipeline.edit import PrunedSkill
+from skillsv.pipeline.edit import PrunedSkill, predict_losses
 from skillsv.pipeline.run import Run
+
+PredictChanges = Callable[[Sequence[frozenset[str]]], list[Interval]]
+"""The predicted change of the score, on these tasks, by each set of removed units, with a 95 % interval."""
 
 DRAW_STREAM = 19
 """Random stream of the draws."""
@@ -41,21 +44,37 @@ def require_tested(run: Run, removed: Collection[str]) -> None:
 
 def predict_change(run: Run, pruned: PrunedSkill) -> Interval:
     """The predicted change of the score by a shorter skill, on these tasks, with a 95 % interval."""
-    if not pruned.steps:
-        return Interval(0.0, 0.0, 0.0)
-    removed = frozenset(pruned.removed)
+    return make_change_predictor(run)([frozenset(pruned.removed)])[0]
+
+
+def make_change_predictor(run: Run) -> PredictChanges:
+    """The function that predicts the change of the score by each of several sets of removed units."""
     if any(item.agent_is_noisy for item in run.observations):
-        draws = draw_deletions(
-            run.compiled,
-            run.observations,
-            np.random.default_rng([run.settings.seed, DRAW_STREAM]),
-            same_tasks=True,
-        )
-        mask = np.array([[unit in removed for unit in draws.units]])
-        change = -draws.of_sets(mask).drop[0]
-        low, high = np.quantile(change, [0.025, 0.975]).tolist()
-        return Interval(float(change.mean()), low, high)
-    return _shrunk_change(run, removed, -pruned.steps[-1].lost_value)
+        return _posterior_changes(run)
+    _, predict_loss = predict_losses(run)
+    everything, nothing = run.compiled.everything, Interval(0.0, 0.0, 0.0)
+
+    def predict(sets: Sequence[frozenset[str]]) -> list[Interval]:
+        return [
+            _shrunk_change(run, removed, -predict_loss(everything - removed)) if removed else nothing
+            for removed in sets
+        ]
+
+    return predict
+
+
+def _posterior_changes(run: Run) -> PredictChanges:
+    """Predictions for a noisy agent: draws of what each set loses."""
+    rng = np.random.default_rng([run.settings.seed, DRAW_STREAM])
+    draws = draw_deletions(run.compiled, run.observations, rng, same_tasks=True)
+
+    def predict(sets: Sequence[frozenset[str]]) -> list[Interval]:
+        masks = np.array([[unit in removed for unit in draws.units] for removed in sets])
+        changes = -draws.of_sets(masks).drop
+        ends = np.quantile(changes, [0.025, 0.975], axis=1)
+        return [Interval(*map(float, row)) for row in zip(changes.mean(axis=1), *ends, strict=True)]
+
+    return predict
 
 
 def _shrunk_change(run: Run, removed: frozenset[str], change: float) -> Interval:

@@ -77,6 +77,7 @@ async def run_rollouts(
     def begin() -> None:
         if not folder.begin(make_manifest(prepared), prepared.compiled.skill):
             folder.keep_known(prepared.known)
+            folder.keep_prior(prepared.prior)
         folder.keep_notes(folder.notes(), provisional=True)
 
     async with open_runner(session_of(prepared, folder), listener, stop, on_locked=begin) as runner:
@@ -124,6 +125,7 @@ class _Rollouts:
             usage=self.runner.usage,
             notes=tuple(self.notes),
             error=error,
+            prior=self.prepared.prior,
         )
 
     def note(self, sentence: str | None) -> None:
@@ -245,6 +247,7 @@ class _Rollouts:
             stop=self.stop_rule(rollouts),
             estimate_status=self.status_function(),
             known=known.coalitions if known.ask_first else (),
+            prior=self.prepared.prior.coalitions,
         )
         policy = adaptive_policy(problem, options, self.prepared.job.settings.seed, on_observed=self.keep_observations)
         (record,) = await self.runner.run_policies([policy])
@@ -275,7 +278,8 @@ class _Rollouts:
     def status_function(self) -> Callable[[Sequence[Observation]], EstimateStatus]:
         """The function that estimates from the answers so far; the policy sends rollouts to units not yet resolved."""
         compiled, settings = self.prepared.compiled, self.prepared.job.settings
-        orders, options = averaging_orders(compiled, settings), estimate_options(compiled, settings)
+        orders = averaging_orders(compiled, settings)
+        options = estimate_options(compiled, settings, self.prepared.prior)
 
         def estimate_status(observations: Sequence[Observation]) -> EstimateStatus:
             values = compute_values(compiled, observations, orders, options)

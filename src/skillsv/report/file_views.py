@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 from skillsv.model.format import file_size, points
 from skillsv.model.skill import CompiledSkill, FileRole, Piece, PieceRole, SkillFile, Span
 from skillsv.model.value import SectionValue
 from skillsv.report.escape import clip_lines, escape_text, is_binary
-from skillsv.report.unit_views import UnitView
 
 _WIDTH = 4_000
 """Characters of a line that the page shows."""
@@ -24,8 +24,23 @@ _FOLD_CHARACTERS = 900
 """A text of more characters is folded."""
 
 
+class ShownUnit(Protocol):
+    """What a row needs of a unit: the id of its element on the page, and its file."""
+
+    @property
+    def anchor(self) -> str:
+        """The id of its element on the page."""
+
+    @property
+    def file(self) -> str:
+        """The file that contains it."""
+
+
+Shown = TypeVar("Shown", bound=ShownUnit)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(Generic[Shown]):
     """A piece of a file. `unit` is None for the trigger, headings, rules and markers.
 
     `first`: this row holds the unit's details; later pieces of a composite link back to it. `sum` is the sum of the
@@ -36,28 +51,25 @@ class Row:
     line: int
     last: int
     text: str
-    unit: UnitView | None = None
+    unit: Shown | None = None
     first: bool = False
     sum: str = ""
     long: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileView:
+class FileView(Generic[Shown]):
     """One file of the skill as the page shows it."""
 
     path: str
     anchor: str
-    rows: tuple[Row, ...]
+    rows: tuple[Row[Shown], ...]
     size: str
 
 
-_NO_FRONTMATTER = Row(role="trigger", line=1, last=1, text="(no frontmatter: the trigger is empty)")
-
-
 def file_views(
-    compiled: CompiledSkill, units: Mapping[str, UnitView], sections: Sequence[SectionValue] = ()
-) -> list[FileView]:
+    compiled: CompiledSkill, units: Mapping[str, Shown], sections: Sequence[SectionValue] = ()
+) -> list[FileView[Shown]]:
     """All files that hold units, the main file first. `sections` are the sums beside headings."""
     owners = {
         member: units[unit.id] for unit in compiled.units if unit.id in units for member in (unit.id, *unit.members)
@@ -65,35 +77,35 @@ def file_views(
     layouts = {layout.file: layout.pieces for layout in compiled.layouts}
     files = sorted(compiled.skill.files, key=lambda file: file.role is not FileRole.MAIN)
     maker = _RowMaker(owners, compiled, {section.path: points(section.net.value) for section in sections})
-    views: list[FileView] = []
+    views: list[FileView[Shown]] = []
     for file in files:
         rows = maker.rows(file, layouts.get(file.path) or _single_piece(file, owners))
         if file.role is FileRole.MAIN and not len(compiled.unit[compiled.trigger].span):
-            rows = (_NO_FRONTMATTER, *rows)
+            rows = (Row(role="trigger", line=1, last=1, text="(no frontmatter: the trigger is empty)"), *rows)
         if any(row.unit for row in rows) or file.role is FileRole.MAIN:
             anchor = f"file-{len(views) + 1}"
             views.append(FileView(path=escape_text(file.path), anchor=anchor, rows=rows, size=file_size(file.size)))
     return views
 
 
-def _single_piece(file: SkillFile, owners: Mapping[str, UnitView]) -> tuple[Piece, ...]:
+def _single_piece(file: SkillFile, owners: Mapping[str, Shown]) -> tuple[Piece, ...]:
     """A file without a layout, such as a binary file, is one piece of the unit with its path."""
-    owner = next((unit_id for unit_id, view in owners.items() if view.report.file == file.path), None)
+    owner = next((unit_id for unit_id, view in owners.items() if view.file == file.path), None)
     return (Piece(role=PieceRole.UNIT, span=Span(0, file.size), section=0, unit=owner),) if owner else ()
 
 
-class _RowMaker:
+class _RowMaker(Generic[Shown]):
     """Makes rows from pieces and remembers which units it has shown, so that details appear once."""
 
     def __init__(
-        self, owners: Mapping[str, UnitView], compiled: CompiledSkill, sums: Mapping[tuple[str, ...], str]
+        self, owners: Mapping[str, Shown], compiled: CompiledSkill, sums: Mapping[tuple[str, ...], str]
     ) -> None:
         self._owners = owners
         self._compiled = compiled
         self._sums = sums
         self._shown: set[str] = set()
 
-    def rows(self, file: SkillFile, pieces: Sequence[Piece]) -> tuple[Row, ...]:
+    def rows(self, file: SkillFile, pieces: Sequence[Piece]) -> tuple[Row[Shown], ...]:
         data, line, rows = file.data or b"", 1, []
         for piece in pieces:
             raw = data[piece.span.start : piece.span.end]
@@ -104,7 +116,7 @@ class _RowMaker:
             line += height
         return tuple(rows)
 
-    def _row(self, piece: Piece, text: str, line: int, last: int) -> Row:
+    def _row(self, piece: Piece, text: str, line: int, last: int) -> Row[Shown]:
         unit = self._owners.get(piece.unit or "")
         first = unit is not None and unit.anchor not in self._shown
         if unit is not None:

@@ -11,25 +11,20 @@ To add a panel:
    shows a figure with its caption, its table and its buttons for saving. A panel without data is not shown.
 3. Add its name and its link to `_panels` below: the navigation lists the panels that have data.
 4. A new sentence goes into `sentences.py`, a new format of numbers into `skillsv.model.format`. The template knows the
-   functions and filters that `_environment` lists.
+   functions and filters that `page_environment.py` lists.
 5. Add the panel to `PANELS` in `tests/report/browser/test_page.py`.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
-from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 
 from skillsv.model.coalition import ChainRecord, Observation
 from skillsv.model.edit import Confirmation, EditPlan, ProofOutcome, PruningCurve
-from skillsv.model.format import count, plural, points, with_bounds
 from skillsv.model.rollout import Rollout
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import Action, Valuation
@@ -37,7 +32,7 @@ from skillsv.report.chain_views import chain_views, choose_transcripts, find_inf
 from skillsv.report.edits import ShorterSkill
 from skillsv.report.escape import escape_text
 from skillsv.report.evidence import Evidence
-from skillsv.report.figures.svg import STANDALONE, Figure
+from skillsv.report.figures.svg import Figure
 from skillsv.report.file_views import file_views
 from skillsv.report.graph import graph_svg
 from skillsv.report.headline import headline, summary_sentences
@@ -45,31 +40,19 @@ from skillsv.report.line_names import LineNames
 from skillsv.report.marginals import marginals_by_unit
 from skillsv.report.next_steps import next_steps
 from skillsv.report.page_checks import checks_sentence, page_checks
+from skillsv.report.page_environment import asset, environment, policy
 from skillsv.report.page_figures import page_figures
 from skillsv.report.run_facts import RunFacts
 from skillsv.report.sentences import (
-    all_notes,
-    closure_sentence,
-    cost_words,
-    early_sentence,
     execution_units,
-    proof_sentence,
-    spending_sentence,
 )
 from skillsv.report.shorter_views import dependency_views, pair_views, shorter_view
 from skillsv.report.unit_views import anchors_by_unit, unit_views
 from skillsv.report.verdict_styles import VERDICT_STYLES, style_rules
 from skillsv.version import __version__
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
-
 TRANSCRIPT_LIMIT = 200_000
 """Characters of transcripts in one page, so that it opens at once and can be sent by mail."""
-
-
-TABLE_ROWS = 1_000
-"""Rows of a figure's table in one page: an adaptive run may have scored ten thousand partial skills."""
 
 
 def page(
@@ -137,18 +120,18 @@ def page(
         "transcripts": chosen,
     }
     context["panels"] = _panels(context)
-    return _environment().get_template("page.html.j2").render(context)
+    return environment().get_template("page.html.j2").render(context)
 
 
 def _head(valuation: Valuation, records: Sequence[ChainRecord], observations: Sequence[Observation]) -> dict[str, Any]:
-    style, script = _asset("page.css").replace("/* verdicts */", style_rules()), _asset("page.js")
+    style, script = asset("page.css").replace("/* verdicts */", style_rules()), asset("page.js")
     units = execution_units(valuation)
     checks = page_checks(valuation, records, observations)
     return {
         "version": __version__,
         "style": Markup(style),  # noqa: S704  (our own file)
         "script": Markup(script),  # noqa: S704  (our own file)
-        "policy": _policy(style, script),
+        "policy": policy(style, script),
         "valuation": valuation,
         "title": escape_text(str(valuation.skill.get("name", "skill"))),
         "checks": checks,
@@ -177,48 +160,3 @@ def _panels(context: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("method", "Method", True),
     ]
     return [(name, title) for name, title, shown in panels if shown]
-
-
-def _policy(style: str, script: str) -> str:
-    """The content security policy: nothing may load; only the page's own style and script may run, by their hashes."""
-    rules = [
-        "default-src 'none'",
-        f"style-src '{_hash(style)}'",
-        f"script-src '{_hash(script)}'",
-        "img-src data:",
-        "base-uri 'none'",
-        "form-action 'none'",
-    ]
-    return "; ".join(rules)
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _inline(svg: str) -> Markup:
-    """A drawing for the page, without the attributes that only a saved drawing needs: the page's style has them."""
-    return Markup(str(svg).replace(STANDALONE, "", 1))  # noqa: S704  (already markup, only shortened)
-
-
-@cache
-def _asset(name: str) -> str:
-    return resources.files("skillsv.report").joinpath("assets", name).read_text(encoding="utf-8")
-
-
-@cache
-def _environment() -> Environment:
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FunctionLoader(_asset),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    functions = (all_notes, closure_sentence, cost_words, early_sentence, plural, proof_sentence, spending_sentence)
-    environment.globals["table_rows"] = TABLE_ROWS
-    environment.globals.update({function.__name__: function for function in functions})
-    environment.filters.update(count=count, escaped=escape_text, inline=_inline, interval=with_bounds, points=points)
-    return environment

@@ -69,6 +69,11 @@ class UnitView:
     more_needed_by: int
     examples: tuple[DecidingTask, ...]
 
+    @property
+    def file(self) -> str:
+        """The file that contains the unit."""
+        return self.report.file
+
 
 def anchors_by_unit(valuation: Valuation) -> dict[str, str]:
     """For each unit the id of its element on the page, safe in an address; the same for the same skill.

@@ -17,6 +17,7 @@ from pathlib import PurePath
 from typing import Any, Literal
 
 from skillsv.model.edit import Confirmation
+from skillsv.model.rollout import Usage
 from skillsv.model.valuation_document import (
     AnchorsDocument,
     ChainCostDocument,
@@ -24,10 +25,12 @@ from skillsv.model.valuation_document import (
     IntervalDocument,
     ProofSummaryDocument,
     ReachedDocument,
+    RolloutsDocument,
     UnitDocument,
+    UsageDocument,
     ValuationDocument,
 )
-from skillsv.model.value import Anchors, ChainCost, Closure, Interval, ReachedFiles, UnitReport, Valuation
+from skillsv.model.value import Anchors, ChainCost, Closure, Interval, ReachedFiles, Spending, UnitReport, Valuation
 from skillsv.report.sentences import all_notes, early_sentence, proof_sentence
 
 SCHEMA: Literal["skillsv.valuation/1"] = "skillsv.valuation/1"
@@ -36,7 +39,7 @@ SCHEMA: Literal["skillsv.valuation/1"] = "skillsv.valuation/1"
 
 def valuation_dict(valuation: Valuation, confirmation: Confirmation | None = None) -> ValuationDocument:
     """The whole valuation as JSON values, after the last proof. A number that is not finite becomes null, never NaN."""
-    estimate, rollouts, usage = valuation.estimate, valuation.rollouts, valuation.usage
+    estimate = valuation.estimate
     return {
         "schema": SCHEMA,
         "proof": None if confirmation is None else _proof(confirmation),
@@ -56,19 +59,29 @@ def valuation_dict(valuation: Valuation, confirmation: Confirmation | None = Non
         "full_digests": dict(valuation.full_digests),
         "resolution": finite(estimate.resolution),
         "missing": estimate.missing,
-        "rollouts": {
-            "spent": rollouts.spent,
-            "reused": rollouts.reused,
-            "failed": rollouts.failed,
-            "cut": rollouts.cut,
-            "forecast": rollouts.forecast,
-        },
-        "usage": {
-            "input_tokens": usage.input_tokens,
-            "output_tokens": usage.output_tokens,
-            "usd": finite(usage.usd),
-        },
+        "rollouts": rollouts_dict(valuation.rollouts),
+        "usage": usage_dict(valuation.usage),
         "notes": [note for note in (early_sentence(valuation), *all_notes(valuation)) if note],
+    }
+
+
+def rollouts_dict(rollouts: Spending) -> RolloutsDocument:
+    """Numbers of rollouts as JSON values."""
+    return {
+        "spent": rollouts.spent,
+        "reused": rollouts.reused,
+        "failed": rollouts.failed,
+        "cut": rollouts.cut,
+        "forecast": rollouts.forecast,
+    }
+
+
+def usage_dict(usage: Usage) -> UsageDocument:
+    """Tokens and money as JSON values."""
+    return {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "usd": finite(usage.usd),
     }
 
 

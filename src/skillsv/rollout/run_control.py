@@ -6,11 +6,15 @@ import signal
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import anyio
 
 from skillsv.errors import SettingsError
 from skillsv.rollout.stop_rules import Never, StopRule
+
+STOP_FILE_SECONDS = 0.5
+"""Seconds between two looks for a file that asks the run to stop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,4 +89,15 @@ async def stop_on_signals(stop: Stop, *signals: signal.Signals) -> None:
     """Turn Ctrl-C (or the given signals) into requests to stop, until cancelled. Run it in a task beside the run."""
     with anyio.open_signal_receiver(*(signals or (signal.SIGINT, signal.SIGTERM))) as received:
         async for _ in received:
+            stop.request()
+
+
+async def stop_on_file(stop: Stop, path: Path, *, sleep: Callable[[float], Awaitable[None]] = anyio.sleep) -> None:
+    """Turn a file that appears at `path` into a request to stop, and remove it. Run it in a task beside the run."""
+    file = anyio.Path(path)
+    await file.unlink(missing_ok=True)  # a request from before this run is not about it
+    while True:
+        await sleep(STOP_FILE_SECONDS)
+        if await file.exists():
+            await file.unlink(missing_ok=True)
             stop.request()

@@ -11,7 +11,10 @@ confirmation.json  the last proof, with all proofs before it
 spending.jsonl   what editors used, one command a line
 valuation.json   report.html
 known.json       what an edited skill took over from its earlier version when the run began
+prior.json       what other agents of a matrix had shown when the run began
 earlier/ID/      the same files of earlier runs with another identity; all runs share the ledger
+matrix-runs/NAME/  the same files of the run of one agent of a matrix; all runs share the ledger
+matrix.json      matrix.html: the answer of a matrix
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from skillsv.errors import OutputError, RecordsError
-from skillsv.model.coalition import ChainRecord, KnownAnswers, KnownCoalition, Observation, PanelAnchors
+from skillsv.model.coalition import AgentPrior, ChainRecord, KnownAnswers, KnownCoalition, Observation, PanelAnchors
 from skillsv.model.rollout import FailureKind, Usage
 from skillsv.model.skill import Skill
 from skillsv.rollout.durable_files import append_lines, explain_output_errors, sync_folder, write_whole
@@ -51,6 +54,9 @@ REPORT = "report.html"
 EARLIER = "earlier"
 """Folder with the files of earlier runs."""
 
+AGENTS = "matrix-runs"
+"""Folder with the runs of a matrix, one folder for each agent."""
+
 NOTES = "notes.json"
 """Sentences about the run."""
 
@@ -66,6 +72,12 @@ SPENDING = "spending.jsonl"
 KNOWN = "known.json"
 """What the run took over from an earlier version of the skill: task and units of each coalition."""
 
+STOP = "stop-request"
+"""Its presence asks the run in this folder to stop; `skillsv view` writes it, and the run removes it."""
+
+PRIOR = "prior.json"
+"""What other agents of a matrix had shown when the run began."""
+
 _FILES_OF_A_RUN = (
     REPORT,
     VALUATION,
@@ -73,6 +85,7 @@ _FILES_OF_A_RUN = (
     SPENDING,
     NOTES,
     KNOWN,
+    PRIOR,
     AGENT_LOG,
     CHECKSUMS,
     RECORDS,
@@ -88,6 +101,11 @@ Manifest = Mapping[str, Any]
 class _KnownFile(msgspec.Struct):
     ask_first: bool
     coalitions: list[tuple[str, list[str]]]
+
+
+class _PriorFile(msgspec.Struct):
+    coalitions: list[tuple[str, list[str]]]
+    values: list[dict[str, float]]
 
 
 class _SkillShape(msgspec.Struct):
@@ -285,11 +303,35 @@ class RunFolder:
         coalitions = (KnownCoalition(task=task, coalition=frozenset(units)) for task, units in stored.coalitions)
         return KnownAnswers(coalitions=tuple(coalitions), ask_first=stored.ask_first)
 
+    def keep_prior(self, prior: AgentPrior) -> None:
+        """Store what other agents had shown when the run began; nothing where there is nothing."""
+        if prior != AgentPrior():
+            rows = [(item.task, sorted(item.coalition)) for item in prior.coalitions]
+            file = _PriorFile(coalitions=rows, values=[dict(values) for values in prior.values])
+            self.write(PRIOR, msgspec.json.encode(file))
+
+    def prior(self) -> AgentPrior:
+        """What other agents had shown when the current run began."""
+        path = self.path / PRIOR
+        if not path.exists():
+            return AgentPrior()
+        try:
+            stored = msgspec.json.decode(path.read_bytes(), type=_PriorFile)
+        except (OSError, msgspec.DecodeError) as error:
+            hint = "Move it away: the values are then estimated from this agent's rollouts alone."
+            raise RecordsError(f"is no list of other agents ({error}).", where=str(path), hint=hint) from error
+        coalitions = (KnownCoalition(task=task, coalition=frozenset(units)) for task, units in stored.coalitions)
+        return AgentPrior(coalitions=tuple(coalitions), values=tuple(stored.values))
+
+    def request_stop(self) -> None:
+        """Ask the run that writes here to stop: it starts nothing new and keeps what has finished."""
+        self.write(STOP, b"")
+
     def start_fresh(self) -> None:
         """Move everything to `earlier`, the ledger included: nothing is reused. Refused while a run is writing."""
         if self.path.is_dir():
             os.close(take_lock(self.ledger))
-            self._move_to_earlier(also=(LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm"))
+            self._move_to_earlier(also=(LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm", AGENTS))
 
     def manifest(self) -> Manifest | None:
         """The manifest of the current run, None if there is none."""
@@ -304,10 +346,12 @@ class RunFolder:
             raise RecordsError(f"is no manifest ({error}).", where=str(path), hint=hint) from error
         return manifest
 
-    def earlier_manifests(self) -> list[Manifest]:
-        """The manifests of all runs before the current one. One that cannot be read is left out."""
-        found: list[Manifest] = []
-        for path in sorted((self.path / EARLIER).glob(f"*/{MANIFEST}")):
+    def other_manifests(self) -> list[Manifest]:
+        """The manifests of all other runs that share the ledger. One that cannot be read is left out."""
+        top, found = self.ledger.parent, list[Manifest]()
+        places = ("", f"{EARLIER}/*/", f"{AGENTS}/*/", f"{AGENTS}/*/{EARLIER}/*/")
+        paths = {path for place in places for path in top.glob(f"{place}{MANIFEST}")} - {self.path / MANIFEST}
+        for path in sorted(paths | set((self.path / EARLIER).glob(f"*/{MANIFEST}"))):
             try:
                 found.append(msgspec.json.decode(path.read_bytes(), type=dict[str, Any]))
             except (OSError, msgspec.DecodeError):
@@ -505,9 +549,11 @@ class RunFolder:
 
 
 def _ledger_of(path: Path) -> Path:
-    """The ledger of a run: in its folder, or in that of the current run, which an earlier run shares it with."""
+    """The ledger of a run: its own, or that of the folder above, which earlier runs and agents of a matrix share."""
     own = path / LEDGER
-    return path.parent.parent / LEDGER if path.parent.name == EARLIER and not own.exists() else own
+    if path.parent.name in {AGENTS, EARLIER} and not own.exists():
+        return _ledger_of(path.parent.parent)
+    return own
 
 
 def _fingerprint(line: bytes) -> bytes:

@@ -23,6 +23,7 @@ from skillsv.settings.tree import (
     Settings,
     compile_options,
     identity_settings,
+    run_settings,
     settings_dict,
     settings_from,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "load_check_settings",
     "load_settings",
     "refuse_chain_settings_with_auto",
+    "run_settings",
     "settings_dict",
     "settings_from",
     "share_of_points",

@@ -10,7 +10,7 @@ from skillsv.settings.values import flag_of
 
 T = TypeVar("T")
 
-SettingGroup = Literal["estimator", "compiler", "agent", "budget"]
+SettingGroup = Literal["estimator", "compiler", "agent", "matrix", "budget"]
 """The panel of `--help` that lists a setting."""
 
 Trust = Literal["free", "guarded", "flags only"]
@@ -104,6 +104,11 @@ def compiler(default: T, trust: Trust, help: str, **more: Any) -> T:  # noqa: A0
 def agent(default: T, trust: Trust, help: str, **more: Any) -> T:  # noqa: A002 - as in SettingInfo
     """Declare a setting of the agent or the grading. `more` are fields of SettingInfo."""
     return _declare(default, group="agent", trust=trust, help=help, **more)
+
+
+def matrix(default: T, trust: Trust, help: str, **more: Any) -> T:  # noqa: A002 - as in SettingInfo
+    """Declare a setting of several agents: it decides no single run. `more` are fields of SettingInfo."""
+    return _declare(default, group="matrix", trust=trust, help=help, decides_result=False, **more)
 
 
 def budget(default: T, trust: Trust, help: str, **more: Any) -> T:  # noqa: A002 - as in SettingInfo

@@ -19,13 +19,14 @@ from msgspec import Meta
 
 from skillsv.errors import SettingsError
 from skillsv.model.coalition import Operator
-from skillsv.settings.info import agent, budget, compiler, declared, estimator
+from skillsv.settings.info import agent, budget, compiler, declared, estimator, matrix
 from skillsv.settings.values import (
     check_engine,
     check_forwarded,
     check_operators,
     check_sandbox,
     flag_of,
+    read_agent_list,
     read_comma_list,
     read_marker_pair,
     read_number_or_off,
@@ -239,6 +240,14 @@ class Settings:
         None, "flags only", "Folder that keeps the logs of inspect:FILE.py@task.", decides_result=False
     )
 
+    # Which agents are compared.
+    agents: tuple[str, ...] = matrix(
+        (),
+        "guarded",
+        "The agents to compare (comma list), such as model:openai:A,model:openai:B.",
+        read=read_agent_list,
+    )
+
     # What may be spent, and how fast.
     jobs: Count = budget(8, "free", "Rollouts at once [{default}].", short="-j")
     engine: str = budget(
@@ -351,6 +360,11 @@ def settings_dict(settings: Settings) -> dict[str, Any]:
     """Settings as plain JSON values."""
     table: dict[str, Any] = msgspec.to_builtins(settings)
     return table
+
+
+def run_settings(settings: Settings) -> dict[str, Any]:
+    """The settings of one run as plain JSON values: without those about several agents."""
+    return {name: value for name, value in settings_dict(settings).items() if SETTINGS[name].group != "matrix"}
 
 
 def identity_settings(table: Mapping[str, Any]) -> dict[str, Any]:

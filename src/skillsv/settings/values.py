@@ -19,6 +19,9 @@ SMALL_AMOUNT = 0.2
 _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/@:-]*")
 """The name of a container's image. It does not begin with a dash: the container program would read an option."""
 
+_AGENT_COMMA = re.compile(r",\s*(?=[a-z][a-z-]*:|rules(?:,|$))")
+"""A comma between two agents."""
+
 RESERVED_PREFIX = "SKILLSV_"
 """Environment variables with this prefix tell an agent which skill and task it has."""
 
@@ -48,6 +51,11 @@ def read_size_or_share(text: str, name: str) -> float:
 def read_comma_list(text: str, _name: str) -> list[str]:
     """The words between commas."""
     return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def read_agent_list(text: str, _name: str) -> list[str]:
+    """The agents of a comma list. A comma belongs to a command unless a new agent, `KIND:...`, begins behind it."""
+    return [spec.strip() for spec in _AGENT_COMMA.split(text) if spec.strip()]
 
 
 def read_resources(text: str, name: str) -> dict[str, float]:

@@ -21,6 +21,7 @@ from skillsv.extend.estimators import (
     adaptive_policy,
     estimate_adaptive,
 )
+from skillsv.model.coalition import KnownCoalition
 from skillsv.model.value import Evidence
 from skillsv_bench.families.game import KINDS, FamilyGame, draw_game
 from skillsv_bench.families.noise import NOISES
@@ -73,8 +74,8 @@ def measure(units: int, tasks: int, agent: str, *, kinds: tuple[str, ...] = KIND
         )
 
 
-def play(game: FamilyGame, agent: str, budget: int) -> AdaptiveRecord:
-    """One adaptive run of so many rollouts."""
+def play(game: FamilyGame, agent: str, budget: int, *, prior: tuple[KnownCoalition, ...] = ()) -> AdaptiveRecord:
+    """One adaptive run of so many rollouts. `prior` is where the scores of another agent changed."""
     problem = AdaptiveProblem(
         units=game.compiled.execution,
         trigger=game.compiled.trigger,
@@ -83,7 +84,7 @@ def play(game: FamilyGame, agent: str, budget: int) -> AdaptiveRecord:
         sample_order=Sampler(game.compiled).sample,
     )
     player = FamilyPlayer(game, NOISES[AGENTS[agent]], game.seed)
-    policy = adaptive_policy(problem, AdaptiveOptions(stop=MaxRollouts(budget)), game.seed)
+    policy = adaptive_policy(problem, AdaptiveOptions(stop=MaxRollouts(budget), prior=prior), game.seed)
     try:
         requests = next(policy)
         while True:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skillsv.estimate.adaptive.observations import ScoredCoalitions
-from skillsv.estimate.adaptive.regression import _regress, unexplained_variance
+from skillsv.estimate.adaptive.regression import _posterior_variance, _regress, unexplained_variance
 
 
 def draw(seed, rows, effects, tasks=20):
@@ -47,3 +47,14 @@ def test_a_model_whose_residuals_show_no_effect_leaves_less_open():
     scored = draw(3, 2000, effects / 2)
     right = np.linspace(0.2, 0.6, 20)[scored.task] + (scored.present - 0.5) @ (effects / 2)
     assert np.all(left_open(scored, right) < 0.9 * left_open(scored))
+
+
+def test_values_of_an_agent_alike_leave_less_open():
+    effects = np.array([0.3, 0.1, 0.0, 0.0, -0.2, 0.0, 0.05, 0.0])
+    found, covariance = _regress(draw(5, 300, effects), 20)
+    alone, alike, other = (
+        _posterior_variance(found, covariance, prior).mean()
+        for prior in (None, effects[None, :], np.roll(effects, 3)[None, :])
+    )
+    assert alike < 0.8 * alone
+    assert other > 0.9 * alone

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from skillsv.estimate.adaptive.observations import ScoredCoalitions
-from skillsv.estimate.adaptive.shared_scale import average_over_scales
+from skillsv.estimate.adaptive.shared_scale import average_over_scales, free_directions
 from skillsv.estimate.adaptive.surrogate import OrderPrefixes, fit_surrogate
 
 TASKS, UNITS = 30, 6
@@ -97,3 +97,29 @@ def test_graded_scores_count_more_than_passes_and_failures():
     passed = ScoredCoalitions(present=present, task=task, score=(rng.random(600) < chance).astype(float))
     errors = [np.sqrt(np.diag(fit_surrogate(scored, 10).shared_covariance)[1:]).mean() for scored in (graded, passed)]
     assert errors[0] < 0.6 * errors[1]
+
+
+def test_values_of_another_agent_pull_few_scores_and_many_scores_ignore_them():
+    weights = np.array([0.0, 0.9, -0.3, 0.6, 0.0, -0.6, 0.3, 0.1, -0.4])
+
+    def error(precision, prior):
+        information, found = np.diag([50.0] + [precision] * 8), []
+        for seed in range(20):
+            scores = weights + np.random.default_rng(seed).normal(size=9) / np.sqrt(precision)
+            mean, _ = average_over_scales(information, information @ scores, prior)
+            found.append(np.mean((mean - weights)[1:] ** 2))
+        return float(np.sqrt(np.mean(found)))
+
+    alike, other = 0.1 * weights[None, 1:], np.array([[1.0, 1.0, -1.0, -1.0, 1.0, 1.0, -1.0, -1.0]])
+    assert error(4.0, alike) < 0.8 * error(4.0, None)
+    assert error(4.0, other) < 1.15 * error(4.0, None)
+    assert error(1e4, other) == pytest.approx(error(1e4, None), rel=0.05)
+
+
+def test_free_directions_leave_out_what_says_nothing_new():
+    assert free_directions(5).shape == (5, 1)
+    values = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+    prior = np.array([values, 2 * values, np.ones(5), np.zeros(5)])
+    found = free_directions(5, prior)
+    assert found.shape == (5, 2)
+    assert found.T @ found == pytest.approx(np.eye(2))

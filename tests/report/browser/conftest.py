@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,21 +15,6 @@ from skillsv.report.edits import ShorterSkill
 from skillsv.report.evidence import DecidingTask, Evidence, RelatedPair, UnitEvidence
 from skillsv.report.run_facts import RunFacts
 from skillsv.report.sentences import execution_units
-
-CHROMIUM = shutil.which("chromium")
-
-ARGUMENTS = (
-    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--no-first-run",
-)  # fmt: skip
-
-# Runs before the page's own script and records every alert and every violation of the policy.
-WATCH = """
-window.executed = [];
-window.alert = (what) => window.executed.push(String(what));
-window.violations = [];
-document.addEventListener('securitypolicyviolation', (event) => window.violations.push(event.violatedDirective + ' ' + event.blockedURI));
-"""
 
 REMOVED = b"- Give amounts in euros, with two decimals.\n"
 """The harmful line of the example, which the shorter skill does not have."""
@@ -53,19 +37,8 @@ class Opened:
         assert self.page.evaluate("window.executed") == []
 
 
-@pytest.fixture(scope="module")  # playwright runs an event loop in this thread, which other tests must not meet
-def browser() -> Iterator[object]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("chromium is not installed")
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
-        yield chromium
-        chromium.close()
-
-
 @pytest.fixture
-def opening(browser, tmp_path) -> Iterator[Callable[..., Opened]]:
+def opening(browser, watch_script, tmp_path) -> Iterator[Callable[..., Opened]]:
     contexts = []
 
     def opened(text: str, *, anchor: str = "", width: int = 1440, height: int = 900, **options) -> Opened:
@@ -75,7 +48,7 @@ def opening(browser, tmp_path) -> Iterator[Callable[..., Opened]]:
         contexts.append(context)
         result = Opened(page=context.new_page(), path=path)
         if options.get("java_script_enabled", True):
-            context.add_init_script(WATCH)
+            context.add_init_script(watch_script)
         result.page.on("request", lambda request: result.requests.append(request.url))
         result.page.on("pageerror", lambda error: result.errors.append(str(error)))
         result.page.on(

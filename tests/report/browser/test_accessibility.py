@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from skillsv.report.verdict_styles import VERDICT_STYLES
 
 
-def axe_faults(page):
-    axe = pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
-    page.evaluate((Path(axe.__file__).parent / "axe.min.js").read_text(encoding="utf-8"))
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-    return [(fault["id"], [node["html"][:160] for node in fault["nodes"][:3]]) for fault in found]
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_violation_on_a_small_page(opening, small_text, scheme):
+def test_axe_finds_no_violation_on_a_small_page(opening, small_text, scheme, axe_faults):
     # The policy must be bypassed to run axe in the page; the page itself stays the same.
     page = opening(small_text, color_scheme=scheme, bypass_csp=True).page
     page.locator("details.unit[data-verdict]").first.locator("summary .text").click()
@@ -27,7 +18,7 @@ def test_axe_finds_no_violation_on_a_small_page(opening, small_text, scheme):
 @pytest.mark.heavy
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("view", ["written", "shorter", "diff"])
-def test_axe_finds_no_violation(opening, text, scheme, view):
+def test_axe_finds_no_violation(opening, text, scheme, view, axe_faults):
     page = opening(text, color_scheme=scheme, bypass_csp=True, anchor=f"#?view={view}").page
     if view == "written":
         for number in (1, 3):
@@ -40,7 +31,7 @@ def test_axe_finds_no_violation(opening, text, scheme, view):
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_violation_on_a_phone_and_in_the_help(opening, text, scheme):
+def test_axe_finds_no_violation_on_a_phone_and_in_the_help(opening, text, scheme, axe_faults):
     page = opening(text, color_scheme=scheme, bypass_csp=True, width=390, height=844).page
     assert axe_faults(page) == []
     page.locator("#help-button").click()

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillsv.errors import SettingsError
+from skillsv.estimate.adaptive.deciding_pairs import find_deciding_pairs
 from skillsv.model.coalition import AdaptiveReason, KnownCoalition, Operator
 from skillsv.rollout.adaptive import (
     AdaptiveOptions,
@@ -126,6 +127,7 @@ def test_records_store_the_reasons_under_these_names():
         "check",
         "repeat",
         "known",
+        "prior",
         "closed-set",
         "noisy-task",
     }
@@ -150,6 +152,26 @@ def test_known_coalitions_are_asked_for_right_after_the_anchors(noise):
         record.observations
     ), "no rollout is asked for twice"
     assert not any(item.why == AdaptiveReason.KNOWN for item in record.observations[anchors + len(known) :])
+
+
+def prior_pairs():
+    first = play_adaptive(PROBLEM, Player(GAME, Noise(), 4), options(300), 4)
+    return find_deciding_pairs(GAME.compiled, first.observations)
+
+
+def test_a_steady_agent_is_asked_first_where_another_agents_scores_changed():
+    pairs = prior_pairs()
+    record = play_adaptive(PROBLEM, Player(GAME, Noise(), 4), options(400, prior=pairs), 9)
+    anchors = next(place for place, item in enumerate(record.observations) if "anchor" not in item.why)
+    asked = record.observations[anchors : anchors + len(pairs)]
+    assert {item.why for item in asked} == {AdaptiveReason.PRIOR}
+    assert [(item.task, item.coalition) for item in asked] == [(item.task, item.coalition) for item in pairs]
+
+
+def test_a_noisy_agent_is_not_asked_where_another_agents_scores_changed():
+    record = play_adaptive(PROBLEM, Player(GAME, Noise(temperature=0.5), 4), options(400, prior=prior_pairs()), 9)
+    assert record.noisy
+    assert not any(item.why == AdaptiveReason.PRIOR for item in record.observations)
 
 
 def test_both_operators_share_orders_tasks_and_the_full_skill():

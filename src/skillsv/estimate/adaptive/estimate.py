@@ -96,19 +96,26 @@ def compute_values(
     """Compute the values and their draws for every operator that was run."""
     observed = read_observations(compiled, observations)
     place = _places(compiled, orders)
-    noisy_tasks = observed.noisy_tasks
+    noisy_tasks, prior = observed.noisy_tasks, _prior_values(compiled, options)
 
     def draws_of(scored: ScoredCoalitions) -> ValueDraws:
         rng, noisy = np.random.default_rng(options.seed), int(noisy_tasks.sum())
         if not noisy:
             return steady_values(scored, len(noisy_tasks), place, rng)
         if noisy == len(noisy_tasks):
-            return noisy_values(scored, noisy, place, rng)
+            return noisy_values(scored, noisy, place, rng, prior)
         steady = steady_values(scored.on_tasks(~noisy_tasks), len(noisy_tasks) - noisy, place, rng)
-        return join_tasks(steady, noisy_values(scored.on_tasks(noisy_tasks), noisy, place, rng), noisy_tasks)
+        noisy_part = noisy_values(scored.on_tasks(noisy_tasks), noisy, place, rng, prior)
+        return join_tasks(steady, noisy_part, noisy_tasks)
 
     padded = None if observed.padded is None else draws_of(observed.padded)
     return AdaptiveValues(net=draws_of(observed.net), padded=padded, observed=observed, place=place)
+
+
+def _prior_values(compiled: CompiledSkill, options: EstimateOptions) -> Floats | None:
+    """The values of the units for other agents, a row for each; None where there are none."""
+    rows = [[values.get(unit, 0.0) for unit in compiled.execution] for values in options.prior]
+    return np.array(rows) if rows and compiled.execution else None
 
 
 def _places(compiled: CompiledSkill, orders: Sequence[Order]) -> Numbers:

@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from skillsv.estimate.adaptive.observations import Floats, ScoredCoalitions
+from skillsv.estimate.adaptive.shared_scale import free_directions
 
 LEVEL_RIDGE = 1.0
 """Ridge penalty on a task's level: the variance of a score over that of the levels, both about 0.1."""
@@ -39,7 +40,9 @@ TEST_ERRORS = 2.0
 """Standard errors of the test of the model that an interval allows for."""
 
 
-def unexplained_variance(scored: ScoredCoalitions, tasks: int, predicted: Floats, by_model: Floats) -> Floats:
+def unexplained_variance(
+    scored: ScoredCoalitions, tasks: int, predicted: Floats, by_model: Floats, prior: Floats | None = None
+) -> Floats:
     """For each unit the squared error that the scores leave open beyond the variance `by_model` of the model's values.
 
     It is what a regression without the model leaves open, or less where the residuals of the model's `predicted` scores
@@ -50,7 +53,7 @@ def unexplained_variance(scored: ScoredCoalitions, tasks: int, predicted: Floats
     left, _ = _regress(replace(scored, score=scored.score - predicted), tasks)
     excess = max(float((left**2 - square + np.minimum(by_model, square)).mean()) / max(float(square.mean()), TINY), 0.0)
     not_refuted = (excess + TEST_ERRORS * np.sqrt(2.0 / len(square))) * square
-    unexplained: Floats = np.minimum(_posterior_variance(effects, covariance), not_refuted)
+    unexplained: Floats = np.minimum(_posterior_variance(effects, covariance, prior), not_refuted)
     return unexplained
 
 
@@ -70,23 +73,29 @@ def _regress(scored: ScoredCoalitions, tasks: int) -> tuple[Floats, Floats]:
     return coefficients[tasks:], influence.T @ influence
 
 
-def _posterior_variance(effects: Floats, covariance: Floats) -> Floats:
-    """The variance of each effect, if all effects scatter around a common mean by a scale that is averaged over."""
+def _posterior_variance(effects: Floats, covariance: Floats, prior: Floats | None = None) -> Floats:
+    """The variance of each effect, if all effects scatter around a common mean by a scale that is averaged over.
+
+    With `prior` they scatter around a common mean plus a multiple of the units' values for other agents.
+    """
     error, vectors = np.linalg.eigh(covariance)
     error = np.maximum(error, 0.0)[None, :]
-    turned, ones = effects @ vectors, vectors.sum(axis=0)
+    turned, free = effects @ vectors, vectors.T @ free_directions(len(effects), prior)
     weight = 1.0 / (error + SCALES[:, None] ** 2)  # [scales, directions]
-    information = weight @ ones**2
-    mean = weight @ (ones * turned) / information
-    apart = turned[None, :] - mean[:, None] * ones[None, :]
-    evidence = 0.5 * np.log(weight).sum(axis=1) - 0.5 * (weight * apart**2).sum(axis=1) - 0.5 * np.log(information)
+    information = np.einsum("sd,di,dj->sij", weight, free, free)
+    inverse = np.linalg.inv(information)
+    mean = np.einsum("sij,sd,dj,d->si", inverse, weight, free, turned)
+    apart = turned[None, :] - mean @ free.T
+    evidence = 0.5 * np.log(weight).sum(axis=1) - 0.5 * (weight * apart**2).sum(axis=1)
+    evidence -= 0.5 * np.linalg.slogdet(information)[1]
     # a grid that is even in the logarithm has the Jacobian `SCALES`
     evidence += np.log(SCALES) - np.log1p((SCALES / USUAL_SCALE) ** 2)
     share = np.exp(evidence - evidence.max())
     share /= share.sum()
     kept = SCALES[:, None] ** 2 * weight  # how much of a difference from the mean is kept, per direction
-    centres = mean[:, None] + (kept * apart) @ vectors.T
-    within = (kept * error) @ (vectors**2).T + ((1.0 - kept) * ones @ vectors.T) ** 2 / information[:, None]
+    centres = (mean @ free.T + kept * apart) @ vectors.T
+    leaning = np.einsum("ud,sd,di->sui", vectors, 1.0 - kept, free)
+    within = (kept * error) @ (vectors**2).T + np.einsum("sui,sij,suj->su", leaning, inverse, leaning)
     centre = share @ centres
     variance: Floats = share @ (within + (centres - centre) ** 2)
     return variance

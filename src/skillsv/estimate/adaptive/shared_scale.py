@@ -25,16 +25,39 @@ FREE = 1e-3
 """Share of prior precision left on the common mean of the shared weights: the scores choose this mean."""
 
 
-def average_over_scales(information: Floats, pull: Floats) -> tuple[Floats, Floats]:
+LEAST_DIRECTION = 1e-6
+"""Size below which a direction is none: the values of two agents may be multiples of each other."""
+
+TINY = 1e-12
+"""A length that counts as zero; it keeps the division finite."""
+
+
+def free_directions(units: int, prior: Floats | None = None) -> Floats:
+    """Orthonormal directions that the weights may take at no cost [units, directions]: a common mean, and the priors.
+
+    `prior` holds the values of the units for other agents, a row for each agent. So the weights scatter around a common
+    mean plus a multiple of these values. The scores choose the multiple, which may be zero, and how far they scatter.
+    """
+    columns = np.ones((units, 1)) if prior is None else np.column_stack([np.ones(units), prior.T])
+    directions, sizes, _ = np.linalg.svd(
+        columns / np.maximum(np.linalg.norm(columns, axis=0), TINY), full_matrices=False
+    )
+    found: Floats = directions[:, sizes > LEAST_DIRECTION]
+    return found
+
+
+def average_over_scales(information: Floats, pull: Floats, prior: Floats | None = None) -> tuple[Floats, Floats]:
     """Mean and covariance of the shared weights, given the scores' precision matrix and its product with the weights.
 
-    Column 0 is the intercept. The mixture over scales is summarised by its first two moments.
+    Column 0 is the intercept. The mixture over scales is summarised by its first two moments. `prior` holds values of
+    the units for other agents (see `free_directions`).
     """
     units = len(pull) - 1
     if not units:
         alone: Floats = np.linalg.inv(information + LEVEL_PRECISION).astype(np.float64)
         return alone @ pull, alone
-    shape = np.eye(units) - (1.0 - FREE) / units
+    free = free_directions(units, prior)
+    shape = np.eye(units) - (1.0 - FREE) * free @ free.T
     prior = np.broadcast_to(information, (len(SCALES), *information.shape)).copy()
     prior[:, 0, 0] += LEVEL_PRECISION
     prior[:, 1:, 1:] += shape / (SCALES**2)[:, None, None]

@@ -119,8 +119,8 @@ class Surrogate:
         return weights
 
 
-def fit_surrogate(scored: ScoredCoalitions, tasks: int) -> Surrogate:
-    """Fit the model to all scores of one operator."""
+def fit_surrogate(scored: ScoredCoalitions, tasks: int, prior: Floats | None = None) -> Surrogate:
+    """Fit the model to all scores of one operator. `prior` holds the units' values for other agents, a row each."""
     design, score, weight = _rows_by_task(scored, tasks)
     size = design.shape[2]
     scales = np.full((tasks, size), START_TASK)
@@ -131,7 +131,7 @@ def fit_surrogate(scored: ScoredCoalitions, tasks: int) -> Surrogate:
     for step in range(STEPS):
         curvature, target = _newton_terms(design, score, weight, weights)
         noise = float(curvature.sum() / weight.sum())
-        fit = _solve(design, curvature / dispersion, target, scales)
+        fit = _solve(design, curvature / dispersion, target, scales, prior)
         change = fit.weights - weights
         weights += change if step <= HOLD else DAMPING * change
         if graded and step >= HOLD:
@@ -173,7 +173,7 @@ def _dispersion(design: Floats, score: Floats, weight: Floats, weights: Floats, 
     return float(np.clip(residual / max(expected, SMALLEST) * weight.sum() / free, LEAST_DISPERSION, 1.0))
 
 
-def _solve(design: Floats, curvature: Floats, target: Floats, scales: Floats) -> Surrogate:
+def _solve(design: Floats, curvature: Floats, target: Floats, scales: Floats, prior: Floats | None = None) -> Surrogate:
     """The weights that maximise Newton's quadratic and the prior together; the task blocks are eliminated first.
 
     `scales` are the prior variances of each task's departure from the shared weights [tasks, 1 + units].
@@ -186,7 +186,8 @@ def _solve(design: Floats, curvature: Floats, target: Floats, scales: Floats) ->
     block = np.linalg.inv(hessian)
     pull = np.matmul(weighted, target[:, :, None])[:, :, 0]
     joint = np.diag(precision.sum(axis=0)) - np.einsum("ti,tij,tj->ij", precision, block, precision, optimize=True)
-    shared, covariance = average_over_scales(joint, np.einsum("ti,tij,tj->i", precision, block, pull, optimize=True))
+    joint_pull = np.einsum("ti,tij,tj->i", precision, block, pull, optimize=True)
+    shared, covariance = average_over_scales(joint, joint_pull, prior)
     return Surrogate(shared=shared, shared_covariance=covariance, block=block, pull=pull, precision=precision)
 
 

@@ -88,20 +88,23 @@ def count_samples(scored: ScoredCoalitions) -> Numbers:
     return counts
 
 
-def noisy_values(scored: ScoredCoalitions, tasks: int, place: Numbers, rng: np.random.Generator) -> ValueDraws:
+def noisy_values(
+    scored: ScoredCoalitions, tasks: int, place: Numbers, rng: np.random.Generator, prior: Floats | None = None
+) -> ValueDraws:
     """Estimate phi (Eq. 2) for a noisy agent, from the fitted model of its scores.
 
     The squared error is that of the model, by its own account, plus what a regression without this model leaves open:
-    the width of an interval comes from the residuals of the run, not from games that were played before.
+    the width of an interval comes from the residuals of the run, not from games that were played before. `prior` holds
+    the units' values for other agents, a row each; the scores decide how far the values follow them.
     """
-    fit = fit_surrogate(scored, tasks)
+    fit = fit_surrogate(scored, tasks, prior)
     prefixes = OrderPrefixes(place[:SURROGATE_ORDERS])
     task_values = prefixes.task_effects(fit.weights)
     values = task_values.mean(axis=0)
     draws = np.array([prefixes.effects(weights) for weights in fit.draw_weights(DRAWS, rng)])
     apart = draws - draws.mean(axis=0)
     by_model = np.maximum(apart.var(axis=0), SMALLEST_VARIANCE)
-    unexplained = unexplained_variance(scored, tasks, fit.predict(scored), by_model)
+    unexplained = unexplained_variance(scored, tasks, fit.predict(scored), by_model, prior)
     draws = values + apart * np.sqrt(1.0 + unexplained / by_model)
     slope = _slopes(scored, tasks)
     variance = np.einsum("tii->ti", fit.block)[:, 1:]

@@ -61,6 +61,7 @@ def adaptive_policy(
     run = _Run(problem, options, seed, on_observed)
     yield from run.score_anchors()
     yield from run.score_known()
+    yield from run.score_prior()
     while not run.ended:
         if run.bare_is_due:
             yield from run.score_bare_agent()
@@ -162,6 +163,19 @@ class _Run:
         for task, mask in self.compare_repeats(requests[1], scores[len(firsts) :]):
             if mask in self.tables[task].scores:
                 self.tables[task].remove(mask)
+
+    def score_prior(self) -> Rounds:
+        """Ask for the coalitions at which another agent's scores changed: conflicts there need hardly any search."""
+        if self.noisy or self.ended:
+            return
+        places = [(self.problem.tasks.index(item.task), self._mask(item.coalition)) for item in self.options.prior]
+        new = [place for place in dict.fromkeys(places) if place[1] not in self.tables[place[0]].scores]
+        scores = yield from self.ask(
+            [(task, CoalitionRequest(mask=mask, why=AdaptiveReason.PRIOR)) for task, mask in new]
+        )
+        for (task, mask), score in zip(new, scores, strict=False):
+            if score is not None:
+                self.tables[task].add(mask, score)
 
     def _mask(self, coalition: Coalition) -> Mask:
         return sum(1 << place for place, unit in enumerate(self.problem.units) if unit in coalition)

@@ -56,7 +56,8 @@ class AdaptiveOptions:
     the number of workers. `agent` skips the noise monitor where the kind of agent is known. `estimate_status` returns
     the state of the estimate; stop rules on precision and on verdicts need it, and half of the free rollouts then go to
     tasks whose units are undecided. Without it no rollout depends on an estimate. `known` coalitions are asked for
-    first: an earlier run has paid for them.
+    first: an earlier run has paid for them. `prior` coalitions are asked for next, unless the agent is noisy: another
+    agent's scores changed there.
     """
 
     stop: StopRule = field(default_factory=Never)
@@ -64,6 +65,7 @@ class AdaptiveOptions:
     agent: Agent = "unknown"
     estimate_status: StatusFunction | None = None
     known: tuple[KnownCoalition, ...] = ()
+    prior: tuple[KnownCoalition, ...] = ()
 
     def __post_init__(self) -> None:
         if self.tasks_per_round < 1:

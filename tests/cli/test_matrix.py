@@ -1,0 +1,99 @@
+"""`skillsv matrix`: table, JSON, CSV, page, agents from a file of settings."""
+
+import csv
+import json
+
+import msgspec
+import pytest
+
+from skillsv.cli import run
+from skillsv.model.matrix_document import MatrixDocument
+
+SKILL = "---\nname: letters\ndescription: Knows letters.\n---\n# Letters\n\n- alpha\n- beta\n- gamma\n"
+
+AGENT = """\
+def small(skill, task):
+    return "yes" if skill and task.input in skill.text else "no"
+
+def large(skill, task):
+    if task.input == "gamma":
+        return "no" if skill and "gamma" in skill.text else "yes"
+    return small(skill, task)
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "SKILL.md").write_text(SKILL)
+    (tmp_path / "agent.py").write_text(AGENT)
+    tasks = [{"id": f"t{n:02d}", "input": ["alpha", "beta", "gamma"][n % 3], "target": "yes"} for n in range(18)]
+    (tmp_path / "tasks.jsonl").write_text("".join(json.dumps(task) + "\n" for task in tasks))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return tmp_path
+
+
+AGENTS = "python:agent.py:small,python:agent.py:large"
+WORDS = ["matrix", "letters", "--tasks", "tasks.jsonl", "--panel-b", "0", "--max-rollouts", "800", "-q"]
+
+
+def test_the_json_fits_its_schema_and_finds_the_disagreement(place, capsys, validate):
+    assert run([*WORDS, "--agents", AGENTS, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    msgspec.convert(document, MatrixDocument)
+    validate(document)
+    assert [agent["name"] for agent in document["agents"]] == AGENTS.split(",")
+    assert [unit["pattern"] for unit in document["units"]] == ["helps all", "helps all", "disagree"]
+    assert json.loads((place / ".skillsv" / "letters" / "matrix.json").read_text()) == document
+
+
+def test_the_table_names_each_agent_and_the_page(place, capsys):
+    assert run([*WORDS, "--agents", AGENTS, "--csv", "units.csv", "-o", "shorter", "--max-drop", "40"]) == 0
+    shown = capsys.readouterr()
+    assert "disagree *" in shown.out
+    assert "Page: .skillsv/letters/matrix.html" in shown.out
+    assert "skillsv confirm .skillsv/letters/matrix-runs/" in shown.err
+    rows = list(csv.DictReader((place / "units.csv").read_text().splitlines()))
+    assert [row["shows"] for row in rows] == ["helps all", "helps all", "disagree"]
+    assert (place / ".skillsv" / "letters" / "matrix.html").read_text().startswith("<!doctype html>")
+    assert (place / "shorter" / "SKILL.md").exists()
+
+
+def test_the_forecast_of_all_agents_comes_before_spending(place, capsys):
+    assert run([*WORDS[:4], "--agents", AGENTS]) == 2
+    shown = capsys.readouterr().err
+    assert "2 agents on the same 9 tasks" in shown
+    assert "nobody is there to agree" in shown
+    assert not (place / ".skillsv").exists()
+
+
+def test_a_file_beside_the_skill_lists_agents_only_if_trusted(place, capsys):
+    (place / "skillsv.toml").write_text('agents = ["python:agent.py:small", "python:agent.py:large"]\n')
+    assert run(WORDS) == 2
+    assert "--agents may not be set by a file" in capsys.readouterr().err
+    assert run(["trust", "skillsv.toml", "--yes"]) == 0
+    assert run([*WORDS, "--json"]) == 0
+    out = capsys.readouterr().out
+    document = json.loads(out[out.index("{") :])
+    assert len(document["agents"]) == 2
+
+
+def test_the_run_of_one_agent_can_be_shortened_and_reported(place, capsys):
+    assert run([*WORDS, "--agents", AGENTS]) == 0
+    large = next((place / ".skillsv" / "letters" / "matrix-runs").glob("*large*"))
+    capsys.readouterr()
+    assert run(["status", str(large)]) == 0
+    assert run(["estimate", str(large), "--json"]) == 0
+    assert run(["report", str(large)]) == 0
+
+
+def test_the_shorter_skill_is_proved_for_each_agent_by_confirm(place, capsys):
+    words = [word for word in WORDS if word not in {"--panel-b", "0"}]
+    assert run([*words, "--agents", AGENTS, "--max-drop", "60", "-o", "shorter"]) == 0
+    commands = [line.partition(": skillsv ")[2] for line in capsys.readouterr().err.splitlines() if "Prove it" in line]
+    assert len(commands) == 2
+    for command in commands:
+        assert run([*command.split(), "--max-drop", "99", "--yes", "--json"]) == 0
+        proof = json.loads(capsys.readouterr().out)
+        assert proof["tasks"] == 9

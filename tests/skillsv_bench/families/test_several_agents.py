@@ -1,0 +1,34 @@
+"""The study of what one agent's values save for the next."""
+
+import numpy as np
+import pytest
+
+from skillsv_bench.families.noise import NOISES
+from skillsv_bench.families.several_agents import draw_agents, measure_game, rollouts_for
+
+
+def test_a_later_agent_shares_formulas_and_has_one_unit_turned_over():
+    first, second, third = draw_agents("sparse", 1, units=15, tasks=20)
+    truths = [game.truth(NOISES["T=0"]) for game in (first, second, third)]
+    turned = int(np.argmax(truths[0]))
+    assert truths[0][turned] > 0 > truths[1][turned]
+    assert np.corrcoef(truths[0], truths[2])[0, 1] < 1
+
+
+def test_rollouts_are_interpolated_between_budgets():
+    assert rollouts_for([0.4, 0.2, 0.1], 0.3, [100, 200, 300]) == pytest.approx(150)
+    assert rollouts_for([0.4, 0.2, 0.1], 0.5, [100, 200, 300]) == 100
+    assert rollouts_for([0.4, 0.2, 0.1], 0.05, [100, 200, 300]) == float("inf")
+
+
+@pytest.mark.heavy
+def test_a_later_steady_agent_needs_fewer_rollouts_than_alone():
+    rows = [row for seed in (31, 32, 33) for row in measure_game("sparse", seed, "deterministic", budgets=(500, 800))]
+    alone, informed = (
+        np.mean([row.error for row in rows if row.agent and row.informed is told and row.budget == 500])
+        for told in (False, True)
+    )
+    assert informed < alone
+    assert np.mean([row.covered for row in rows if row.informed]) > 0.93
+    shown, right = (sum(getattr(row, name) for row in rows) for name in ("shown", "right"))
+    assert right >= 0.97 * shown
