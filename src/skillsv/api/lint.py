@@ -60,7 +60,7 @@ def require_codes(codes: Collection[str]) -> None:
 
 def find_skills(path: Path) -> list[Path]:
     """The skill at a path; where the path is a folder without one, every skill folder below it, in order."""
-    if not path.is_dir() or _holds_skill(path):
+    if not path.is_dir() or holds_skill(path):
         return [path]
     return _skills_below(path, _MAX_DEPTH) or [path]
 
@@ -75,14 +75,15 @@ def _skills_below(folder: Path, depth: int) -> list[Path]:
     for entry in entries:
         if entry.name.startswith(".") or entry.name == "node_modules":
             continue
-        if _holds_skill(entry):
+        if holds_skill(entry):
             found.append(entry)
         elif depth > 1:
             found += _skills_below(entry, depth - 1)
     return found
 
 
-def _holds_skill(folder: Path) -> bool:
+def holds_skill(folder: Path) -> bool:
+    """Whether a folder has a main file; False for one that cannot be read."""
     try:
         return any(entry.name.lower() == _MAIN for entry in folder.iterdir())
     except OSError:

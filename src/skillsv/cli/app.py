@@ -48,6 +48,7 @@ COMMANDS = (
     ("pairs", "skillsv.cli.pairs:pairs", "Find units that say the same, and units that need each other."),
     ("compare", "skillsv.cli.compare:compare", "Put two runs side by side, unit by unit."),
     ("report", "skillsv.cli.report:report", "Write the report page of a run."),
+    ("lsp", "skillsv.cli.lsp:lsp", "Show findings and values in an editor (Language Server Protocol)."),
     ("trust", "skillsv.cli.trust:trust", "Let a file that came with a skill name what is run and spent."),
     ("doctor", "skillsv.cli.doctor:doctor", "Try an agent with one tiny call, or serve a model on this machine."),
     ("bench", "skillsv.cli.bench:bench_app", "Run benchmarks with known or published answers."),
