@@ -81,6 +81,13 @@ def test_a_readme_is_no_skill(session, tmp_path):
     assert (uri, 1) not in session.diagnostics
 
 
+def test_a_document_that_is_no_file_is_left_alone(session):
+    item = types.TextDocumentItem(uri="untitled:SKILL.md", language_id="markdown", version=1, text="# A\n")
+    session.client.text_document_did_open(types.DidOpenTextDocumentParams(text_document=item))
+    assert session.hints(item.uri) == {}
+    assert (item.uri, 1) not in session.diagnostics
+
+
 def test_values_stand_beside_the_lines(session, place):
     uri = session.open(place / "words" / "SKILL.md")
     hints = session.hints(uri)

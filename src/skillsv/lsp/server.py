@@ -73,12 +73,9 @@ class SkillServer:
 
     def document(self, uri: str) -> OpenDocument | None:
         """The open document with this address; None where it is no file of a skill."""
-        name = to_fs_path(uri)
-        if name is None:
-            return None
-        path = Path(name)
-        skill = find_skill(path)
-        if skill is None:
+        path = _file_path(uri)
+        skill = None if path is None else find_skill(path)
+        if path is None or skill is None:
             return None
         found = self.server.workspace.get_text_document(uri)
         positions = Positions(found.source, cast("Encoding", str(self._encoding())))
@@ -205,11 +202,17 @@ def _add_document_events(server: LanguageServer, state: SkillServer) -> None:
         uri = params.text_document.uri
         state.opened.discard(uri)
         server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=uri, diagnostics=[]))
-        name = to_fs_path(uri)
-        skill = None if name is None else find_skill(Path(name))
+        path = _file_path(uri)
+        skill = None if path is None else find_skill(path)
         if skill is not None:
             state.saved.pop(skill, None)
             state.publish(skill)
+
+
+def _file_path(uri: str) -> Path | None:
+    """The path of a document; None for one that is no file, such as `untitled:1`."""
+    name = to_fs_path(uri) if uri.startswith("file:") else None
+    return None if name is None else Path(name)
 
 
 def _diagnostic(finding: Finding, positions: Positions) -> types.Diagnostic:
