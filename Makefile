@@ -7,7 +7,7 @@ PIP := $(INSTALL) --constraint constraints.txt
 # The build requirements of skillsv come from requirements.txt, with hashes: its build downloads nothing.
 OWN := $(PIP) --no-build-isolation
 
-.PHONY: demo test test-all real-model coding-agents check schemas bench clean help
+.PHONY: demo test test-all real-model coding-agents check schemas docs bench clean help
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -26,6 +26,7 @@ test-all: $(VENV)/extras ## run the heavy tests as well (under 40 minutes)
 	@$(MAKE) --no-print-directory $(VENV)/model || echo "== no real model here (its tests skip)"
 	@$(MAKE) --no-print-directory $(VENV)/optimizers || echo "== no optimizers here (their tests skip)"
 	@$(MAKE) --no-print-directory $(VENV)/ci-tools || echo "== no pre-commit, zizmor and schemas here (their tests skip)"
+	@$(MAKE) --no-print-directory $(VENV)/docs || echo "== no MkDocs here (its tests skip)"
 	@$(MAKE) --no-print-directory $(VENV)/alfworld || echo "== no ALFWorld here (its tests skip)"
 	@echo "== heavy tests"
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -m heavy -q
@@ -52,6 +53,10 @@ check: $(VENV)/extras ## lint, format, types, import contract, schemas, public n
 schemas: $(VENV)/test ## write docs/schema from the types
 	@$(BIN)/python tools/write_schemas.py
 
+docs: $(VENV)/docs ## build the documentation site, without network
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "== the site: $(CURDIR)/build/site/index.html"
+
 bench: $(VENV)/test ## measure speed, as ratios within one run
 	@$(BIN)/python -m perf
 
@@ -75,6 +80,11 @@ $(VENV)/test: $(VENV)/base
 $(VENV)/extras: $(VENV)/test
 	@echo "== installing the optional parts: Inspect AI, Ray, workbooks"
 	@$(OWN) --editable '.[inspect,ray,spreadsheet]'
+	@touch $@
+
+$(VENV)/docs: $(VENV)/base
+	@echo "== installing what builds the documentation"
+	@$(OWN) --editable '.[docs]'
 	@touch $@
 
 $(VENV)/optimizers: $(VENV)/test

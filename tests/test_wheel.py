@@ -1,7 +1,8 @@
-"""The wheel, installed into a fresh environment, has the API, the command and the examples."""
+"""The wheel, installed into fresh environments, has the API, the command and the examples, on every Python there is."""
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -60,16 +61,51 @@ print(json.dumps({
 """
 
 
+OTHER_PYTHONS = ("3.12", "3.13", "3.14")
+"""Versions besides the one that runs the tests. Those that are not on this machine are skipped."""
+
+MOST_MEGABYTES = 285
+"""Size of the base installation without pip: it was 281 MB when the extras `lsp` and `docs` came."""
+
+SIZES = """
+from importlib.metadata import distributions
+
+names = {}
+for found in distributions():
+    files = [file.locate() for file in found.files or () if file.suffix != ".pyc"]
+    names[found.name.lower()] = sum(file.stat().st_size for file in files if file.is_file())
+print(__import__("json").dumps(names))
+"""
+
+
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory):
-    """The folder of programs of a fresh environment with the wheel of this repository."""
+def wheel(tmp_path_factory):
+    """The wheel of this repository."""
     folder = tmp_path_factory.mktemp("wheel")
     run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT)
-    run(sys.executable, "-m", "venv", folder / "environment")
     (wheel,) = folder.glob("skillsv-*.whl")
-    programs = folder / "environment" / "bin"
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def environment(wheel):
+    """The folder of programs of a fresh environment with the wheel."""
+    return install(sys.executable, wheel, wheel.parent / "environment")
+
+
+def install(python, wheel, folder):
+    run(python, "-m", "venv", folder)
+    programs = folder / "bin"
     run(programs / "python", "-m", "pip", "install", "--quiet", "--constraint", ROOT / "constraints.txt", wheel)
     return programs
+
+
+def find_python(version):
+    """The program of this version of Python, on the path or installed by pyenv; None where there is none."""
+    installed = sorted((Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python"))
+    on_path = shutil.which(f"python{version}")
+    works = on_path and subprocess.run([on_path, "--version"], capture_output=True).returncode == 0
+    return on_path if works else next(map(str, installed), None)
 
 
 def run(*command, **options):
@@ -78,7 +114,15 @@ def run(*command, **options):
     return done.stdout
 
 
-def test_the_short_example_runs_as_written(environment, tmp_path):
+@pytest.mark.parametrize("version", ["", *OTHER_PYTHONS])
+def test_the_short_example_runs_as_written(request, version, tmp_path):
+    if not version:
+        environment = request.getfixturevalue("environment")
+    else:
+        python = find_python(version)
+        if python is None:
+            pytest.skip(f"Python {version} is not here")
+        environment = install(python, request.getfixturevalue("wheel"), tmp_path / "environment")
     (tmp_path / "my-skill").mkdir()
     (tmp_path / "my-skill" / "SKILL.md").write_text(SKILL)
     (tmp_path / "agent.py").write_text(AGENT)
@@ -111,3 +155,22 @@ def test_the_wheel_holds_the_examples(environment):
         file.name for file in (ROOT / "examples" / "python").iterdir() if file.suffix == ".ipynb"
     }
     assert (package / "examples" / "support-desk" / "SKILL.md").is_file()
+
+
+def test_the_base_installation_is_no_larger_than_it_was(environment):
+    sizes = json.loads(run(environment / "python", "-c", SIZES))
+    assert "skillsv" in sizes
+    assert not sizes.keys() & {"pygls", "lsprotocol", "mkdocs", "mkdocs-material"}, "these are extras"
+    assert sum(size for name, size in sizes.items() if name not in {"pip", "setuptools"}) < MOST_MEGABYTES * 1_000_000
+
+
+@pytest.mark.parametrize("tool", ["pipx", "uv"])
+def test_pipx_and_uvx_run_the_wheel(wheel, tool, tmp_path):
+    run(sys.executable, "-m", "venv", tmp_path / "tools")
+    programs = tmp_path / "tools" / "bin"
+    run(programs / "python", "-m", "pip", "install", "--quiet", tool)
+    homes = {"PIPX_HOME": str(tmp_path / "home"), "UV_CACHE_DIR": str(tmp_path / "cache")}
+    words = {"pipx": ("pipx", "run", "--spec", wheel), "uv": ("uvx", "--from", wheel)}[tool]
+    command = (programs / words[0], *words[1:], "skillsv", "lint", ROOT / "skills")
+    printed = run(*command, env={**os.environ, **homes}, cwd=tmp_path)
+    assert "1 skill: 0 errors, 0 warnings, 0 notes" in printed

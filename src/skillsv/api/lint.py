@@ -83,7 +83,7 @@ def _skills_below(folder: Path, depth: int) -> list[Path]:
 
 
 def holds_skill(folder: Path) -> bool:
-    """Whether a folder is a skill: it holds a SKILL.md."""
+    """Whether a folder is a skill: it holds a SKILL.md. False for one that cannot be read."""
     try:
         return any(entry.name.lower() == _MAIN for entry in folder.iterdir())
     except OSError:

@@ -51,6 +51,7 @@ COMMANDS = (
     ("compare", "skillsv.cli.compare:compare", "Put two runs side by side, unit by unit."),
     ("report", "skillsv.cli.report:report", "Write the report page of a run."),
     ("view", "skillsv.cli.view:view", "Watch and compare all runs below a folder in a browser."),
+    ("lsp", "skillsv.cli.lsp:lsp", "Show findings and values in an editor (Language Server Protocol)."),
     ("trust", "skillsv.cli.trust:trust", "Let a file that came with a skill name what is run and spent."),
     ("doctor", "skillsv.cli.doctor:doctor", "Try an agent with one tiny call, or serve a model on this machine."),
     ("bench", "skillsv.cli.bench:bench_app", "Run benchmarks with known or published answers."),

@@ -6,7 +6,8 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -98,6 +99,22 @@ def read_text(text: str) -> Skill:
     main = SkillFile(path=MAIN, role=FileRole.MAIN, data=data, size=len(data), digest=hashlib.sha256(data).hexdigest())
     name = _NAME_LINE.search(text) if text.startswith("---") else None
     return Skill(name=name[1] if name else "skill", root=Path(), main=MAIN, files=(main,), single_file=True)
+
+
+def replace_texts(skill: Skill, texts: Mapping[str, str]) -> Skill:
+    """The skill with other texts of some of its files, by path: what an editor shows and has not saved yet.
+
+    Raises SkillError where the text of the main file is empty.
+    """
+    if skill.main in texts and not texts[skill.main].strip():
+        raise SkillError("The main file is empty.", where=skill.main, hint="Write the skill first.")
+    data = {path: text.encode("utf-8", "replace") for path, text in texts.items()}
+    files = (_with_data(file, data[file.path]) if file.path in data else file for file in skill.files)
+    return replace(skill, files=tuple(files))
+
+
+def _with_data(file: SkillFile, data: bytes) -> SkillFile:
+    return replace(file, data=data, size=len(data), digest=hashlib.sha256(data).hexdigest())
 
 
 def _read_folder(root: Path, options: CompileOptions) -> tuple[Skill, tuple[Finding, ...]]:

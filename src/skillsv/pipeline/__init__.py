@@ -5,6 +5,7 @@ valuation        render coalitions, run the agent, keep every rollout in the led
 build_valuation  values, intervals and verdicts from the records                                 free
 run              a run read from its folder, or reopened for more rollouts                       free
 publish          valuation.json and report.html in the run folder                                free
+stored_values    what a run has published, read without estimating again                         free
 edit             a shorter skill, from the values                                                free
 refine           a rewritten skill: by an editor, checked, or with redundant units merged        free
 shrink           a shorter skill and its proof from one budget (shrink_plan, _choice, _proof)     spends

@@ -100,8 +100,7 @@ def load_run(path: Path, changes: Mapping[str, Any] | None = None) -> Run:
     """Read a run folder and estimate from its records. `changes` are settings of the estimate, such as the level."""
     folder = RunFolder(path)
     manifest = read_manifest(folder)
-    recorded = {**manifest["settings"], **manifest["about"]["settings"]}
-    settings = settings_from({**EARLIER_BEHAVIOUR, **recorded, **(changes or {})})
+    settings = manifest_settings(manifest, changes)
     stored = folder.read_records()
     status = folder.status(stored)
     result = RolloutResult(
@@ -113,7 +112,7 @@ def load_run(path: Path, changes: Mapping[str, Any] | None = None) -> Run:
         notes=folder.notes(),
         prior=folder.prior(),
     )
-    compiled = _compile_stored_skill(folder, manifest["skill"], settings)
+    compiled = compile_stored_skill(folder, manifest["skill"], settings)
     _check_belonging(result, compiled, settings, manifest, path)
     if result.nothing:
         raise RecordsError(
@@ -124,6 +123,12 @@ def load_run(path: Path, changes: Mapping[str, Any] | None = None) -> Run:
     run = build_run(make_renderer(compiled, settings), settings, manifest, result)
     missing_chains = settings.method == "chain" and len(result.records) < settings.orders
     return replace(run, valuation=replace(run.valuation, provisional=folder.provisional or missing_chains))
+
+
+def manifest_settings(manifest: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> Settings:
+    """The settings that a manifest recorded, with these changes."""
+    recorded = {**manifest["settings"], **manifest["about"]["settings"]}
+    return settings_from({**EARLIER_BEHAVIOUR, **recorded, **(changes or {})})
 
 
 _MANIFEST_PARTS: dict[str, set[str]] = {
@@ -161,7 +166,7 @@ def _parts(manifest: Mapping[str, Any], name: str) -> set[str]:
     return {name, *part} if isinstance(part, Mapping) else {name} if name in manifest else set()
 
 
-def _compile_stored_skill(folder: RunFolder, skill: Mapping[str, Any], settings: Settings) -> CompiledSkill:
+def compile_stored_skill(folder: RunFolder, skill: Mapping[str, Any], settings: Settings) -> CompiledSkill:
     """The skill as it was valued, compiled from the copy in the run folder."""
     path = folder.skill / skill["main"] if skill["single_file"] else folder.skill
     compiled = compile_skill(path, compile_options(settings))

@@ -67,13 +67,13 @@ _SUMMARY = """
 SELECT count(score), count(*) - count(score), coalesce(sum(attempts), 0), sum(input_tokens), sum(output_tokens),
        sum(usd), coalesce(sum(duration), 0.0),
        count(*) FILTER (WHERE failure = 'cut-answer' OR (score IS NOT NULL AND message = 'cut'))
-FROM rollout WHERE (?1 IS NULL OR run = ?1) AND (?2 IS NULL OR agent = ?2)
+FROM rollout WHERE (:run IS NULL OR run = :run) AND (:agent IS NULL OR agent = :agent)
 """
 
 _COMMANDS = """
-SELECT substr(run, length(?1) + 2), count(*), sum(input_tokens), sum(output_tokens), sum(usd),
+SELECT substr(run, length(:run) + 2), count(*), sum(input_tokens), sum(output_tokens), sum(usd),
        coalesce(sum(duration), 0.0)
-FROM rollout WHERE substr(run, 1, length(?1) + 1) = ?1 || '-' GROUP BY run ORDER BY run
+FROM rollout WHERE substr(run, 1, length(:run) + 1) = :run || '-' GROUP BY run ORDER BY run
 """
 
 
@@ -269,7 +269,7 @@ class Ledger:
     def summary(self, run: str | None = None, *, agent: str | None = None) -> Summary:
         """Counts and spending: of one run or of all, of one agent (by its fingerprint) or of all."""
         with explain_ledger_errors(self.path):
-            row = self._reader.execute(_SUMMARY, (run, agent)).fetchone()
+            row = self._reader.execute(_SUMMARY, {"run": run, "agent": agent}).fetchone()
         scored, missing, attempts, input_tokens, output_tokens, usd, seconds, cut = row
         usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens, usd=usd)
         return Summary(scored=scored, missing=missing, attempts=attempts, usage=usage, seconds=seconds, cut=cut)
@@ -277,7 +277,7 @@ class Ledger:
     def commands(self, run: str) -> dict[str, CommandSpending]:
         """What the commands after the valuation of this run spent (confirm, baselines, pairs), by their names."""
         with explain_ledger_errors(self.path):
-            rows = self._reader.execute(_COMMANDS, (run,)).fetchall()
+            rows = self._reader.execute(_COMMANDS, {"run": run}).fetchall()
         return {
             name: CommandSpending(
                 rollouts=number,
@@ -290,10 +290,11 @@ class Ledger:
     def failures(self, run: str | None = None) -> dict[FailureKind, int]:
         """How many rollouts are missing, by kind of failure."""
         query = (
-            "SELECT failure, count(*) FROM rollout WHERE score IS NULL AND (?1 IS NULL OR run = ?1) GROUP BY failure"
+            "SELECT failure, count(*) FROM rollout "
+            "WHERE score IS NULL AND (:run IS NULL OR run = :run) GROUP BY failure"
         )
         with explain_ledger_errors(self.path):
-            return {FailureKind(kind): count for kind, count in self._reader.execute(query, (run,))}
+            return {FailureKind(kind): count for kind, count in self._reader.execute(query, {"run": run})}
 
 
 @contextmanager
