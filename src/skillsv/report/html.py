@@ -40,7 +40,7 @@ from skillsv.report.evidence import Evidence
 from skillsv.report.figures.svg import STANDALONE, Figure
 from skillsv.report.file_views import file_views
 from skillsv.report.graph import graph_svg
-from skillsv.report.headline import headline, summary_sentences
+from skillsv.report.headline import headline, numbers_sentence, summary_sentences
 from skillsv.report.line_names import LineNames
 from skillsv.report.marginals import marginals_by_unit
 from skillsv.report.next_steps import next_steps
@@ -114,12 +114,14 @@ def page(
         confirmation=confirmation,
         evidence=evidence,
         anchors=anchors,
+        names=names,
     )
     proof = confirmation if shorter is not None and shorter.confirmed else None
     context = {
         **_head(valuation, records, observations),
         "headline": headline(valuation, shorter, confirmation),
         "summary": summary_sentences(valuation, confirmation, confirmed=proof is not None),
+        "numbers": numbers_sentence(valuation, shorter, confirmation),
         "steps": next_steps(valuation, shorter, confirmation, facts, names),
         "facts": facts,
         "units": units,
