@@ -21,9 +21,9 @@ _CACHED_LINES = 65_536
 _CACHED_CHARS = 2_000
 """Characters of a line that is remembered; longer ones are counted each time."""
 
-_LINE_STARTS = re.compile(r"(?<=\n)(?=[^\s/])")
-"""Where a text can be counted in two parts: both vocabularies split a text into words before they look for tokens, and
-no word goes on behind a line end unless white space or a slash follows."""
+_LINES = re.compile(r"(?:[^\n]*+\n(?=[\s/]))*+(?:[^\n]++\n?|\n)")
+"""Lines that can be counted one by one: both vocabularies split a text into words before they look for tokens, and no
+word goes on behind a line end unless white space or a slash follows. Then the next line belongs to this one."""
 
 _PARTS = re.compile(rf"[\s\S]{{1,{_MAX_CHARS}}}(?:\n|\Z)|[\s\S]{{1,{_MAX_CHARS}}}")
 """The parts of a long text."""
@@ -76,7 +76,7 @@ def _load_vocabulary(name: str) -> Callable[[str], int]:
 
     def count(text: str) -> int:
         if len(text) <= _MAX_CHARS:
-            return sum(map(count_line, _LINE_STARTS.split(text)))
+            return sum(map(count_line, _LINES.findall(text)))
         return sum(len(encode(part)) for part in _PARTS.findall(text))
 
     return count
