@@ -9,6 +9,8 @@ To add a panel:
    dataclass of escaped text as in `unit_views.py`, and add it to the context in `page`.
 2. In `assets/page.html.j2` add `<section id="NAME" aria-labelledby="NAME-title">` with an `<h2>`; `{{ chart(figure) }}`
    shows a figure with its caption, its table and its buttons for saving. A panel without data is not shown.
+   What begins closed and may be long is put into `<noscript>`: the script builds it when it is opened or when the
+   browser is idle, so that a long page opens in short tasks; without a script it is there at once.
 3. Add its name and its link to `_panels` below: the navigation lists the panels that have data.
 4. A new sentence goes into `sentences.py`, a new format of numbers into `skillsv.model.format`. The template knows the
    functions and filters that `_environment` lists.
