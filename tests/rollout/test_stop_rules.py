@@ -74,8 +74,12 @@ def test_reasons_name_the_rule_that_stopped():
 
     assert reason(MaxRollouts(500) | UntilWidth(0.03), 100) == "every interval at most 3 points wide"
     assert reason(MaxRollouts(500) | UntilWidth(0.01), 500) == "the budget of rollouts"
-    assert reason(MaxRollouts(500) | UntilWidth(0.01), 499) == "the budget of rollouts", "one is left, and a batch needs two"
-    assert reason(UntilResolved(0.9) & MaxRollouts(50), 50) == "a verdict on 90% of the units and the budget of rollouts"
+    assert reason(MaxRollouts(500) | UntilWidth(0.01), 499) == "the budget of rollouts", (
+        "one is left, and a batch needs two"
+    )
+    assert (
+        reason(UntilResolved(0.9) & MaxRollouts(50), 50) == "a verdict on 90% of the units and the budget of rollouts"
+    )
 
 
 @pytest.mark.parametrize(
