@@ -370,7 +370,7 @@ PROTECTIONS = (
         "pipeline/valuation.py",
         "folder.keep_notes(folder.notes(), provisional=True)",
         "pass",
-        f"{ATTACKS}test_interrupted_runs.py::test_two_interrupts_with_256_jobs_save_what_ended",
+        f"{ATTACKS}test_interrupted_runs.py::test_a_killed_run_is_provisional",
     ),
     Protection(
         "sentence for a full disk",

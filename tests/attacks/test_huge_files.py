@@ -79,7 +79,7 @@ SMALL = FolderQuota(max_bytes=1_000_000, max_files=300)
 def test_a_program_that_fills_its_folder_is_ended_while_it_runs(tmp_path, monkeypatch, request, code):
     request.addfinalizer(lambda: remove_folder(tmp_path))  # too deep for the cleaning of pytest
     monkeypatch.setattr(folder_quota, "CHECK_SECONDS", 0.01)
-    limits = Limits(seconds=100.0, folder=SMALL, grace=0.0, file_bytes=None)
+    limits = Limits(seconds=20.0, folder=SMALL, grace=0.0, file_bytes=None)
     argv = [sys.executable, "-I", "-S", "-c", code]
     done = anyio.run(partial(run_program, argv, cwd=tmp_path, env={}, limits=limits))
     assert not done.timed_out

@@ -12,6 +12,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from skillsv.cli import run
 from skillsv.rollout import LocalEngine
 from skillsv.sandbox.left_folders import folder_prefix, remove_left_folders
 
@@ -188,3 +189,28 @@ def test_two_interrupts_with_256_jobs_save_what_ended(tmp_path, kind):
     assert "Traceback" not in errors
     assert saved(tmp_path / "run/ledger.sqlite") == quick
     assert json.loads((tmp_path / "run/notes.json").read_text())["provisional"] is True
+
+
+def test_a_killed_run_is_provisional(tmp_path, capsys):
+    """Nothing runs in a process that is killed, so a run is marked as unfinished when it begins."""
+    quick = 7
+    (tmp_path / "tiny").mkdir()
+    (tmp_path / "tiny/SKILL.md").write_text("# Words\n\n- Say `alpha`.\n- Say `beta`.\n")
+    (tmp_path / "agent.py").write_text(AGENT.format(quick=quick, folder=str(tmp_path)))
+    task = {"input": "?", "target": "alpha", "verifier": "contains"}
+    (tmp_path / "tasks.jsonl").write_text("".join(json.dumps({"id": f"t{n}", **task}) + "\n" for n in range(20)))
+    words = [f"{tmp_path}/tiny", "--tasks", f"{tmp_path}/tasks.jsonl", "--agent", f"python:{tmp_path}/agent.py:answer"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "skillsv", "value", *words, "--yes", "--quiet", "--run-dir", f"{tmp_path}/run"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        wait_until(lambda: any(tmp_path.glob("hangs-*")) and saved(tmp_path / "run/ledger.sqlite") >= quick, process)
+    finally:
+        process.kill()
+        process.communicate()
+    assert json.loads((tmp_path / "run/notes.json").read_text())["provisional"] is True
+    assert run(["status", f"{tmp_path}/run"]) == 0
+    assert "stopped before its end" in capsys.readouterr().out

@@ -67,6 +67,14 @@ def test_curves_start_at_the_whole_skill_and_end_at_the_trigger(place, capsys):
     assert "not used for the values" in page
     assert "Pruning on panel B" in page
     assert page.count(' band"') == 3  # each curve once
+    costs = re.findall(
+        r"<dt>cost of (\w+)</dt><dd>([\d,]+) rollouts?, tokens and cost unknown, \d+ s of agent time", page
+    )
+    assert [name for name, _ in costs] == ["value", "baselines", "confirm"]
+    assert (
+        f"{costs[0][1]} rollouts, tokens and cost unknown"
+        in page.split('class="origin"><summary>')[1].split("</summary>")[0]
+    )
 
 
 @pytest.fixture

@@ -95,6 +95,64 @@ def test_a_size_below_the_trigger_is_an_error(compiled):
         count_steps(path, Goal(to_tokens=3))
 
 
+def path_by_computing_every_loss_again(compiled, values, partners, *, additive):
+    """The units in the order of removal: at each step the losses of all units are computed anew."""
+    place = {unit: index for index, unit in enumerate(compiled.execution)}
+    kept, left, order = compiled.everything, set(compiled.execution), []
+    while left:
+        loss, gone = {}, {}
+        for unit in left:
+            gone[unit] = compiled.reverse_closure(frozenset({unit})) & kept
+            if not compiled.leading.isdisjoint(gone[unit]):
+                gone[unit] |= compiled.unreached_without(compiled.everything - kept | gone[unit]) & kept & left
+            current = {
+                one: values[one]
+                * ((partners[one][1] if partners[one][0] in kept else partners[one][2]) if one in partners else 1)
+                for one in values
+            }
+            loss[unit] = sum(current[one] for one in (sorted(gone[unit]) if additive else (unit,)))
+        chosen = min(left, key=lambda unit: (loss[unit], -place[unit]))
+        order.append((chosen, gone[chosen]))
+        kept, left = kept - gone[chosen], left - gone[chosen]
+    return order
+
+
+@pytest.fixture(scope="module")
+def linked(tmp_path_factory):
+    """A skill with files: one that two lines lead to, and one that leads to another."""
+    texts = {
+        "SKILL.md": TEXT + b"\nSee [a](references/a.md) and [b](references/b.md).\n\nSee [b](references/b.md) again.\n",
+        "references/a.md": b"See [c](c.md).\n",
+        "references/b.md": b"Bees.\n",
+        "references/c.md": b"Seas.\n",
+    }
+    files = tuple(
+        SkillFile(
+            path=path,
+            role=FileRole.MAIN if path == "SKILL.md" else FileRole.RESOURCE,
+            data=data,
+            size=len(data),
+            digest=path,
+        )
+        for path, data in texts.items()
+    )
+    return compile_files(
+        Skill(name="linked", root=tmp_path_factory.mktemp("linked"), main="SKILL.md", files=files), CompileOptions()
+    )
+
+
+@given(data=st.data())
+def test_the_path_is_the_one_of_computing_every_loss_again(linked, data):
+    units = linked.execution
+    values = {unit: data.draw(st.sampled_from([-0.2, -0.1, 0.0, 0.1, 0.25])) for unit in units}
+    pairs = data.draw(st.lists(st.tuples(st.sampled_from(units), st.sampled_from(units)), max_size=3))
+    partners = {one: (other, 0.0, 2.0) for one, other in pairs if one != other}
+    additive = data.draw(st.booleans())
+    path = pruning_path(linked, values, tokens, additive=additive, partners=partners)
+    expected = path_by_computing_every_loss_again(linked, values, partners, additive=additive)
+    assert [(step.unit, frozenset(step.removed)) for step in path] == expected
+
+
 def test_a_unit_whose_dependant_should_stay_is_not_removable(compiled):
     lead, one, four = (by_words(compiled, words) for words in ("Say these", "one", "four"))
     actions = dict.fromkeys(compiled.execution, Action.KEEP) | {lead: Action.HARMFUL, four: Action.DELETE}

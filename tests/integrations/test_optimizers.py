@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from skillsv.integrations.pruning import PrunePolicy
-from skillsv_bench.optimizers.growth import GrowthGame, count_lines
+from skillsv_bench.optimizers.growth import SEED_TEXT, Editor, GrowthGame, count_lines
 
 pytestmark = [pytest.mark.heavy, pytest.mark.filterwarnings("ignore")]
 
@@ -33,6 +33,48 @@ def test_an_optimizer_ends_with_fewer_useless_lines_at_the_same_budget(name):
     assert pruned.calls <= 5000 + 100
     assert after.useless < before.useless
     assert after.helpful >= before.helpful - 1
+
+
+def test_optimize_anything_prunes_and_its_reflection_is_told_the_values():
+    pytest.importorskip("gepa", reason="needs the package gepa")
+    from gepa.optimize_anything import EngineConfig, GEPAConfig, ReflectionConfig, optimize_anything
+
+    from skillsv.integrations.gepa import VALUES, PruneAndConfirm, side_info
+
+    game, told = GrowthGame(seed=5), []
+    editor, train = Editor(game), game.examples("train", 96)
+
+    def score(candidate, example):
+        return game.score(candidate["skill"], example)
+
+    def evaluate(candidate, example):
+        passed = score(candidate, example)
+        return passed, {"topic": example["topic"], "passed": passed, **side_info(pruning, candidate, "skill")}
+
+    def propose(candidate, records, components):
+        told.extend(row[VALUES] for row in records["skill"] if VALUES in row)
+        failed = [row["topic"] for row in records["skill"] if row["passed"] < 1]
+        return {"skill": editor.rewrite(candidate["skill"], failed)}
+
+    pruning = PruneAndConfirm(score, train, PrunePolicy(every=3, budget=700, jobs=1))
+    result = optimize_anything(
+        {"skill": SEED_TEXT},
+        evaluator=evaluate,
+        dataset=train,
+        valset=game.examples("validation", 48),
+        config=GEPAConfig(
+            engine=EngineConfig(
+                max_metric_calls=3000, selection_strategy=pruning, parallel=False, seed=5, raise_on_exception=True
+            ),
+            reflection=ReflectionConfig(custom_candidate_proposer=propose, reflection_lm=None),
+        ),
+    )
+    assert result.total_metric_calls >= pruning.pruner.rollouts > 0
+    assert any(pruned.removed for pruned in pruning.results)
+    assert told
+    after = count_lines(pruning.shorten(result.best_candidate)["skill"])
+    assert after.helpful >= 8
+    assert after.useless <= 1
 
 
 PROGRAM = """

@@ -48,6 +48,15 @@ def test_a_gain_is_not_traded_for_tokens(pruner):
     assert (counts.helpful, counts.useless) == (3, 0), "the line that the harmful one hid stays"
 
 
+def test_a_text_of_which_nothing_would_be_left_stays(pruner):
+    harmful = "# Rules\n\n" + "".join(f"- [harms-{topic}-{topic}] Never answer topic {topic}.\n" for topic in (0, 1, 2))
+    easy = GrowthGame(seed=1, topics=6, easy=1.0)
+    result = pruner.shorten(harmful, easy.score)
+    assert result.text == harmful
+    assert result.note == "Nothing would be left, so the text stays."
+    assert "remove" in pruner.known_values(harmful), "the model that rewrites the text is told"
+
+
 def test_a_second_pruning_of_the_same_text_costs_nothing(pruner):
     first = pruner.shorten(LINES, GAME.score)
     second = pruner.shorten(LINES, GAME.score)

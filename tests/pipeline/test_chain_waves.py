@@ -85,7 +85,7 @@ def run(runner, stored=None, plans=PLANS):
 def test_chains_of_a_steady_agent_share_answers_and_the_note_says_what_was_checked():
     (note,), replicates = run(FakeRunner(steady))
     assert set(replicates) == {0}
-    assert "on 8 tasks with coalitions of" in note
+    assert "on 8 tasks with partial skills of" in note
     assert "no score changed" in note
     assert note.endswith("The agent is taken to be deterministic, and chains share answers.")
 

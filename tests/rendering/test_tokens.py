@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
+from types import SimpleNamespace
 
+import bpe_openai
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from skillsv.errors import InputError, SettingsError
 from skillsv.model.protocols import TokenCounter
 from skillsv.rendering import FILLERS, token_counter
+from skillsv.rendering.tokens import VOCABULARIES, _load_vocabulary
 
 
 @pytest.mark.parametrize("name", ["o200k", "cl100k"])
@@ -33,6 +39,33 @@ def test_a_text_of_more_than_a_million_characters_is_counted_in_parts():
     line = "word " * 9 + "\n"
     assert token_counter("o200k")(line * 30_000) == 30_000 * token_counter("o200k")(line)
     assert token_counter("o200k")("a" * 1_200_000) > 1000
+
+
+WORDS = ["a", "Word", "'s", " x", "7", "1234", "- ", ".", "//", "/", "\n", "\n\n", "\r\n", "\r", " ", "  ", "\t", "\u00a0",
+         "\u2028", "\x1c", "\x85", "\u3000", "`code`", "\u4f60\u597d", "e\u0301", "\U0001f600", "?!\n", ")\n/", "_", "|"]  # fmt: skip
+"""Where tokens may cross the end of a line: white space of all kinds, slashes, signs and letters."""
+
+
+encoding = cache(bpe_openai.get_encoding)
+
+
+@pytest.mark.parametrize("name", ["o200k", "cl100k"])
+@given(words=st.lists(st.sampled_from(WORDS) | st.text(max_size=3), max_size=40))
+@settings(max_examples=300, deadline=None)
+def test_counting_line_by_line_is_counting_the_text(name, words):
+    text = "".join(words)
+    assert token_counter(name)(text) == len(encoding(VOCABULARIES[name]).encode_ordinary(text))
+
+
+def test_a_text_that_shares_lines_with_another_is_not_encoded_again(monkeypatch):
+    encoded = []
+    letters = SimpleNamespace(encode_ordinary=lambda text: encoded.append(text) or list(text))
+    monkeypatch.setattr(bpe_openai, "get_encoding", lambda name: letters)
+    counter = _load_vocabulary.__wrapped__("o200k_base")
+    lines = [f"- Rule {number}.\n" for number in range(50)]
+    for left in range(50):
+        assert counter("".join(lines[left:])) == sum(map(len, lines[left:]))
+    assert len(encoded) == 50
 
 
 def test_any_callable_counts():

@@ -43,9 +43,20 @@ def test_the_diff_of_a_file_has_numbers_and_notes_of_removed_lines(case):
     removed = [line for line in diff.lines if line.mark == "-"]
     assert [(line.number, line.text, line.note) for line in removed] == [(number, LINE.decode().strip(), "step 1")]
     assert (diff.removed, diff.added) == (1, 0)
+    assert diff.summary == "1 line deleted"
     shown = sum(line.mark in "- " for line in diff.lines)
     left_out = sum(int(line.text.split()[0]) for line in diff.lines if line.mark == "@")
     assert shown + left_out == main.count(b"\n")
+
+
+def test_the_diff_counts_blank_lines_apart(case):
+    files = files_of(case)
+    files["SKILL.md"] = files["SKILL.md"].replace(b"\nThank you for reading this far.\n", b"")
+    (diff,) = file_diffs(shorter_of(case, files), {})
+    assert diff.summary == "1 line and 1 blank line deleted"
+    files["SKILL.md"] = files_of(case)["SKILL.md"] + b"One more line.\n"
+    (diff,) = file_diffs(shorter_of(case, files), {})
+    assert diff.summary == "1 line added"
 
 
 def test_the_diff_shows_new_and_removed_files(case):

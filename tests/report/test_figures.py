@@ -1,12 +1,14 @@
 import math
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from skillsv.model.coalition import Observation, Operator
+from skillsv.model.coalition import AdaptiveReason, Observation, Operator
 from skillsv.model.edit import CurvePoint, PruneStep, PruningCurve
+from skillsv.model.skill import Lines, UnitKind
 from skillsv.model.value import Interval
 from skillsv.report.figures import (
     anchor_chart,
@@ -24,6 +26,8 @@ from skillsv.report.figures import (
     waterfall,
 )
 from skillsv.report.figures.axis import Scale, drawable, largest_end, padded_range
+from skillsv.report.figures.coalitions import REASONS
+from skillsv.report.line_names import LineNames
 from skillsv.report.marginals import marginals_by_unit
 from skillsv.report.sentences import execution_units
 
@@ -56,7 +60,7 @@ def figures(case):
         "waterfall": waterfall(case.valuation),
         "concentration": concentration_chart(case.valuation),
         "pruning": pruning_chart([curve("skillsv", [0.8, 0.8, 0.3]), curve("random", [0.8, 0.5, 0.3])]),
-        "path": pruning_path(steps, 100),
+        "path": pruning_path(steps, 100, names=LineNames(()), actions={}),
         "chains": chain_grid(case.records),
         "dots": marginal_dots(table[unit], 1.0),
     }
@@ -136,11 +140,35 @@ def test_a_run_has_a_context_cost_where_some_length_costs_points(case, one_opera
     assert not has_context_cost(one_operator.valuation)
 
 
-def test_the_shorter_skill_is_marked_on_the_pruning_path():
-    step = PruneStep(unit="a", removed=("a",), kept=frozenset(), tokens_left=50, share_removed=0.5, lost_value=0.1)
-    marked = str(pruning_path([step], 100, chosen=(0.5, -0.1), chosen_label="shorter skill, confirmed").svg)
-    assert ">shorter skill, confirmed</text>" in marked
-    assert "chosen" not in str(pruning_path([step], 100).svg)
+def removal(*units):
+    return PruneStep(unit=units[0], removed=units, kept=frozenset(), tokens_left=50, share_removed=0.5, lost_value=0.1)
+
+
+def draw_path(valuation, *steps, **options):
+    actions = {unit.id: unit.verdict.action for unit in valuation.units}
+    return pruning_path(steps, 100, names=LineNames(execution_units(valuation)), actions=actions, **options)
+
+
+def test_the_pruning_path_says_confirmed_only_of_what_panel_b_measured(case):
+    step = removal(execution_units(case.valuation)[0].id)
+    proved = draw_path(case.valuation, step, chosen=(0.5, -0.1), measured=Interval(0.181, 0.097, 0.264))
+    assert ">shorter skill, confirmed</text>" in str(proved.svg)
+    assert proved.note.endswith("run on panel B, where the score changed by +18.1 [+9.7, +26.4] points.")
+    predicted = draw_path(case.valuation, step, chosen=(0.5, -0.1))
+    assert ">shorter skill</text>" in str(predicted.svg)
+    assert predicted.note.endswith("none of it is confirmed on held-out tasks yet.")
+    assert "chosen" not in str(draw_path(case.valuation, step).svg)
+
+
+def test_the_table_of_the_pruning_path_names_lines_and_verdicts(case):
+    first, second, *_ = units = execution_units(case.valuation)
+    file = next(unit for unit in units if unit.kind is UnitKind.RESOURCE)
+    rows = draw_path(case.valuation, removal(first.id), removal(second.id, file.id)).rows
+    assert rows[0][0].startswith(f"line {first.lines.first}: Read the tariff")
+    assert rows[0][1] == str(first.verdict.action)
+    assert rows[1][0] == f"line {second.lines.first} and {file.file}"
+    assert not any(unit.id in str(row) for unit in units if unit.id != unit.file for row in rows)
+    assert "a line to keep can go early" in draw_path(case.valuation, removal(first.id)).note
 
 
 def test_links_of_a_chart_have_the_given_addresses(case):
@@ -197,6 +225,24 @@ def observation(units, task, score, operator=Operator.DELETE, why="verify"):
     return Observation(coalition=frozenset(units), operator=operator, task=task, replicate=0, score=score, why=why)
 
 
+def names_of(*units):
+    """Names of units that are one line each: the first is line 1."""
+    shape = SimpleNamespace(kind=UnitKind.ITEM, file="SKILL.md")
+    return LineNames(
+        [SimpleNamespace(**vars(shape), id=unit, lines=Lines(line, line)) for line, unit in enumerate(units, start=1)]
+    )
+
+
+def test_the_table_of_coalitions_names_the_frontmatter_and_no_ids():
+    seen = [observation("m", "t", 0.0, why="anchor:trigger"), observation("m" + "a", "t", 0.0, why="bisect")]
+    figure = coalition_chart(seen, frozenset("mabcdef"), names_of(*"abcdef"))
+    assert [row[4:] for row in figure.rows] == [
+        ("frontmatter alone", "frontmatter alone"),
+        ("search for the deciding line", "line 1"),
+    ]
+    assert set(AdaptiveReason) <= set(REASONS)
+
+
 def test_the_coalition_chart_groups_observations_by_coalition():
     seen = [
         observation("mab", "t1", 1.0, why="anchor:full"),
@@ -206,15 +252,15 @@ def test_the_coalition_chart_groups_observations_by_coalition():
         observation("", "t1", 0.0, why="anchor:empty"),
         observation("ma", "t1", 1.0, Operator.PAD),
     ]
-    figure = coalition_chart(seen, frozenset("mab"))
+    figure = coalition_chart(seen, frozenset("mab"), names_of("a", "b"))
     assert [row[:4] for row in figure.rows] == [
         (0, "delete", 1, 0.0),
         (2, "delete", 1, 0.0),
         (2, "pad", 1, 1.0),
         (3, "delete", 2, 0.75),
     ]
-    assert [row[5] for row in figure.rows] == ["none", "all but b", "all but b", "all"]
-    assert figure.rows[-1][4] == "anchor:full, verify"
+    assert [row[5] for row in figure.rows] == ["none", "all but line 2", "all but line 2", "all"]
+    assert figure.rows[-1][4] == "whole skill, check of a prediction"
     assert len(list(ET.fromstring(str(figure.svg)).iter(f"{SVG}circle"))) == 4
 
 

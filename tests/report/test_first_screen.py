@@ -1,13 +1,17 @@
 """The words of the first screen and of "What next", by the state of the run."""
 
 from dataclasses import replace
+from html import unescape
 
 import pytest
 
 from skillsv.model.edit import Confirmation, PruneStep
+from skillsv.model.format import points
+from skillsv.model.skill import Lines
 from skillsv.model.value import Action, Interval, Verdict
+from skillsv.report import page
 from skillsv.report.edits import ShorterSkill
-from skillsv.report.headline import headline
+from skillsv.report.headline import headline, numbers_sentence
 from skillsv.report.line_names import LineNames
 from skillsv.report.next_steps import next_steps, with_budget
 from skillsv.report.run_facts import RunFacts
@@ -46,6 +50,26 @@ def test_a_confirmed_version_is_applied(case, shorter):
         "Delete 1 line: 10% shorter, +10.0 points on 72 unseen tasks, confirmed"
     )
     assert steps_of(case.valuation, shorter, proof())[0].command == "skillsv prune RUN --in-place"
+
+
+def test_units_of_several_lines_are_counted_with_their_lines(case, shorter):
+    unit = execution_units(case.valuation)[3]
+    long = replace(unit, lines=Lines(unit.lines.first, unit.lines.first + 4))
+    units = tuple(long if other.id == unit.id else other for other in case.valuation.units)
+    words = headline(replace(case.valuation, units=units), shorter, proof())
+    assert words.startswith("Delete 1 unit (5 lines): 10% shorter")
+
+
+def test_the_numbers_of_one_deletion_are_told_apart(case, shorter):
+    net = points(execution_units(case.valuation)[3].value.net.value)
+    proved = numbers_sentence(case.valuation, shorter, proof())
+    assert proved.startswith(f"The net effects of what is deleted sum to {net} points.")
+    assert "valued tasks by +5.0, and on unseen tasks they changed it by +10.0." in proved
+    open_sentence = numbers_sentence(case.valuation, replace(shorter, confirmed=False), proof())
+    assert "valued tasks by +5.0." in open_sentence
+    assert "unseen" not in open_sentence
+    assert numbers_sentence(case.valuation, None, None) == ""
+    assert proved in unescape(page(case.valuation, case.compiled, (), shorter=shorter, confirmation=proof()))
 
 
 def test_a_proof_of_another_version_confirms_nothing(case, shorter):

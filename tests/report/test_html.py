@@ -95,7 +95,7 @@ def test_the_pruning_panel_prefers_held_out_scores_to_the_prediction(case):
     step = PruneStep(unit="a", removed=("a",), kept=frozenset(), tokens_left=5, share_removed=0.9, lost_value=0.1)
     plan = EditPlan(path=(step,), tokens=50)
     predicted_page = page(case.valuation, case.compiled, (), edits=plan)
-    assert "a prediction, not yet confirmed" in predicted_page
+    assert "none of it is confirmed on held-out tasks yet" in predicted_page
     points = tuple(
         CurvePoint(share_removed=share, tokens_left=9, score=Interval(score, score - 0.1, score + 0.1))
         for share, score in ((0.0, 0.8), (1.0, 0.2))

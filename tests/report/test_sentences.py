@@ -1,8 +1,12 @@
 from dataclasses import replace
 
+import pytest
+
+from skillsv.model.rollout import Usage
 from skillsv.model.value import Action, Interval
 from skillsv.report.sentences import (
     concentration_sentence,
+    cost_words,
     execution_units,
     lift_sentence,
     removable_units,
@@ -48,6 +52,18 @@ def test_spending_sentence_counts_cut_answers_if_any(case):
     assert "cut" not in spending_sentence(case.valuation)
     cut = replace(case.valuation, rollouts=replace(case.valuation.rollouts, cut=1))
     assert "2 failed, 1 answer cut by the token limit, forecast" in spending_sentence(cut)
+
+
+@pytest.mark.parametrize(
+    ("usage", "words"),
+    [
+        (Usage(input_tokens=900, output_tokens=100, usd=1.5), "7 rollouts, 1,000 tokens, $1.50, 12 s of agent time"),
+        (Usage(input_tokens=900, output_tokens=100), "7 rollouts, 1,000 tokens, cost unknown, 12 s of agent time"),
+        (Usage(), "7 rollouts, tokens and cost unknown, 12 s of agent time"),
+    ],
+)
+def test_cost_words_name_tokens_money_and_time_and_what_is_unknown(usage, words):
+    assert cost_words(7, usage, 12.3) == words
 
 
 def test_spending_sentence_omits_unknown_money(case):

@@ -10,7 +10,7 @@ from skillsv.rollout.noise_check import Noise, check_noise, noise_among
 from skillsv.rollout.run_control import RunnerOptions
 
 EVERYTHING = frozenset(units(6))
-SAME_SIZE = "with coalitions of 1 size"
+SAME_SIZE = "with partial skills of 1 size"
 MISSED = "Noise that changes fewer than 1 in 10 scores may be missed (95% confidence)."
 TOO_FEW = "That is too few to rule out noise."
 

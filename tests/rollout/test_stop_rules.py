@@ -73,9 +73,13 @@ def test_reasons_name_the_rule_that_stopped():
         return rule.reason(Progress(recorded=recorded, estimate=EstimateStatus(width=0.02, resolved=1.0)))
 
     assert reason(MaxRollouts(500) | UntilWidth(0.03), 100) == "every interval at most 3 points wide"
-    assert reason(MaxRollouts(500) | UntilWidth(0.01), 500) == "500 rollouts"
-    assert reason(MaxRollouts(500) | UntilWidth(0.01), 499) == "500 rollouts", "one is left, and a batch needs two"
-    assert reason(UntilResolved(0.9) & MaxRollouts(50), 50) == "a verdict on 90% of the units and 50 rollouts"
+    assert reason(MaxRollouts(500) | UntilWidth(0.01), 500) == "the budget of rollouts"
+    assert reason(MaxRollouts(500) | UntilWidth(0.01), 499) == "the budget of rollouts", (
+        "one is left, and a batch needs two"
+    )
+    assert (
+        reason(UntilResolved(0.9) & MaxRollouts(50), 50) == "a verdict on 90% of the units and the budget of rollouts"
+    )
 
 
 @pytest.mark.parametrize(

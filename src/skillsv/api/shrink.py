@@ -99,8 +99,8 @@ class ShrunkSkill:
 
     @property
     def text(self) -> str:
-        """The main Markdown file of the shorter skill."""
-        return self.files[self.run.skill.compiled.skill.main].decode("utf-8", errors="replace")
+        """The main Markdown file of the shorter skill; empty where nothing of the skill is left."""
+        return self.files.get(self.run.skill.compiled.skill.main, b"").decode("utf-8", errors="replace")
 
     @property
     def patch(self) -> str:

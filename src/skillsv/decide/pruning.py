@@ -44,14 +44,21 @@ def pruning_path(
     closures = {unit: compiled.reverse_closure(frozenset({unit})) for unit in left}
     kept, steps, lost = compiled.everything, [], 0.0
     total = tokens(kept)
+    removed: dict[str, frozenset[str]] = {}
+    loss: dict[str, float] = {}
+    changed: Iterable[str] = left
+    find_changed = _loss_changes(compiled, closures, partners or {})
     while left:
-        removed = {unit: _removed_with(compiled, closures[unit] & kept, kept, left) for unit in left}
-        counted = {unit: sorted(units) if additive else (unit,) for unit, units in removed.items()}
+        # Most steps change the losses of few units, so only those are computed again.
         current = _current_values(values, kept, partners or {})
-        loss = {unit: sum(current.get(other, 0.0) for other in units) for unit, units in counted.items()}
+        for unit in changed:
+            removed[unit] = _removed_with(compiled, closures[unit] & kept, kept, left)
+            counted = sorted(removed[unit]) if additive else (unit,)
+            loss[unit] = sum(current.get(other, 0.0) for other in counted)
         unit = min(left, key=lambda candidate: (loss[candidate], -place[candidate]))
         kept -= removed[unit]
         left -= removed[unit]
+        changed = find_changed(removed[unit]) & left
         lost += loss[unit]
         remaining = tokens(kept)
         steps.append(
@@ -65,6 +72,30 @@ def pruning_path(
             )
         )
     return tuple(steps)
+
+
+def _loss_changes(
+    compiled: CompiledSkill, closures: Mapping[str, frozenset[str]], partners: Partners
+) -> Callable[[frozenset[str]], set[str]]:
+    """A function from the units that have just gone to the units whose loss may be another without them.
+
+    Those are the units with which one of them would go, the units whose partner is one of them, and every unit that
+    leads to files, because a file goes with the last unit that leads to it.
+    """
+    going_with: dict[str, set[str]] = {}
+    for unit, units in closures.items():
+        for other in units:
+            going_with.setdefault(other, set()).add(unit)
+    partner_of: dict[str, set[str]] = {}
+    for unit, (partner, *_) in partners.items():
+        partner_of.setdefault(partner, set()).add(unit)
+    leading = {unit for unit, units in closures.items() if not compiled.leading.isdisjoint(units)}
+
+    def find_changed(gone: frozenset[str]) -> set[str]:
+        touched = gone.union(*(partner_of.get(unit, ()) for unit in gone))
+        return leading.union(*(going_with.get(unit, ()) for unit in touched))
+
+    return find_changed
 
 
 def _removed_with(compiled: CompiledSkill, units: frozenset[str], kept: Coalition, left: set[str]) -> frozenset[str]:

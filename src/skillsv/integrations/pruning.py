@@ -133,6 +133,8 @@ class Pruner:
             return PruneResult(text=text, note=error.what)
         valuation = short.run.valuation
         self._feedback[text] = describe_values(valuation)
+        if not short.text.strip():  # an optimizer cannot go on from no text
+            return PruneResult(text=text, valuation=valuation, note="Nothing would be left, so the text stays.")
         if short.met:
             self._feedback[short.text] = describe_values(valuation, without=short.removed)
         texts = {unit.id: unit.text.strip() for unit in valuation.units}

@@ -104,7 +104,7 @@ def _losses_by_score(run: Run, score: PredictScore) -> PredictLoss:
 
 def count_tokens(renderer: Renderer, coalition: Coalition) -> int:
     """The tokens of what a coalition renders to by deletion."""
-    return renderer.count_tokens(renderer.render(coalition, Operator.DELETE))
+    return renderer.count_tokens(renderer.render(coalition, Operator.DELETE, check=False))
 
 
 def original_path(run: Run) -> Path | None:

@@ -13,6 +13,7 @@ from skillsv.model.value import Valuation
 from skillsv.pipeline.run import Run
 from skillsv.report.next_steps import NEARLY_REACHED, with_budget
 from skillsv.report.run_facts import RunFacts
+from skillsv.report.sentences import cost_words
 from skillsv.rollout import Ledger, RunFolder
 from skillsv.settings import SETTINGS
 
@@ -37,6 +38,7 @@ def read_facts(folder: RunFolder, run: Run) -> RunFacts:
         skill_digest=_short(manifest["digest"]),
         version=str(manifest.get("version", "")),
         value_command=value_command(manifest, str(folder.path)),
+        costs=_costs(folder, run.valuation),
     )
 
 
@@ -104,6 +106,18 @@ def _date(folder: RunFolder, agent: str) -> str:
     with Ledger.open(folder.ledger, read_only=True) as ledger:
         times = [group.since for group in ledger.groups() if group.agent == agent and group.since is not None]
     return f"{datetime.fromtimestamp(min(times), UTC):%d %b %Y}".lstrip("0") if times else ""
+
+
+def _costs(folder: RunFolder, valuation: Valuation) -> tuple[tuple[str, str], ...]:
+    """What the valuation and each later command spent: rollouts, tokens, money and the time of the agent."""
+    rollouts, usage = valuation.rollouts.spent, valuation.usage
+    if not folder.ledger.exists():
+        return (("value", cost_words(rollouts, usage)),)
+    with Ledger.open(folder.ledger, read_only=True) as ledger:
+        seconds = ledger.summary(folder.run_id).seconds
+        later = folder.later_spending(ledger, folder.run_id)
+    commands = ((name, cost_words(spent.rollouts, spent.usage, spent.seconds)) for name, spent in later.items())
+    return (("value", cost_words(rollouts, usage, seconds)), *commands)
 
 
 def _short(digest: str) -> str:

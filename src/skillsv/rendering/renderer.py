@@ -41,15 +41,18 @@ class Renderer:
         }
         self._resources = Resources(compiled, self._coalitions.bits, self._padder)
 
-    def render(self, coalition: Coalition, operator: Operator, null_change: int = 0) -> Rendering:
+    def render(
+        self, coalition: Coalition, operator: Operator, null_change: int = 0, *, check: bool = True
+    ) -> Rendering:
         """rho(S): the files. A coalition without units, or without any byte of a unit, has no files and no flags.
 
         `tokens` are those of the main file. Deletion does not count them; `count_tokens` does. `null_change` is the
-        number of a change that means nothing (`null_change.py`); 0 is the rendering without one.
+        number of a change that means nothing (`null_change.py`); 0 is the rendering without one. `check=False` is for
+        counting: the files are the same, but not compared with the original, and flags about kinds are left out.
         """
         kept = self._coalitions.to_bits(coalition)
         files, flags = self._resources.render(kept, operator)
-        main, *others = self._render_documents(kept, operator, null_change)
+        main, *others = self._render_documents(kept, operator, null_change, check=check and self.check)
         files += [document.file for document in others]
         if not coalition or not (main.file.data or self._resources.any_unit(files)):
             return self._make_rendering(coalition, operator, [], None, [])
@@ -63,11 +66,13 @@ class Renderer:
         files.append(main.file)
         return self._make_rendering(coalition, operator, files, main.tokens, flags)
 
-    def _render_documents(self, kept: int, operator: Operator, null_change: int) -> list[RenderedDocument]:
+    def _render_documents(
+        self, kept: int, operator: Operator, null_change: int, *, check: bool
+    ) -> list[RenderedDocument]:
         """The main file, then the other files that are cut into units; padding leaves every file in its place."""
         main = self.compiled.skill.main
         return [
-            document.render(kept, operator, check=self.check, null_change=null_change if path == main else 0)
+            document.render(kept, operator, check=check, null_change=null_change if path == main else 0)
             for path, document in self._documents.items()
             if path == main or operator is Operator.PAD or document.is_present(kept)
         ]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from skillsv.model.edit import PruneStep
-from skillsv.model.format import count, points
+from skillsv.model.format import count, plural, points
 from skillsv.report.escape import clip, escape_text, is_binary
 from skillsv.report.line_names import LineNames
 
@@ -86,12 +86,21 @@ class DiffLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileDiff:
-    """The changes of one file, in document order."""
+    """The changes of one file, in document order. `removed` counts blank lines, too."""
 
     path: str
     lines: tuple[DiffLine, ...]
     removed: int
     added: int
+    removed_blank: int = 0
+
+    @property
+    def summary(self) -> str:
+        """How many lines change: `3 lines and 1 blank line deleted, 2 lines added`."""
+        deleted = [plural(self.removed - self.removed_blank, "line")] if self.removed > self.removed_blank else []
+        deleted += [plural(self.removed_blank, "blank line")] if self.removed_blank else []
+        parts = [f"{' and '.join(deleted)} deleted"] if deleted else []
+        return ", ".join([*parts, f"{plural(self.added, 'line')} added"] if self.added else parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +164,7 @@ def _file_diff(path: str, old: bytes | None, new: bytes | None, notes: Mapping[t
         lines=tuple(lines[:_SHOWN_LINES]),
         removed=sum(line.mark == "-" for line in lines),
         added=sum(line.mark == "+" for line in lines),
+        removed_blank=sum(line.mark == "-" and not line.text.strip() for line in lines),
     )
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
+from itertools import accumulate
 
 from skillsv.model.format import plural
 from skillsv.model.skill import CompiledSkill, Edge, SkillFile, Unit, UnitKind
@@ -128,10 +130,11 @@ def edge_tooltip(edge: Edge) -> str:
 def _head(compiled: CompiledSkill, name: str) -> Iterator[str]:
     content = sum(edge.rule != "R6" for edge in compiled.edges)
     yield f'<text x="{MARGIN}" y="30" font-size="18" font-weight="700" fill="#0f172a">{name}</text>'
-    counts = f"{len(compiled.execution)} execution units and the trigger, {content} content edges"
+    counts = f"{len(compiled.execution)} units and the frontmatter (trigger), {content} dependencies"
     yield f'<text x="{MARGIN}" y="50" fill="#475569">{counts}. An arrow points at what a unit needs.</text>'
     if any(edge.rule == "R6" for edge in compiled.edges):
-        yield f'<text x="{MARGIN}" y="66" fill="#475569">Every unit also needs the trigger (R6, not drawn).</text>'
+        words = "Every unit also needs the frontmatter; those arrows are not drawn."
+        yield f'<text x="{MARGIN}" y="66" fill="#475569">{words}</text>'
 
 
 def _body(compiled: CompiledSkill, drawing: Drawing) -> Iterator[str]:
@@ -215,20 +218,19 @@ def _label(unit: Unit, files: Mapping[str, SkillFile], main: str) -> tuple[str, 
         words = _MARKUP.sub("", first_words(unit, files))
     else:
         words = ", ".join(escape_line(extent.file.rpartition("/")[2]) for extent in unit.extents)
-    return number, _fit(words, BOX_WIDTH - 20 - _text_width(number))
+    return number, _fit(words, BOX_WIDTH - 20 - sum(map(_letter_width, number)))
 
 
 def _fit(text: str, width: float) -> str:
     """As much of the text as fits into `width` pixels."""
-    if _text_width(text) <= width:
+    ends = list(accumulate(map(_letter_width, text)))
+    if not ends or ends[-1] <= width:
         return text
-    while text and _text_width(text) > width - 11:
-        text = text[:-1]
-    return text.rstrip() + "…"
+    return text[: bisect_right(ends, width - 11)].rstrip() + "…"
 
 
-def _text_width(text: str) -> float:
-    return sum(_WIDTHS.get(char, 12.0 if char > "\u2e80" else 8.0 if char.isupper() else 6.9) for char in text)
+def _letter_width(letter: str) -> float:
+    return _WIDTHS.get(letter, 12.0 if letter > "\u2e80" else 8.0 if letter.isupper() else 6.9)
 
 
 def _legend_entries(compiled: CompiledSkill) -> list[tuple[str, str]]:

@@ -19,7 +19,7 @@ def headline(valuation: Valuation, shorter: ShorterSkill | None, confirmation: C
         return "No verdict yet: the run has measured too little"
     if shorter is None or not shorter.removed:
         return _headline_without_removals(units)
-    removed = [unit for unit in units if unit.id in set(shorter.removed)]
+    removed = _removed_units(valuation, shorter)
     verb = f"Delete {count_places(removed)}: {percent(shorter.share_removed)} shorter"
     if confirmation is None or not shorter.confirmed:
         change = f"{points(shorter.expected_change)} points expected"
@@ -48,12 +48,36 @@ def _headline_without_removals(units: tuple[UnitReport, ...]) -> str:
     return "Keep every line: none is shown to be worthless or harmful" if units else "This skill has no lines to value"
 
 
+def _removed_units(valuation: Valuation, shorter: ShorterSkill) -> list[UnitReport]:
+    removed = frozenset(shorter.removed)
+    return [unit for unit in execution_units(valuation) if unit.id in removed]
+
+
 def count_places(units: list[UnitReport]) -> str:
-    """`3 lines`, or `2 lines and 1 file`: a file that is no Markdown is removed as a whole."""
-    files = sum(unit.kind is UnitKind.RESOURCE for unit in units)
-    lines = len(units) - files
-    parts = [plural(lines, "line")] if lines else []
+    """`3 lines`, `2 lines and 1 file`, or `3 units (12 lines)`: a file that is no Markdown is removed as a whole."""
+    texts = [unit for unit in units if unit.kind is not UnitKind.RESOURCE]
+    files = len(units) - len(texts)
+    lines = sum(unit.lines.last - unit.lines.first + 1 for unit in texts)
+    words = plural(lines, "line") if lines == len(texts) else f"{plural(len(texts), 'unit')} ({plural(lines, 'line')})"
+    parts = [words] if texts else []
     return " and ".join([*parts, plural(files, "file")] if files else parts)
+
+
+def numbers_sentence(valuation: Valuation, shorter: ShorterSkill | None, confirmation: Confirmation | None) -> str:
+    """Why net effects, the expected change and the change on unseen tasks differ; empty without removals."""
+    removed = [] if shorter is None else _removed_units(valuation, shorter)
+    if shorter is None or not removed or not all(unit.value.has_value for unit in removed):
+        return ""
+    together = points(sum(unit.value.net.value for unit in removed))
+    expected = points(shorter.expected_change)
+    measured = "" if confirmation is None or not shorter.confirmed else points(confirmation.delta.value)
+    unseen = f", and on unseen tasks they changed it by {measured}" if measured else ""
+    why = ", and unseen tasks are other tasks" if measured else ""
+    return (
+        f"The net effects of what is deleted sum to {together} points. From the whole skill, the deletions are "
+        f"expected to change the score of the valued tasks by {expected}{unseen}. These are different numbers: a net "
+        f"effect is a mean over partial skills, the expected change is about the whole skill{why}."
+    )
 
 
 def summary_sentences(valuation: Valuation, confirmation: Confirmation | None, *, confirmed: bool) -> list[str]:

@@ -9,6 +9,8 @@ To add a panel:
    dataclass of escaped text as in `unit_views.py`, and add it to the context in `page`.
 2. In `assets/page.html.j2` add `<section id="NAME" aria-labelledby="NAME-title">` with an `<h2>`; `{{ chart(figure) }}`
    shows a figure with its caption, its table and its buttons for saving. A panel without data is not shown.
+   What begins closed and may be long is put into `<noscript>`: the script builds it when it is opened or when the
+   browser is idle, so that a long page opens in short tasks; without a script it is there at once.
 3. Add its name and its link to `_panels` below: the navigation lists the panels that have data.
 4. A new sentence goes into `sentences.py`, a new format of numbers into `skillsv.model.format`. The template knows the
    functions and filters that `page_environment.py` lists.
@@ -35,7 +37,7 @@ from skillsv.report.evidence import Evidence
 from skillsv.report.figures.svg import Figure
 from skillsv.report.file_views import file_views
 from skillsv.report.graph import graph_svg
-from skillsv.report.headline import headline, summary_sentences
+from skillsv.report.headline import headline, numbers_sentence, summary_sentences
 from skillsv.report.line_names import LineNames
 from skillsv.report.marginals import marginals_by_unit
 from skillsv.report.next_steps import next_steps
@@ -97,12 +99,14 @@ def page(
         confirmation=confirmation,
         evidence=evidence,
         anchors=anchors,
+        names=names,
     )
     proof = confirmation if shorter is not None and shorter.confirmed else None
     context = {
         **_head(valuation, records, observations),
         "headline": headline(valuation, shorter, confirmation),
         "summary": summary_sentences(valuation, confirmation, confirmed=proof is not None),
+        "numbers": numbers_sentence(valuation, shorter, confirmation),
         "steps": next_steps(valuation, shorter, confirmation, facts, names),
         "facts": facts,
         "units": units,

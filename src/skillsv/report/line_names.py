@@ -54,7 +54,7 @@ class LineNames:
         chosen = sorted({name for name in unit_ids if name in self._units}, key=self._position.__getitem__)
         plain = [name for name in chosen if self._is_plain(self._units[name])]
         places = _join_ranges([self._range(run) for run in _runs([self._position[name] for name in plain])])
-        others = [self.line(name) for name in chosen if name not in set(plain)]
+        others = [self.line(name) for name in chosen if not self._is_plain(self._units[name])]
         return _sentence_list([*places, *others])
 
     def explain(self, text: str) -> str:

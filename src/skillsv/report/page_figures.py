@@ -28,6 +28,7 @@ from skillsv.report.figures import (
     value_chart,
     waterfall,
 )
+from skillsv.report.line_names import LineNames
 from skillsv.report.sentences import execution_units, net_effects
 from skillsv.report.unit_views import value_span
 
@@ -44,6 +45,7 @@ def page_figures(
     confirmation: Confirmation | None,
     evidence: Evidence,
     anchors: Mapping[str, str],
+    names: LineNames,
 ) -> dict[str, Figure | Markup | None]:
     """All drawings of the page; `anchors` are the element ids that a click on a unit leads to."""
 
@@ -58,9 +60,13 @@ def page_figures(
         "decision": decision_map(valuation, target=target) if has_context_cost(valuation) else None,
         "sections": section_list(valuation, target=target),
         "tasks": task_matrix(valuation, evidence, target=target),
-        "pruning": _pruning(curves, edits, shorter, confirmation),
+        "pruning": (
+            _measured_curves(curves, shorter, confirmation)
+            if curves
+            else _predicted_path(valuation, edits, shorter, confirmation, names)
+        ),
         "chains": chain_grid(records) if records else None,
-        "coalitions": coalition_chart(observations, compiled.everything) if observations else None,
+        "coalitions": coalition_chart(observations, compiled.everything, names) if observations else None,
         "minimap": minimap([unit.verdict.action for unit in units]),
         "scale": margin_scale(value_span(valuation)),
     }
@@ -70,25 +76,37 @@ def _has_gain(valuation: Valuation) -> bool:
     return any(value > 0 for value in net_effects(valuation).values())
 
 
-def _pruning(
-    curves: Sequence[PruningCurve],
+def _measured_curves(
+    curves: Sequence[PruningCurve], shorter: ShorterSkill | None, confirmation: Confirmation | None
+) -> Figure:
+    """The curves on panel B, with the shorter skill where panel B has measured it."""
+    chosen = None
+    if shorter is not None and shorter.removed and shorter.confirmed and confirmation is not None:
+        chosen = (shorter.share_removed, confirmation.new.value)
+    full, trigger = _score_at(curves, 0.0), _score_at(curves, 1.0)
+    label = "shorter skill, confirmed" if chosen else "shorter skill"
+    return pruning_chart(curves, full=full, trigger=trigger, chosen=chosen, chosen_label=label)
+
+
+def _predicted_path(
+    valuation: Valuation,
     edits: EditPlan | None,
     shorter: ShorterSkill | None,
     confirmation: Confirmation | None,
+    names: LineNames,
 ) -> Figure | None:
-    """Measured curves where there are some, else the prediction; the shorter skill is marked on either."""
-    share = shorter.share_removed if shorter and shorter.removed else None
-    confirmed = shorter is not None and shorter.confirmed and confirmation is not None
-    label = "shorter skill, confirmed" if confirmed else "shorter skill"
-    if curves:
-        measured = confirmation.new.value if confirmed and confirmation else None
-        chosen = None if share is None or measured is None else (share, measured)
-        full, trigger = _score_at(curves, 0.0), _score_at(curves, 1.0)
-        return pruning_chart(curves, full=full, trigger=trigger, chosen=chosen, chosen_label=label)
+    """What the values predict of every length, with the shorter skill."""
     if edits is None or not edits.path:
         return None
-    predicted = None if share is None or shorter is None else (share, shorter.expected_change)
-    return pruning_path(edits.path, edits.tokens, chosen=predicted, chosen_label=label)
+    proved = shorter is not None and shorter.confirmed and confirmation is not None
+    return pruning_path(
+        edits.path,
+        edits.tokens,
+        names=names,
+        actions={unit.id: unit.verdict.action for unit in valuation.units},
+        chosen=(shorter.share_removed, shorter.expected_change) if shorter and shorter.removed else None,
+        measured=confirmation.delta if proved and confirmation else None,
+    )
 
 
 def _score_at(curves: Sequence[PruningCurve], share: float) -> Interval | None:

@@ -31,7 +31,8 @@ def row_reason(unit: UnitReport, context: ReasonContext) -> str:
     explain = _REASONS.get(unit.verdict.action)
     if explain is not None:
         return explain(unit, context)
-    return shorten(escape_line(context.names.explain(unit.verdict.reason)).partition(":")[0], _ROW_CHARACTERS)
+    reason = escape_line(context.names.explain(unit.verdict.reason)).partition(":")[0]
+    return shorten(reason[:1].lower() + reason[1:], _ROW_CHARACTERS)
 
 
 def _keep(unit: UnitReport, context: ReasonContext) -> str:

@@ -11,7 +11,8 @@ from skillsv.model.format import plural
 class RunFacts:
     """The origin of a page. `skillsv.pipeline.publish` reads it from the run folder; texts may be empty.
 
-    `value_command` repeats or continues the run. `folder` is the run folder as commands name it.
+    `value_command` repeats or continues the run. `folder` is the run folder as commands name it. `costs` are what
+    the commands of this run spent, in words, the valuation first.
     """
 
     folder: str = ""
@@ -26,6 +27,7 @@ class RunFacts:
     skill_digest: str = ""
     version: str = ""
     value_command: str = ""
+    costs: tuple[tuple[str, str], ...] = ()
 
     def items(self) -> list[tuple[str, str]]:
         """Names and texts of all that is known, in the order of the page."""
@@ -38,13 +40,15 @@ class RunFacts:
             ("skill", self.skill_digest and f"digest {self.skill_digest}"),
             ("run", self.run),
             ("SkillSV", self.version),
+            *((f"cost of {name}", text) for name, text in self.costs),
         ]
         return [(name, text) for name, text in items if text]
 
     @property
     def line(self) -> str:
-        """The most important facts in one line."""
+        """The most important facts in one line; the last is what the valuation cost."""
         tasks = f"{self.valued_tasks} + {self.held_out_tasks} tasks" if self.valued_tasks else ""
         digest = self.skill_digest and f"skill {self.skill_digest}"
         version = self.version and f"SkillSV {self.version}"
-        return " · ".join(filter(None, (self.agent, tasks, self.date, digest, version)))
+        cost = self.costs[0][1] if self.costs else ""
+        return " · ".join(filter(None, (self.agent, tasks, self.date, digest, version, cost)))

@@ -14,6 +14,7 @@ from skillsv.model.edit import Confirmation, ProofOutcome
 from skillsv.model.format import (
     count,
     decimal,
+    duration,
     file_size,
     percent,
     plural,
@@ -22,6 +23,7 @@ from skillsv.model.format import (
     usage_parts,
     with_bounds,
 )
+from skillsv.model.rollout import Usage
 from skillsv.model.skill import CompiledSkill, Extent, SkillFile, Unit, UnitKind
 from skillsv.model.value import REMOVABLE, UnitReport, Valuation
 from skillsv.report.escape import escape_line, escape_text, shorten
@@ -249,9 +251,17 @@ def spending_sentence(valuation: Valuation) -> str:
     return ", ".join([f"{plural(valuation.rollouts.spent, 'rollout')} run", *spending_parts(valuation)]) + "."
 
 
-def cost_words(valuation: Valuation) -> str:
-    """What the valuation cost, as short as it can be said: rollouts, tokens and money as far as they are known."""
-    return ", ".join([plural(valuation.rollouts.spent, "rollout"), *usage_parts(valuation.usage)])
+def cost_words(rollouts: int, usage: Usage, seconds: float | None = None) -> str:
+    """What rollouts cost in a few words: tokens, money, and the time of the agent. What is not known is said, too."""
+    tokens = usage.input_tokens is not None or usage.output_tokens is not None
+    unknown = {
+        (False, False): "tokens and cost unknown",
+        (True, False): "cost unknown",
+        (False, True): "tokens unknown",
+    }
+    missing = unknown.get((tokens, usage.usd is not None))
+    parts = [plural(rollouts, "rollout"), *usage_parts(usage), *([missing] if missing else [])]
+    return ", ".join(parts if seconds is None else [*parts, f"{duration(seconds)} of agent time"])
 
 
 def spending_parts(valuation: Valuation) -> list[str]:

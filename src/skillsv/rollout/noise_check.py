@@ -60,7 +60,7 @@ class Noise:
     def _spread(self) -> str:
         tasks = len({task for _, _, task in self.repeated})
         sizes = len({len(coalition) for coalition, _, _ in self.repeated})
-        return f"on {plural(tasks, 'task')} with coalitions of {plural(sizes, 'size')}"
+        return f"on {plural(tasks, 'task')} with partial skills of {plural(sizes, 'size')}"
 
     def _missed(self) -> str:
         """The noise that so many equal repeats cannot rule out: a rate r with (1 - r)^n = 0.05, about 3 / n."""

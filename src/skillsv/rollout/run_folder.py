@@ -483,9 +483,7 @@ class RunFolder:
         run, chains, settings = run_id(manifest), records.chains, manifest.get("settings", {})
         with Ledger.open(self.ledger, read_only=True) as ledger:
             total, failures, groups = ledger.summary(run), ledger.failures(run), ledger.groups()
-            commands = ledger.commands(run)
-        for name, spent in self._read_spending():
-            commands[name] = commands[name] + spent if name in commands else spent
+            commands = self.later_spending(ledger, run)
         digests = {*manifest.get("panel_a", {}).values(), *manifest.get("panel_b", {}).values()}
         agent = manifest.get("agent", {}).get("fingerprint", "")
         anchors = records.panel_anchors
@@ -509,6 +507,13 @@ class RunFolder:
             stored=sort_rollouts(groups, agent, digests),
             commands=commands,
         )
+
+    def later_spending(self, ledger: Ledger, run: str) -> dict[str, CommandSpending]:
+        """What the commands after the valuation spent, by their names: rollouts, and calls of editors."""
+        commands = ledger.commands(run)
+        for name, spent in self._read_spending():
+            commands[name] = commands[name] + spent if name in commands else spent
+        return commands
 
     def _move_to_earlier(self, *, also: tuple[str, ...] = ()) -> None:
         names = [name for name in (*also, *_FILES_OF_A_RUN) if (self.path / name).exists()]

@@ -217,8 +217,8 @@ class MaxRollouts(Combinable):
         return max(self.most - progress.recorded, 0)
 
     def reason(self, progress: Progress) -> str:  # noqa: ARG002
-        """The limit."""
-        return f"{self.most:,} rollouts"
+        """The budget, without its number: checks before the policy have used a part of what the user allowed."""
+        return "the budget of rollouts"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 
 import numpy as np
@@ -44,11 +45,17 @@ class GrowthGame:
         """1 for a passed example, else 0."""
         assert isinstance(example, dict)
         topic = int(example["topic"])
-        marks = [(match["role"], int(match["topic"])) for match in LINE.finditer(text)]
+        marks = _marks_of(text)
         helped = topic < self.easy * self.topics or ("helps", topic) in marks
         passed = helped and ("harms", topic) not in marks
         drawn = int(sha256(f"{self.seed} {example['id']} {text}".encode()).hexdigest()[:8], 16) / 16**8
         return float(passed != (drawn < self.flips))
+
+
+@lru_cache(maxsize=64)
+def _marks_of(text: str) -> frozenset[tuple[str, int]]:
+    """What the lines of a text do, and for which topics. A text is scored on many examples in a row."""
+    return frozenset((match["role"], int(match["topic"])) for match in LINE.finditer(text))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,14 +41,16 @@ class Opened:
 def opening(browser, watch_script, tmp_path) -> Iterator[Callable[..., Opened]]:
     contexts = []
 
-    def opened(text: str, *, anchor: str = "", width: int = 1440, height: int = 900, **options) -> Opened:
+    def opened(
+        text: str, *, anchor: str = "", width: int = 1440, height: int = 900, script: str = "", **options
+    ) -> Opened:
         path = tmp_path / "report.html"
         path.write_text(text, encoding="utf-8")
         context = browser.new_context(offline=True, viewport={"width": width, "height": height}, **options)
         contexts.append(context)
         result = Opened(page=context.new_page(), path=path)
         if options.get("java_script_enabled", True):
-            context.add_init_script(watch_script)
+            context.add_init_script(watch_script + script)
         result.page.on("request", lambda request: result.requests.append(request.url))
         result.page.on("pageerror", lambda error: result.errors.append(str(error)))
         result.page.on(

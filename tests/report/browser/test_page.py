@@ -172,6 +172,8 @@ description: "</title><script>alert('title')</script>"
 
 </script><script>alert('script')</script>
 
+</noscript><script>alert('noscript')</script>
+
 - <img src=x onerror=alert('image')> and <svg onload=alert('svg')>
 - [click](javascript:alert('link')) and <a href="javascript:alert('href')">this</a>
 - \x1b[31mred\x1b[0m \u202ereversed\u202c \u2066isolated\u2069

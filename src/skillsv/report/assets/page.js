@@ -15,6 +15,24 @@ document.addEventListener("DOMContentLoaded", () => {
   const help = find("#help");
   const themes = ["", "light", "dark"];
 
+  // What begins closed is in <noscript>: with a script the browser keeps that as text, so that it opens a long page in
+  // short tasks. Elements are made of it when a reader opens it, or soon after the page is shown.
+  const BUILT_AT_ONCE = 40, BUILT_WHEN_IDLE = 10;
+  const build = (part) => {
+    const template = document.createElement("template");
+    template.innerHTML = part.textContent;
+    addSortButtons(template.content);
+    part.replaceWith(template.content);
+  };
+  const buildIn = (box) => findAll("noscript", box).forEach(build);
+  const findTarget = (id) => byId(id) || (buildIn(document), byId(id));
+  const whenIdle = window.requestIdleCallback || ((act) => setTimeout(act, 50));
+  const buildRest = () => {
+    const parts = findAll("noscript");
+    parts.slice(0, BUILT_WHEN_IDLE).forEach(build);
+    if (parts.length > BUILT_WHEN_IDLE) whenIdle(buildRest);
+  };
+
   const measure = () => root.style.setProperty("--toolbar", `${toolbar.offsetHeight}px`);
   new ResizeObserver(measure).observe(toolbar);
 
@@ -63,6 +81,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (view) showView(view);
     const file = element.closest(".file");
     if (file && tabs.length) showFile(file.id);
+    if (element.matches("details")) buildIn(element);
     for (let box = element.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
     measure();
     settle(element, 6);
@@ -80,12 +99,12 @@ document.addEventListener("DOMContentLoaded", () => {
     }
     box.replaceChildren(...parts, text.slice(from));
   };
-  const texts = new Map(units.map((unit) => [unit, find(".text", unit).textContent.toLowerCase()]));
+  const textOf = (unit) => find(".text", unit).textContent.toLowerCase();
   const apply = () => {
     const query = search.value.trim().toLowerCase();
     const wanted = filters.filter((button) => button.getAttribute("aria-pressed") === "true").map((b) => b.dataset.verdict);
     const active = Boolean(query || wanted.length);
-    const fits = new Map(units.map((unit) => [unit.id, (!query || texts.get(unit).includes(query)) && (!wanted.length || wanted.includes(unit.dataset.verdict))]));
+    const fits = new Map(units.map((unit) => [unit.id, (!query || textOf(unit).includes(query)) && (!wanted.length || wanted.includes(unit.dataset.verdict))]));
     let matches = 0;
     for (const file of findAll(".file")) {
       let heading = null, inFile = 0;
@@ -114,8 +133,8 @@ document.addEventListener("DOMContentLoaded", () => {
     if (file) showFile(file.getAttribute("aria-controls"));
     showView(views.some((button) => button.dataset.view === query.get("view")) ? query.get("view") : "written");
     if (search.value || verdicts[0] || find(".gone")) apply();
-    const target = anchor && byId(anchor);
-    if (target === help) help.showModal(); else if (target) reveal(target);
+    const place = anchor && findTarget(anchor);
+    if (place === help) help.showModal(); else if (place) reveal(place);
   };
 
   const fitting = () => units.filter((unit) => !unit.classList.contains("gone"));
@@ -172,6 +191,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (act) { event.preventDefault(); act(); }
   });
   document.addEventListener("click", (event) => {
+    if (event.target.closest("summary")) buildIn(event.target.closest("details"));
     const number = event.target.closest("details.unit[data-verdict] > summary > .line");
     if (number) { event.preventDefault(); copy(linkTo(number.closest("details").id), `Link to line ${number.textContent}`); return; }
     const summary = event.target.closest("details.unit > summary");
@@ -189,13 +209,13 @@ document.addEventListener("DOMContentLoaded", () => {
     }
     const link = event.target.closest('a[href^="#"]');
     if (!link) return;
-    const target = byId(link.getAttribute("href").slice(1));
-    if (!target) return;
+    const place = findTarget(link.getAttribute("href").slice(1));
+    if (!place) return;
     event.preventDefault();
-    if (target === help) { help.showModal(); return; }
-    write({ anchor: target.id, view: viewOf(target) === "written" ? "" : viewOf(target) || "" }, { push: true });
-    reveal(target);
-    (target.matches("details") ? find("summary", target) : target).focus?.({ preventScroll: true });
+    if (place === help) { help.showModal(); return; }
+    write({ anchor: place.id, view: viewOf(place) === "written" ? "" : viewOf(place) || "" }, { push: true });
+    reveal(place);
+    (place.matches("details") ? find("summary", place) : place).focus?.({ preventScroll: true });
   });
   search.addEventListener("input", () => { write({ q: search.value.trim() }); if (views.length) showView("written"); apply(); });
   search.addEventListener("keydown", (event) => { if (event.key === "Enter") step(event.shiftKey ? -1 : 1); });
@@ -241,7 +261,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const number = Number(text.replace(/^line /, "").replaceAll(",", "").replace("\u2212", "-").replace("+", "").split(":")[0]);
     return text !== "" && !isNaN(number) ? number : text;
   };
-  for (const heading of findAll("table[data-export]:not([data-chain]) thead th, table[data-sort] thead th")) {
+  const addSortButton = (heading) => {
     const button = document.createElement("button");
     button.type = "button";
     button.append(...heading.childNodes);
@@ -254,7 +274,8 @@ document.addEventListener("DOMContentLoaded", () => {
       const order = (one, other) => (typeof one === typeof other ? (one < other ? -1 : one > other ? 1 : 0) : typeof one === "number" ? -1 : 1);
       body.append(...[...body.rows].sort((one, other) => (down ? -1 : 1) * order(key(one, heading.cellIndex), key(other, heading.cellIndex))));
     });
-  }
+  };
+  const addSortButtons = (box) => findAll("table[data-export]:not([data-chain]) thead th, table[data-sort] thead th", box).forEach(addSortButton);
 
   const save = (name, type, text) => {
     const link = document.createElement("a");
@@ -271,6 +292,7 @@ document.addEventListener("DOMContentLoaded", () => {
     return new XMLSerializer().serializeToString(copy);
   };
   const rowsOf = (figure) => {
+    buildIn(figure);
     const tables = findAll("table[data-export]", figure);
     const chain = (table) => (table.dataset.chain ? [{ text: table.dataset.chain }] : []);
     const columns = [...(tables[0].dataset.chain ? ["chain"] : []), ...findAll("thead th", tables[0]).map((cell) => cell.textContent)];
@@ -303,6 +325,9 @@ document.addEventListener("DOMContentLoaded", () => {
   }, { rootMargin: "-20% 0px -70% 0px" });
   for (const section of findAll("main > section")) watch.observe(section);
 
+  addSortButtons(document);
+  findAll("noscript").slice(0, BUILT_AT_ONCE).forEach(build);
   addEventListener("popstate", restore);
   restore();
+  whenIdle(buildRest);
 });

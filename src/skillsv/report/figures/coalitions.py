@@ -9,10 +9,28 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from skillsv.model.coalition import Coalition, Observation, Operator
+from skillsv.model.coalition import AdaptiveReason, Coalition, Observation, Operator
 from skillsv.model.format import plural
 from skillsv.report.figures.axis import FAINT, METHODS, MUTED, Scale, vertical_axis
 from skillsv.report.figures.svg import Figure, drawing, element
+from skillsv.report.line_names import LineNames
+
+REASONS: Mapping[str, str] = {
+    AdaptiveReason.ANCHOR_EMPTY: "no skill",
+    AdaptiveReason.ANCHOR_TRIGGER: "frontmatter alone",
+    AdaptiveReason.ANCHOR_FULL: "whole skill",
+    AdaptiveReason.ANCHOR_NULL_CHANGE: "whole skill with a change that means nothing",
+    AdaptiveReason.PATTERN: "new set of deciding lines",
+    AdaptiveReason.VERIFY: "check of a prediction",
+    AdaptiveReason.SAMPLE: "check at random",
+    AdaptiveReason.BISECT: "search for the deciding line",
+    AdaptiveReason.CHECK: "check beside the deciding line",
+    AdaptiveReason.REPEAT: "repeat",
+    AdaptiveReason.KNOWN: "scored before",
+    AdaptiveReason.CLOSED_SET: "random lines",
+    AdaptiveReason.NOISY_TASK: "random lines",
+}
+"""Why a partial skill was run, in words for readers of the page."""
 
 # Pixels: the edges of the plot.
 _LEFT = 64.0
@@ -51,7 +69,7 @@ def scored_coalitions(observations: Sequence[Observation]) -> list[ScoredCoaliti
     return sorted(coalitions, key=lambda item: (len(item.coalition), item.operator, sorted(item.coalition)))
 
 
-def coalition_chart(observations: Sequence[Observation], everything: Coalition) -> Figure:
+def coalition_chart(observations: Sequence[Observation], everything: Coalition, names: LineNames) -> Figure:
     """A dot per coalition: number of units against mean score; the area of a dot is the number of tasks."""
     scored = scored_coalitions(observations)
     across, up = Scale(0, max(len(everything), 1), _LEFT, _RIGHT), Scale(-0.04, 1.04, _BOTTOM, _TOP)
@@ -62,8 +80,8 @@ def coalition_chart(observations: Sequence[Observation], everything: Coalition) 
         name="coalitions",
         title="Scored partial skills",
         svg=drawing(900, 372, "Scored partial skills", description, *parts, class_="coalitions decision-map"),
-        columns=("units kept", "operator", "tasks", "mean score", "why", "units"),
-        rows=[_cells(item, everything) for item in scored],
+        columns=("units kept", "operator", "tasks", "mean score", "why", "lines"),
+        rows=[_cells(item, everything, names) for item in scored],
         note="A dot is a partial skill; its area is the number of tasks it was run on. Dots of deletion are left of "
         "their number of units, dots of padding right of it. Dots may have different tasks, so compare the trend, not "
         "two single dots.",
@@ -91,30 +109,26 @@ def _units_axis(across: Scale) -> Markup:
         x = across(tick)
         parts.append(element("line", x1=x, x2=x, y1=_TOP, y2=_BOTTOM, stroke=FAINT, class_="grid"))
         parts.append(element("text", f"{tick:.0f}", x=x, y=_BOTTOM + 16, text_anchor="middle", fill=MUTED))
-    title = element("text", "units kept, trigger included →", x=_RIGHT, y=_BOTTOM + 38, text_anchor="end", fill=MUTED)
+    title = element(
+        "text", "units kept, frontmatter included →", x=_RIGHT, y=_BOTTOM + 38, text_anchor="end", fill=MUTED
+    )
     return element("g", *parts, title, class_="axis", font_size=11)
 
 
-def _cells(item: ScoredCoalition, everything: Coalition) -> tuple[str | int | float, ...]:
+def _cells(item: ScoredCoalition, everything: Coalition, names: LineNames) -> tuple[str | int | float, ...]:
     return (
         len(item.coalition),
         str(item.operator),
         len(item.scores),
         item.mean,
-        ", ".join(item.why),
-        _unit_names(item, everything),
+        ", ".join(dict.fromkeys(REASONS.get(why, why) for why in item.why)),
+        _lines_of(item, everything, names),
     )
 
 
-def _unit_names(item: ScoredCoalition, everything: Coalition) -> str:
-    """The units of a coalition, or those it lacks, whichever list is shorter."""
-    missing = sorted(everything - item.coalition)
+def _lines_of(item: ScoredCoalition, everything: Coalition, names: LineNames) -> str:
+    """The lines of a coalition, or those it lacks, whichever list is shorter."""
+    missing = everything - item.coalition
     if len(missing) < len(item.coalition):
-        return "all" if not missing else f"all but {_first_names(missing)}"
-    return _first_names(sorted(item.coalition)) or "none"
-
-
-def _first_names(units: Sequence[str], most: int = 4) -> str:
-    """The first `most` names, then the number of the others."""
-    more = f" and {len(units) - most} more" if len(units) > most else ""
-    return ", ".join(units[:most]) + more
+        return "all" if not missing else f"all but {names.lines(missing)}"
+    return names.lines(item.coalition) or ("frontmatter alone" if item.coalition else "none")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
 from skillsv.model.edit import PruneStep, PruningCurve
 from skillsv.model.format import percent, points, with_bounds
-from skillsv.model.value import Interval
+from skillsv.model.value import Action, Interval
 from skillsv.report.figures.axis import (
     DASHES,
     FAINT,
@@ -20,6 +20,13 @@ from skillsv.report.figures.axis import (
     vertical_axis,
 )
 from skillsv.report.figures.svg import Figure, drawing, element, path
+from skillsv.report.line_names import LineNames
+
+PATH_NOTE = (
+    "At each step the lines go that lose least with what is left, so a line to keep can go early where another line "
+    "says the same; the shorter skill deletes only what the verdicts delete."
+)
+"""Why the pruning path and the verdicts differ."""
 
 # Pixels of both pruning drawings: the edges of the plot.
 _LEFT = 64.0
@@ -73,12 +80,15 @@ def pruning_path(
     steps: Sequence[PruneStep],
     tokens: int,
     *,
+    names: LineNames,
+    actions: Mapping[str, Action],
     chosen: tuple[float, float] | None = None,
-    chosen_label: str = "shorter skill",
+    measured: Interval | None = None,
 ) -> Figure:
     """What the values of panel A predict along the pruning path: value lost against tokens removed.
 
-    `chosen` is the point of the shorter skill: the share of tokens removed, and the expected change.
+    `actions` are the verdicts by unit. `chosen` is the point of the shorter skill: the share of tokens removed, and
+    the expected change; `measured` is the change that panel B confirmed for it.
     """
     places = [(0.0, 0.0), *((step.share_removed, -step.lost_value) for step in steps)]
     across, up = Scale(0.0, 1.0, _LEFT, _RIGHT), Scale(*padded_range([y for _, y in places]), _BOTTOM, _TOP)
@@ -87,16 +97,30 @@ def pruning_path(
     dots = [element("circle", cx=across(x), cy=up(y), r=3, fill=METHODS[0], class_="c-0 dot") for x, y in places]
     parts = [_share_axis(across), vertical_axis(up, _LEFT, _RIGHT), _score_title("expected change"), stroke, *dots]
     if chosen is not None:
-        parts.append(_chosen(across(chosen[0]), up(chosen[1]), chosen_label))
-    rows = [(step.unit, len(step.removed), step.tokens_left, step.share_removed, -step.lost_value) for step in steps]
+        label = "shorter skill" if measured is None else "shorter skill, confirmed"
+        parts.append(_chosen(across(chosen[0]), up(chosen[1]), label))
+    rows = [
+        (
+            names.words(step.removed[0]) if len(step.removed) == 1 else names.lines(step.removed),
+            ", ".join(dict.fromkeys(str(actions[unit]) for unit in step.removed if unit in actions)),
+            step.tokens_left,
+            step.share_removed,
+            -step.lost_value,
+        )
+        for step in steps
+    ]
+    confirmed = (
+        "none of it is confirmed on held-out tasks yet"
+        if measured is None
+        else f"the ringed version was run on panel B, where the score changed by {with_bounds(measured)} points"
+    )
     return Figure(
         name="pruning-path",
         title="Pruning path, as the values predict it",
         svg=drawing(860, 372, "Pruning path", f"{len(steps)} removals of {tokens} tokens", *parts, class_="pruning"),
-        columns=("removed", "units removed", "tokens left", "% removed", "expected change"),
+        columns=("removed", "verdict", "tokens left", "% removed", "expected change"),
         rows=rows,
-        note="Lines are removed from the least valuable on. The change is what the values of panel A predict: a "
-        "prediction, not yet confirmed on held-out tasks.",
+        note=f"{PATH_NOTE} Changes are what the values of panel A predict; {confirmed}.",
     )
 
 
