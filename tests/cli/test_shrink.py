@@ -147,6 +147,15 @@ def test_the_same_tasks_prove_it_for_these_tasks_alone(place, capsys):
     assert (code == 0) == (result["outcome"] == "no worse")
 
 
+def test_the_same_tasks_prove_it_for_a_steady_agent(place, capsys):
+    lines = (place / "tasks.jsonl").read_text().splitlines(keepends=True)
+    (place / "tasks.jsonl").write_text("".join(lines[:30]))
+    code = shrink(place, "--same-tasks", "--max-drop", "10", rollouts=400)
+    result = json.loads(capsys.readouterr().out)
+    assert (code, result["outcome"]) == (0, "no worse")
+    assert result["sets"][0]["proof"]["pairs"] >= 60
+
+
 def edited_by(place, old, new):
     """An editor that replaces words of the shorter skill."""
     body = 'text = files["SKILL.md"].decode()\n    assert "gamma" not in text\n    '

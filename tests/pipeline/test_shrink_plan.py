@@ -43,6 +43,11 @@ def test_a_steady_agent_gets_more_rollouts_for_values_and_a_sure_proof():
     assert 0 < noisy.power < 1
 
 
+def test_a_proof_on_the_same_tasks_has_two_pairs_on_each():
+    goal = ShrinkGoal(rollouts=600, gate=Gate(max_drop=0.1), same_tasks=True)
+    assert plan_shrink(goal, 30, 30, STEADY).size.pairs >= 2 * 30
+
+
 def test_too_few_tasks_leave_no_power_and_the_advice_names_what_helps():
     plan = plan_shrink(GOAL, 20, 30, NOISY)
     assert not plan.worthwhile

@@ -52,6 +52,9 @@ NOISY_IF = 2
 FIRST_SHARE = 0.9
 """Share of the error rate that the first set gets, where a second one may be tried."""
 
+PAIRS_OF_SAME_TASK = 2
+"""Pairs on each task, at least, of a proof on the same tasks: a single one does not show the noise of its task."""
+
 ROLLOUTS_A_TASK = 3
 """Rollouts on each task of the first batch: {m}, the full skill, the full skill under a null change."""
 
@@ -202,8 +205,9 @@ def plan_shrink(goal: ShrinkGoal, panel_a: int, held_out: int, batch: FirstBatch
     variance = USUAL_VARIANCE if batch is None else batch.variance
     estimate = round(ESTIMATED_SHARE * goal.rollouts)
     if batch is not None and not batch.noisy:
-        proven_on = min(held_out, max(STEADY_TASKS, goal.gate.tasks_needed()))
-        estimate = max(estimate, goal.rollouts - 2 * proven_on)
+        needed = max(STEADY_TASKS, goal.gate.tasks_needed())
+        pairs = max(PAIRS_OF_SAME_TASK * held_out, needed) if goal.same_tasks else min(held_out, needed)
+        estimate = max(estimate, goal.rollouts - 2 * pairs)
     estimate = min(max(estimate, first_batch_size(panel_a)), goal.rollouts)
     return _with_proof(goal, estimate, held_out, variance, measured=batch is not None)
 
