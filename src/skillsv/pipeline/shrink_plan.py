@@ -28,7 +28,7 @@ from skillsv.rollout.adaptive.task_panel import FIRST_TASKS
 ESTIMATED_SHARE = 0.55
 """Share of the budget that values of a noisy agent get; the proof gets the rest."""
 
-STEADY_TASKS = 80
+STEADY_TASKS = 120
 """Held-out tasks that the proof of a steady agent gets, if there are so many: each takes two rollouts."""
 
 FEW_TASKS = 20
