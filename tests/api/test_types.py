@@ -34,6 +34,7 @@ def test_mypy_finds_no_any_in_a_program_of_public_names(tmp_path):
     assert 'has type "Any"' in check_types(leak, tmp_path / "cache").stdout
 
 
+@pytest.mark.heavy
 def test_the_typed_program_runs(tmp_path):
     spec = importlib.util.spec_from_file_location("public_program", PROGRAM)
     program = importlib.util.module_from_spec(spec)

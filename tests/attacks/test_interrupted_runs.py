@@ -147,6 +147,7 @@ def saved(ledger):
         return 0
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", ["function", "program"])
 def test_two_interrupts_with_256_jobs_save_what_ended(tmp_path, kind):
     """Some rollouts have ended, all other jobs hang: the second Ctrl-C ends the process and loses none that ended."""

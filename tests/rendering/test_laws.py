@@ -185,6 +185,7 @@ def assert_harmless(path, data):
             ET.fromstring(text)
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(not corpus(), reason="the corpus of public skills is not beside the repository")
 @pytest.mark.parametrize("part", range(8))
 def test_laws_on_the_corpus(part):
@@ -207,6 +208,7 @@ def test_laws_on_the_corpus(part):
             check_laws(compiled, renderer, kept)
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(not corpus(), reason="the corpus of public skills is not beside the repository")
 def test_checks_of_pairs_find_the_same_as_a_full_parse():
     flagged = 0

@@ -68,6 +68,7 @@ def paper(*words, code=0):
     assert run(["bench", "paper", *words]) == code
 
 
+@pytest.mark.heavy
 def test_without_data_the_planted_games_are_written_and_the_rest_is_listed(place, capsys):
     paper("-o", "out", "--games", "2")
     said = capsys.readouterr()
@@ -199,6 +200,7 @@ def test_bad_input_gives_one_sentence(place, capsys, words):
     assert not said.out
 
 
+@pytest.mark.heavy
 def test_the_published_questions_give_the_tables_of_livemath(tmp_path, monkeypatch, capsys, no_planted):
     skill = SHARED / "corpus/optimized/microsoft__SkillOpt__ckpt-livemath-gpt5.5"
     if not (SHARED / "benchmarks/livemath").is_dir() or not skill.is_dir():

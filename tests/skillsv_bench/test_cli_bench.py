@@ -65,6 +65,7 @@ def test_a_window_larger_than_a_game_is_refused_by_every_study(capsys, study):
     assert "fewer than a window of 99" in capsys.readouterr().err
 
 
+@pytest.mark.heavy
 def test_closure_has_a_row_per_game_agent_and_method_and_names_the_misses(capsys):
     words = ("--study", "closure", "--repetitions", "3", "--games", "mechanism,alfworld", "-k", "4", "-b", "4")
     answer = json.loads(printed(capsys, *words, "--json"))

@@ -113,6 +113,7 @@ def test_only_a_metric_of_files_is_measured_during_rollouts():
         assert isinstance(agent, MeasuringAgent) == measured
 
 
+@pytest.mark.heavy
 def test_spreadsheetbench_reports_the_share_of_right_cells(place, capsys):
     openpyxl = pytest.importorskip("openpyxl", reason="the extra [spreadsheet] is not installed")
     items = []

@@ -36,6 +36,7 @@ def unit_addresses(page, number=20):
     return addresses[:: max(1, len(addresses) // number)][:number]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("width", "height", "motion"),
     [(*WIDTHS[0], "no-preference"), (*WIDTHS[1], "reduce"), (*WIDTHS[2], "no-preference"), (*WIDTHS[2], "reduce")],

@@ -129,6 +129,7 @@ def test_a_row_is_read_with_its_header_and_title():
 SKILL = "# Bulletins\n\n" + "\n".join(f"- {sentence}" for sentence in (*SENTENCES.values(), "Drink tea.")) + "\n"
 
 
+@pytest.mark.heavy
 def test_the_estimate_finds_the_known_game_under_both_operators(data, known_game):
     flags = {"orders": 12, "window": 9, "panel_a": 9, "panel_b": 0, "operators": "delete,pad"}
     estimate, truth = known_game(
