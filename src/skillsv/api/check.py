@@ -15,6 +15,7 @@ from skillsv.api.changed_skills import BaseCommit, SkillChange, changed_skills, 
 from skillsv.api.check_result import check_document, describe_change, fill_in, note_length
 from skillsv.api.shorten import level_as_share
 from skillsv.api.shrink import DEFAULT_ROLLOUTS
+from skillsv.api.skill import compiler_settings
 from skillsv.confirmation.gate import DEFAULT_MAX_DROP, Gate
 from skillsv.errors import GateNotMet, Interrupted, SettingsError, SkillSVError
 from skillsv.model.check_document import CheckDocument, CheckedSkillDocument, CheckOutcome
@@ -26,7 +27,7 @@ from skillsv.pipeline.job import ValuationJob
 from skillsv.rollout import RunFolder, Stop
 from skillsv.sandbox.redaction import redact
 from skillsv.sandbox.workspace import folder_name
-from skillsv.settings import SETTINGS, Settings, load_check_settings, load_settings, share_of_points
+from skillsv.settings import Settings, load_check_settings, load_settings, share_of_points
 from skillsv.settings.check_table import SKILL
 
 CACHE = Path(".skillsv/check")
@@ -110,10 +111,9 @@ class CheckPlan:
 @contextmanager
 def plan_check(arguments: CheckArguments, settings: dict[str, object]) -> Iterator[CheckPlan]:
     """Find the changed skills and plan their proofs. Runs nothing; base versions are kept while the block runs."""
-    compiler = {name: value for name, value in settings.items() if SETTINGS[name].group == "compiler"}
     base = BaseCommit.find(Path.cwd(), arguments.base)
     gate = Gate(level=level_as_share(arguments.level))
-    with changed_skills(base, arguments.paths, **compiler) as changes:
+    with changed_skills(base, arguments.paths, **compiler_settings(settings)) as changes:
         plan = CheckPlan(arguments=arguments, base=base, changes=changes, gate=gate)
         if not base.branched:
             plan.notes.append(

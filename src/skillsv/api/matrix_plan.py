@@ -11,7 +11,7 @@ from pathlib import Path
 from skillsv.api.consent import require_consent, runs_only_own_code
 from skillsv.api.inputs import Inputs
 from skillsv.api.plan import TEMPORARY, Plan, TemporaryFolder, forecast_lines, plan_job
-from skillsv.api.skill import Skill, compile  # noqa: A004 - the public name
+from skillsv.api.skill import Skill, compile, compiler_settings  # noqa: A004 - the public name
 from skillsv.errors import SettingsError
 from skillsv.model.format import plural
 from skillsv.model.protocols import Agent
@@ -22,7 +22,7 @@ from skillsv.rollout import Forecast, RunFolder
 from skillsv.rollout.forecast import Cost
 from skillsv.rollout.run_folder import AGENTS
 from skillsv.sandbox.workspace import folder_name
-from skillsv.settings import SETTINGS, Settings, load_settings, small_settings
+from skillsv.settings import Settings, load_settings, small_settings
 
 AgentInput = str | Agent | Callable[..., object]
 """An agent as callers pass it: a text as after `--agent`, a function, or an object with `fingerprint` and `run`."""
@@ -133,7 +133,7 @@ def make_matrix_plan(
     notes: list[str] = []
     if inputs.verifier_spec is not None:
         given = {**given, "verifier": inputs.verifier_spec}
-    compiled = compile(skill, **{name: value for name, value in given.items() if _is_compiler_setting(name)})
+    compiled = compile(skill, **compiler_settings(given))
     given = {**compiled.settings, **given}
     settings = load_settings(compiled.path, given)
     named = name_agents(settings.agents if agents is None else agents)
@@ -249,7 +249,3 @@ def _sum_costs(costs: Iterable[Cost]) -> Cost:
         usd=total([cost.usd for cost in found]),
         seconds=total([cost.seconds for cost in found]),
     )
-
-
-def _is_compiler_setting(name: str) -> bool:
-    return name in SETTINGS and SETTINGS[name].group == "compiler"

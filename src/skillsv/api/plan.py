@@ -14,7 +14,7 @@ from pathlib import Path
 
 from skillsv.api.budgets import BudgetTable
 from skillsv.api.inputs import Inputs
-from skillsv.api.skill import Skill, compile  # noqa: A004 - the public name
+from skillsv.api.skill import Skill, compile, compiler_settings  # noqa: A004 - the public name
 from skillsv.api.sync import run_sync
 from skillsv.confirmation.gate import Gate
 from skillsv.errors import SettingsError
@@ -42,7 +42,7 @@ from skillsv.rollout import Forecast, PerRollout, RunFolder
 from skillsv.rollout.adaptive import advise
 from skillsv.rollout.forecast import Cost
 from skillsv.sandbox.workspace import folder_name
-from skillsv.settings import SETTINGS, Settings, load_settings, small_settings
+from skillsv.settings import Settings, load_settings, small_settings
 from skillsv.tasks import NO_PANELS, ignored_builds
 
 ASSUMED_TASKS = 60
@@ -251,7 +251,7 @@ def make_plan(
     notes: list[str] = []
     if inputs.verifier_spec is not None:
         given = {**given, "verifier": inputs.verifier_spec}
-    compiled = compile(skill, **{name: value for name, value in given.items() if _is_compiler_setting(name)})
+    compiled = compile(skill, **compiler_settings(given))
     place = run_dir or (None if default_dir is None else default_dir(compiled.name))
     settings = load_settings(
         compiled.path,
@@ -382,10 +382,6 @@ def plan_dict(units: int, forecast: Forecast) -> PlanDocument:
 
 def _cost_dict(cost: Cost) -> CostDocument:
     return {"rollouts": cost.rollouts, "tokens": cost.tokens, "usd": cost.usd, "seconds": cost.seconds}
-
-
-def _is_compiler_setting(name: str) -> bool:
-    return name in SETTINGS and SETTINGS[name].group == "compiler"
 
 
 def _panel_sizes(inputs: Inputs, settings: Settings) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from skillsv.api.inputs import Inputs
 from skillsv.api.plan import TEMPORARY, TemporaryFolder
 from skillsv.api.run import Progress, Run, listener_of
 from skillsv.api.shorten import level_as_share
-from skillsv.api.skill import Skill, compile  # noqa: A004 - the public name
+from skillsv.api.skill import Skill, compile, compiler_settings  # noqa: A004 - the public name
 from skillsv.api.sync import run_sync
 from skillsv.api.valuation import Valuation
 from skillsv.confirmation import Gate
@@ -36,7 +36,7 @@ from skillsv.pipeline.shrink import (
 from skillsv.pipeline.shrink_plan import ShrinkGoal
 from skillsv.rollout import RunFolder, Stop
 from skillsv.sandbox.workspace import folder_name
-from skillsv.settings import SETTINGS, load_settings, share_of_points, small_settings
+from skillsv.settings import load_settings, share_of_points, small_settings
 
 DEFAULT_ROLLOUTS = 800
 """The budget of a shrink where no limit is given."""
@@ -312,8 +312,7 @@ def make_shrink_plan(
     notes: list[str] = []
     if inputs.verifier_spec is not None:
         given = {**given, "verifier": inputs.verifier_spec}
-    compiler = {name: value for name, value in given.items() if name in SETTINGS and SETTINGS[name].group == "compiler"}
-    compiled = compile(skill, **compiler)
+    compiled = compile(skill, **compiler_settings(given))
     settings = load_settings(compiled.path, {**compiled.settings, **given}, note=notes.append)
     notes += [f"Note: {note}" for note in small_settings(settings)]
     if inputs.agent_spec is None or (inputs.tasks is None and inputs.examples is None):

@@ -111,6 +111,11 @@ def _recompile(skill: Skill, settings: dict[str, object]) -> Skill:
     return Skill(compile_files(skill.compiled.skill, options), None, settings)
 
 
+def compiler_settings(given: Mapping[str, object]) -> dict[str, object]:
+    """Those of the given settings that `compile` takes."""
+    return {name: value for name, value in given.items() if name in SETTINGS and SETTINGS[name].group == "compiler"}
+
+
 def _require_compiler_settings(settings: Mapping[str, object]) -> None:
     known = [name for name, info in SETTINGS.items() if info.group == "compiler"]
     foreign = [name for name in settings if name not in known]
