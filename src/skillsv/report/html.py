@@ -42,7 +42,7 @@ from skillsv.report.line_names import LineNames
 from skillsv.report.marginals import marginals_by_unit
 from skillsv.report.next_steps import next_steps
 from skillsv.report.page_checks import checks_sentence, page_checks
-from skillsv.report.page_environment import asset, environment, policy
+from skillsv.report.page_environment import asset, environment, page_style, policy
 from skillsv.report.page_figures import page_figures
 from skillsv.report.run_facts import RunFacts
 from skillsv.report.sentences import (
@@ -50,7 +50,7 @@ from skillsv.report.sentences import (
 )
 from skillsv.report.shorter_views import dependency_views, pair_views, shorter_view
 from skillsv.report.unit_views import anchors_by_unit, unit_views
-from skillsv.report.verdict_styles import VERDICT_STYLES, style_rules
+from skillsv.report.verdict_styles import VERDICT_STYLES
 from skillsv.version import __version__
 
 TRANSCRIPT_LIMIT = 200_000
@@ -128,7 +128,7 @@ def page(
 
 
 def _head(valuation: Valuation, records: Sequence[ChainRecord], observations: Sequence[Observation]) -> dict[str, Any]:
-    style, script = asset("page.css").replace("/* verdicts */", style_rules()), asset("page.js")
+    style, script = page_style(), asset("page.js")
     units = execution_units(valuation)
     checks = page_checks(valuation, records, observations)
     return {

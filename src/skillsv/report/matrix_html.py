@@ -23,9 +23,8 @@ from skillsv.report.matrix_text import (
     matrix_lines,
     skill_sentence,
 )
-from skillsv.report.page_environment import asset, environment, policy
+from skillsv.report.page_environment import asset, environment, page_style, policy
 from skillsv.report.unit_views import tint
-from skillsv.report.verdict_styles import style_rules
 from skillsv.version import __version__
 
 
@@ -65,7 +64,7 @@ def matrix_page(document: MatrixDocument, compiled: CompiledSkill) -> str:
         unit["id"]: _unit_view(unit, f"u-{number}", names, strongest or 1.0)
         for number, unit in enumerate(document["units"], start=1)
     }
-    style = asset("page.css").replace("/* verdicts */", style_rules()) + asset("matrix.css")
+    style = page_style() + asset("matrix.css")
     script = asset("matrix.js")
     lines = matrix_lines(document)
     patterns = {unit.pattern for unit in units.values()}

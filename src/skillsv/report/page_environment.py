@@ -21,6 +21,7 @@ from skillsv.report.sentences import (
     proof_sentence,
     spending_sentence,
 )
+from skillsv.report.verdict_styles import style_rules
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -55,6 +56,12 @@ def _inline(svg: str) -> Markup:
 def asset(name: str) -> str:
     """The text of a file in `assets`."""
     return resources.files("skillsv.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+@cache
+def page_style() -> str:
+    """The style of pages that show a skill: colours, layout, and the verdicts."""
+    return asset("colours.css") + asset("page.css").replace("/* verdicts */", style_rules())
 
 
 @cache

@@ -24,7 +24,7 @@ from skillsv.model.matrix_document import MatrixDocument
 from skillsv.pipeline import load_run, render_page
 from skillsv.report.escape import escape_text
 from skillsv.report.matrix_html import matrix_page
-from skillsv.report.page_environment import policy
+from skillsv.report.page_environment import asset, policy
 from skillsv.rollout import RunFolder
 from skillsv.view.comparison import compare_runs
 from skillsv.view.found_runs import FoundRuns
@@ -173,5 +173,6 @@ def _page() -> tuple[str, str]:
     text, style, script = (
         files.joinpath(name).read_text(encoding="utf-8") for name in ("view.html", "view.css", "view.js")
     )
+    style = asset("colours.css") + style
     rules = f"{policy(style, script)}; connect-src 'self'; frame-ancestors 'none'"
     return text.replace("/*style*/", style).replace("/*script*/", script), rules

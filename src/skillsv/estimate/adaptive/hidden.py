@@ -24,7 +24,7 @@ UNKNOWN_TASKS = 2.0
 """Tasks' worth of gains that all units share alike beside the gains that were found: few findings are not all."""
 
 EQUAL_SHARE = 0.6
-"""Share of the tasks with equal anchors that hide a cancellation if every other task shows a harm."""
+"""Share of the tasks with equal anchors that hide a cancellation where all tasks with a deciding unit show a harm."""
 
 UNSEEN_SIZE = 1.0
 """Size of a cancellation, as a share of the score, while none was found."""
