@@ -13,6 +13,15 @@ FALSE_QUOTATIONS = {
 }
 """Lines of SKILL.md whose words equal a heading and point at nothing: labels, and first words of a sentence."""
 
+FALSE_QUOTATIONS_IN_SENTENCES = {
+    "K-Dense-AI__claude-scientific-skills__venue-templates": {
+        "conferences_formatting.md": 343,
+        "medical_journal_styles.md": 3,
+    },
+    "anthropics__skills__mcp-builder": {"node_mcp_server.md": 5, "python_mcp_server.md": 660},
+}
+"""Lines of reference files with a term that equals a heading."""
+
 TRUE_QUOTATIONS = {"litaohz__SkillOpt__xlsx-skill": {22, 43}, "openai__skills__linear": {44}}
 """Lines of SKILL.md that point at a section by its heading."""
 
@@ -35,6 +44,17 @@ def test_words_of_a_heading_at_the_start_of_a_sentence_are_no_quotation(lines_of
     for name, lines in FALSE_QUOTATIONS.items():
         assert lines_of(name, "R3", rules_version="1") >= lines
         assert not lines_of(name, "R3") & lines
+
+
+def test_a_term_that_equals_a_heading_is_no_quotation(corpus):
+    for name, lines in FALSE_QUOTATIONS_IN_SENTENCES.items():
+        folder = next((folder for folder in corpus if folder.name == name), None)
+        if folder is None:
+            pytest.skip(f"the corpus has no skill {name}")
+        for version, expected in (("1", lines.items()), ("2", set())):
+            edges = compile_skill(folder, CompileOptions(rules_version=version)).edges
+            found = {(edge.at.file.rpartition("/")[2], edge.at.line) for edge in edges if edge.rule == "R3"}
+            assert found & set(lines.items()) == set(expected)
 
 
 def test_quotations_that_point_at_a_section_are_found(lines_of):

@@ -80,6 +80,18 @@ def test_uses_of_each_language(language, code, uses):
     assert language_of(language).use(code) == uses
 
 
+def test_names_that_only_name_tags_by_their_members_are_containers():
+    code = "<Menu.Item a={b.c}><Plain/><Both.X/>{Both}</Menu.Item>"
+    assert language_of("tsx").containers(code) == {"Menu"}
+    assert language_of("jsx").containers(code) == {"Menu"}
+    assert not language_of("python").containers("Menu.Item < 3")
+
+
+def test_objects_and_functions_with_assigned_members_have_members():
+    code = "function Menu() {}\nfunction Tabs() {}\nTabs.Item = Item\nconst Form = {Row}\nconst Go = () => 1\n"
+    assert language_of("js").define(code).with_members == {"Tabs", "Form"}
+
+
 def test_imports_of_python_and_javascript_are_listed():
     python = language_of("py").define("import a.b\nfrom c import d\nfrom . import e\nfrom ..f import g")
     assert [name for name, _ in python.modules] == ["a.b", "c", "c.d", ".", ".e", "..f", "..f.g"]

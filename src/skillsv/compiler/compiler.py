@@ -90,8 +90,9 @@ def _extract(draft: Draft, options: CompileOptions) -> _Extracted:
         if rule.id in options.without:
             continue
         results = list(rule.apply(draft))
-        if rule.early is not None:
-            early = list(rule.early(draft))
+        early_results = None if rule.early is None else rule.early(draft)
+        if early_results is not None:
+            early = list(early_results)
             other_rules = other_rules or _pairs(early) != _pairs(results)
             results = early if options.rules_version == "1" else results
         for result in results:

@@ -13,7 +13,7 @@ from skillsv.compiler.draft import Draft
 from skillsv.compiler.rules.r1_link import find_link_edges
 from skillsv.compiler.rules.r2_path import find_early_path_edges, find_path_edges
 from skillsv.compiler.rules.r3_heading_ref import find_early_heading_edges, find_heading_edges
-from skillsv.compiler.rules.r4_def_use import find_def_use_edges
+from skillsv.compiler.rules.r4_def_use import find_def_use_edges, find_early_def_use_edges
 from skillsv.compiler.rules.r5_example_ref import find_example_edges
 from skillsv.compiler.rules.r6_trigger import find_trigger_edges
 from skillsv.compiler.rules.r7_table_cont import find_table_edges
@@ -28,20 +28,21 @@ class Rule:
     """One kind of edge. A heuristic rule looks at words and layout only, so its evidence is weaker.
 
     `early` is version 1 of a rule that has changed: runs of earlier versions keep the edges that they were valued with.
+    It returns None where both versions give the same.
     """
 
     id: str
     name: str
     apply: Callable[[Draft], Iterator[Edge | Finding]]
     heuristic: bool = False
-    early: Callable[[Draft], Iterator[Edge | Finding]] | None = None
+    early: Callable[[Draft], Iterator[Edge | Finding] | None] | None = None
 
 
 RULES: tuple[Rule, ...] = (
     Rule(id="R1", name="link", apply=find_link_edges),
     Rule(id="R2", name="path", apply=find_path_edges, early=find_early_path_edges),
     Rule(id="R3", name="heading-ref", apply=find_heading_edges, heuristic=True, early=find_early_heading_edges),
-    Rule(id="R4", name="def-use", apply=find_def_use_edges),
+    Rule(id="R4", name="def-use", apply=find_def_use_edges, early=find_early_def_use_edges),
     Rule(id="R5", name="example-ref", apply=find_example_edges),
     Rule(id="R6", name="trigger", apply=find_trigger_edges),
     Rule(id="R7", name="table-cont", apply=find_table_edges),

@@ -13,9 +13,15 @@ from skillsv.model.skill import Edge, Finding
 
 _WORD = re.compile(r"\w+")
 _LINK = re.compile(r"!?\[[^\[\]\n]*\](?:\([^()\n]*\)|\[[^\[\]\n]*\])")
-_NUMBERED = re.compile(r"(?:^|\s)\d{1,9}[.)]$")
-_POINTER_BEFORE = re.compile(r"(?i)\b(?:see|see also|read|section|sections|refer to|follow|in|under)\s*[:—–-]?$")
-_POINTER_AFTER = re.compile(r"[”\"')\]]*\s+(?:section|above|below|table|checklist)\b")
+_POINTER_BEFORE = re.compile(
+    r"""(?ix) \b (?:
+        see | see\ also | read | sections? | refer(?:ring)?\ to | go\ to | follow(?:ing)? | according\ to | under
+        | (?:same|similar) \ (?:as|to) | as\ (?:in|for) | \w+ed\ (?:in|under) | the\ \w+\ (?:in|from|under)
+    ) (?: \ (?:the|our|this) )? \s* [:—–-]? \s* [“"'(\[]* $"""
+)
+_POINTER_AFTER = re.compile(r"[”\"')\]]*\s+(?:section|sections|above|below|table|checklist|steps|rules|workflow)\b")
+_CODE = re.compile(r"`([^`\n]+)`")
+_QUOTES = {"“": "”", '"': '"', "‘": "’"}
 _MIN_WORDS = 2
 """Words of a heading below which a match is too likely to be chance."""
 
@@ -34,8 +40,9 @@ class _Heading(NamedTuple):
 def find_heading_edges(draft: Draft) -> Iterator[Edge | Finding]:
     """Edges to the primary units of quoted headings: outside code, never to the unit's own or an enclosing section.
 
-    The words of a heading are no quotation where they are the text of a link (which leads where it says), or where they
-    begin a sentence, a label or an item: `**Error Handling**: catch all errors`.
+    The words of a heading count where something says that they are one: `see Error Handling`, `the Error Handling
+    section`, quotation marks or code. Elsewhere they are a term (`works in Server Components`), a label
+    (`**Error Handling**: catch all errors`), or the text of a link, which leads where it says.
     """
     yield from _find_edges(draft, pointers_only=True)
 
@@ -53,7 +60,10 @@ def _find_edges(draft: Draft, *, pointers_only: bool) -> Iterator[Edge | Finding
         enclosing = draft.ancestors(unit.heading)
         seen: set[int] = set()
         prose = _LINK.sub(" ", unit.prose) if pointers_only and "](" in unit.prose else unit.prose
-        for heading in _mentions(" ".join(plain(prose).split()), headings, pointers_only=pointers_only):
+        in_code = frozenset(_CODE.findall(prose))
+        for heading, pointed_at in _mentions(" ".join(plain(prose).split()), headings):
+            if pointers_only and not pointed_at and heading.words not in in_code:
+                continue
             section = _other_section(draft, heading, unit, enclosing)
             if section is not None and section not in seen:
                 seen.add(section)
@@ -92,8 +102,8 @@ def _by_first_words(draft: Draft) -> dict[tuple[str, str], list[_Heading]]:
     return headings
 
 
-def _mentions(text: str, headings: dict[tuple[str, str], list[_Heading]], *, pointers_only: bool) -> Iterator[_Heading]:
-    """Headings quoted in the text: the longest at each position, and none inside another."""
+def _mentions(text: str, headings: dict[tuple[str, str], list[_Heading]]) -> Iterator[tuple[_Heading, bool]]:
+    """Headings whose words the text holds, the longest at each position; and whether the text points at them."""
     done = 0
     words = [(match[0], match.start()) for match in _WORD.finditer(text)]
     for (word, offset), (following, _) in pairwise([*words, ("", 0)]):
@@ -103,8 +113,7 @@ def _mentions(text: str, headings: dict[tuple[str, str], list[_Heading]], *, poi
             start = offset - heading.lead
             if start >= 0 and text.startswith(heading.words, start) and _stands_alone(text, start, heading.words):
                 done = start + len(heading.words)
-                if not pointers_only or not _begins_sentence(text, start) or _POINTER_AFTER.match(text, done):
-                    yield heading
+                yield heading, _is_pointed_at(text, start, done)
                 break
 
 
@@ -117,12 +126,11 @@ def _stands_alone(text: str, start: int, words: str) -> bool:
     return before_ok and (end == len(text) or not (text[end].isalnum() and words[-1].isalnum()))
 
 
-def _begins_sentence(text: str, start: int) -> bool:
-    """Whether the words at an offset are the first of a sentence, a label, a list item or a table cell."""
-    before = text[:start].rstrip()
-    if _POINTER_BEFORE.search(before[-40:]):
-        return False
-    return not before or before[-1] in ".!?:;|-*+–—…" or _NUMBERED.search(before[-12:]) is not None
+def _is_pointed_at(text: str, start: int, end: int) -> bool:
+    """Whether the text says that the words between two offsets name a section."""
+    before = text[max(0, start - 40) : start]
+    quoted = start > 0 and end < len(text) and _QUOTES.get(text[start - 1]) == text[end]
+    return quoted or _POINTER_AFTER.match(text, end) is not None or _POINTER_BEFORE.search(before) is not None
 
 
 def _line(unit: DraftUnit, words: str) -> int:

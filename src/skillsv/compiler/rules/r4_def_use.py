@@ -14,6 +14,9 @@ from skillsv.compiler.symbols.definitions import first_lines
 from skillsv.model.skill import Edge, UnitKind
 
 _INLINE = re.compile(r"(?<!`)`([A-Z][A-Z0-9_]+|[A-Za-z_]\w*\(\))`(?!`)")
+_MEMBER_TAG = re.compile(r"<\w+\.\w")
+"""A tag that is named by a member: `<Menu.Item>`."""
+
 _WORD = re.compile(r"\w+")
 _FAMILIES = ("python", "shell", "javascript")
 """The language families in which the name of inline code is looked up, in this order."""
@@ -33,29 +36,42 @@ class _Code(NamedTuple):
 
 
 class _Definition(NamedTuple):
-    """Where a name is defined: the unit, and the line in its file."""
+    """Where a name is defined: the unit, the line in its file, and whether what it names may have members."""
 
     unit: DraftUnit
     line: int
+    has_members: bool = True
 
 
 class _Use(NamedTuple):
-    """Where a name is used, and the language families that may define it."""
+    """Where a name is used, and the language families that may define it. `members`: it names tags by its members."""
 
     unit: DraftUnit
     name: str
     line: int
     families: tuple[str, ...]
+    members: bool = False
 
 
 def find_def_use_edges(draft: Draft) -> Iterator[Edge]:
     """Edges from uses in code and inline code to definitions in code blocks and code files, and for imports."""
+    return _find_edges(draft, read_tags=True)
+
+
+def find_early_def_use_edges(draft: Draft) -> Iterator[Edge] | None:
+    """The edges of version 1, in which `<Menu.Item>` needs any `Menu`, also a function; None where no code has such."""
+    if any(_MEMBER_TAG.search(unit.text) for unit in draft.readable):
+        return _find_edges(draft, read_tags=False)
+    return None
+
+
+def _find_edges(draft: Draft, *, read_tags: bool) -> Iterator[Edge]:
     read_documents = any(language_of_file(path) for path in draft.resources)
     codes = [code for unit in draft.readable for code in _codes(unit, read_documents=read_documents)]
     yield from _imports(draft, codes)
     table = _definition_table(draft, codes)
     pairs: dict[tuple[str, str], dict[str, tuple[_Use, _Definition]]] = {}
-    for use in _uses(draft, codes, table):
+    for use in _uses(draft, codes, table, read_tags=read_tags):
         target = _resolve(use, table, _file_scope(use.unit, draft))
         if target is not None:
             pairs.setdefault((use.unit.id, target.unit.id), {}).setdefault(use.name, (use, target))
@@ -122,16 +138,18 @@ def _definition_table(draft: Draft, codes: list[_Code]) -> _DefinitionTable:
             continue  # the code in a Markdown resource is an example: it defines nothing for other units
         family = code.language.family
         shared = _file_scope(code.unit, draft)
+        with_members = code.definitions.with_members
         for name, line in code.definitions.names.items():
             if name != _ENTRY_POINT:
-                table.add(family, name, shared, _Definition(code.unit, code.line + line))
+                table.add(family, name, shared, _Definition(code.unit, code.line + line, name in with_members))
         if code.unit.kind is not UnitKind.RESOURCE:
             for name, line in code.definitions.variables.items():
-                table.add(family, name, code.unit.heading, _Definition(code.unit, code.line + line))
+                definition = _Definition(code.unit, code.line + line, name in with_members)
+                table.add(family, name, code.unit.heading, definition)
     return table
 
 
-def _uses(draft: Draft, codes: list[_Code], table: _DefinitionTable) -> Iterator[_Use]:
+def _uses(draft: Draft, codes: list[_Code], table: _DefinitionTable, *, read_tags: bool) -> Iterator[_Use]:
     """Uses in the main file of names that something defines; code that mentions none of them is not parsed again."""
     if not table.words:
         return
@@ -140,8 +158,9 @@ def _uses(draft: Draft, codes: list[_Code], table: _DefinitionTable) -> Iterator
         words = {word for word in _WORD.findall(code.text) if (family, word) in table.words}
         if code.unit.kind is not UnitKind.RESOURCE and words:
             free = code.language.use(code.text) & words
+            containers = code.language.containers(code.text) if read_tags and free else frozenset[str]()
             for name, line in first_lines(code.text, free).items():
-                yield _Use(code.unit, name, code.line + line, (family,))
+                yield _Use(code.unit, name, code.line + line, (family,), name in containers)
     for unit in draft.body:
         prose = unit.prose
         for match in _INLINE.finditer(prose) if "`" in prose else ():
@@ -160,6 +179,8 @@ def _resolve(use: _Use, table: _DefinitionTable, scope: int | None) -> _Definiti
             is_one = len({definition.unit.id for definition in programs}) == 1
             shared = table.of(family, use.name, scope) or (programs if is_one else [])
         near = table.of(family, use.name, use.unit.heading) if len(use.families) == 1 else []
+        if use.members:
+            shared, near = ([item for item in items if item.has_members] for items in (shared, near))
         if any(_is_defined_in(definitions, use.unit) for definitions in (shared, near)):
             return None
         above = [

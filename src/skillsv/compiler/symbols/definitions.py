@@ -21,12 +21,14 @@ class Definitions:
     """Names with the line (0-based, in the code) that defines them.
 
     `names` are functions, classes and constants, which any unit may use. `variables` are for later blocks of the same
-    section only. `modules` are the imported modules as written, with lines.
+    section only. `modules` are the imported modules as written, with lines. `with_members` are the defined names that
+    have members which a tag can name: `<Menu.Item>` needs such a `Menu`.
     """
 
     names: Mapping[str, int] = field(default_factory=dict)
     variables: Mapping[str, int] = field(default_factory=dict)
     modules: tuple[tuple[str, int], ...] = ()
+    with_members: frozenset[str] = frozenset()
 
 
 def first_lines(code: str, names: set[str]) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ _NAMED_DECLARATIONS = {
     "type_alias_declaration",
     "enum_declaration",
 }
+_TAGS = {"jsx_opening_element", "jsx_closing_element", "jsx_self_closing_element"}
+_MEMBER_ASSIGNMENT = re.compile(r"^(\w+)\.\w+\s*=(?!=)", re.MULTILINE)
 _FUNCTION_VALUES = {"arrow_function", "function_expression", "function", "class"}
 _NAME_NODES = {"identifier", "type_identifier", "shorthand_property_identifier"}
 _BINDING_PARENTS = {
@@ -46,6 +49,7 @@ def _define(grammar: tuple[str, str], code: str) -> Definitions:
         return Definitions()
     names: dict[str, int] = {}
     variables: dict[str, int] = {}
+    with_members = set(_MEMBER_ASSIGNMENT.findall(code))
     for statement in parse(code, *grammar).named_children:
         declaration = (
             statement.child_by_field_name("declaration") if statement.type == "export_statement" else statement
@@ -56,8 +60,17 @@ def _define(grammar: tuple[str, str], code: str) -> Definitions:
             names.setdefault(text_of(declaration.child_by_field_name("name")), declaration.start_point[0])
         elif declaration.type in {"lexical_declaration", "variable_declaration"}:
             _add_variables(declaration, names, variables)
+            with_members.update(_find_containers(declaration))
     modules = tuple((match[1], code.count("\n", 0, match.start())) for match in _IMPORT.finditer(code))
-    return Definitions(names=names, variables=variables, modules=modules)
+    return Definitions(names=names, variables=variables, modules=modules, with_members=frozenset(with_members))
+
+
+def _find_containers(declaration: Node) -> Iterator[str]:
+    """The declared names whose value may have members: anything but a function."""
+    for part in declaration.named_children:
+        value = part.child_by_field_name("value")
+        if value is not None and value.type not in _FUNCTION_VALUES:
+            yield text_of(part.child_by_field_name("name"))
 
 
 def _add_variables(declaration: Node, names: dict[str, int], variables: dict[str, int]) -> None:
@@ -83,6 +96,22 @@ def _use(grammar: tuple[str, str], code: str) -> set[str]:
     return used - bound
 
 
+def _use_as_container(grammar: tuple[str, str], code: str) -> set[str]:
+    """Identifiers that the code reads only to name a tag by their members: `Menu` in `<Menu.Item>`."""
+    containers: set[str] = set()
+    others: set[str] = set()
+    for node in walk(parse(code, *grammar)) if "<" in code else ():
+        if node.type in _NAME_NODES:
+            (containers if _is_container(node) else others).add(text_of(node))
+    return containers - others
+
+
+def _is_container(node: Node) -> bool:
+    parent = node.parent
+    tag = None if parent is None or parent.type != "member_expression" else parent.parent
+    return tag is not None and tag.type in _TAGS
+
+
 def _binds(node: Node) -> bool:
     """Whether an identifier is bound here: a parameter, an import or a declared name."""
     parent = node.parent
@@ -99,3 +128,5 @@ define_javascript = partial(_define, _JAVASCRIPT)
 define_typescript = partial(_define, _TYPESCRIPT)
 use_javascript = partial(_use, _JAVASCRIPT)
 use_typescript = partial(_use, _TYPESCRIPT)
+containers_javascript = partial(_use_as_container, _JAVASCRIPT)
+containers_typescript = partial(_use_as_container, _TYPESCRIPT)
