@@ -1,6 +1,7 @@
 """The run folder: identity of a run, records after a torn write, earlier runs, and status."""
 
 import os
+import random
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +13,11 @@ from worlds import TRIGGER, World, plan
 
 from skillsv.errors import LedgerError, OutputError, RecordsError
 from skillsv.model.coalition import (
+    AdaptiveReason,
     AgentPrior,
     ChainRecord,
     ChainStep,
+    KnownAnswers,
     KnownCoalition,
     Observation,
     Operator,
@@ -25,11 +28,12 @@ from skillsv.model.skill import FileRole, Skill, SkillFile
 from skillsv.rollout import durable_files
 from skillsv.rollout.chain_policy import chain_policy
 from skillsv.rollout.ledger import Ledger
-from skillsv.rollout.records import encode_record, read_records
+from skillsv.rollout.records import UnitTable, checksum_file, encode_record, read_records
 from skillsv.rollout.run_control import RunnerOptions
 from skillsv.rollout.run_folder import RunFolder, answers_in, run_id
 
 GOLDEN = Path(__file__).with_name("records.golden.jsonl")
+EARLIER_GOLDEN = Path(__file__).with_name("records.observation1.golden.jsonl")
 ONE = {"schema": "skillsv.run/1", "version": "1.0", "settings": {"orders": 5, "seed": 1}, "skill": {"name": "aaa"}}
 OTHER = ONE | {"skill": {"name": "bbb"}}
 
@@ -93,8 +97,45 @@ def test_records_are_read_as_they_were_written(tmp_path):
 def test_the_format_of_records_matches_the_golden_file():
     anchors = PanelAnchors(tasks=("t", "u"), empty=(0.0, None), trigger=(0.5, 0.0), full=(1.0, 1.0))
     records = [record(3), observation(), observation(None), anchors]
-    assert b"".join(map(encode_record, records)).decode() == GOLDEN.read_text()
+    table = UnitTable()
+    lines = [encode_record(item, table) for item in records]
+    assert b"".join([*table.encode_new_names(), *lines]).decode() == GOLDEN.read_text()
     assert list(read_records(GOLDEN)) == records
+    assert list(read_records(EARLIER_GOLDEN)) == records, "observations that name all their units"
+
+
+def test_observations_of_earlier_versions_are_known_and_go_on_in_the_short_form(tmp_path):
+    folder = RunFolder(tmp_path)
+    folder.records.write_bytes(EARLIER_GOLDEN.read_bytes())
+    earlier = folder.observations()
+    new = replace(earlier[0], coalition=frozenset({"m", "u2", "u9"}))
+    folder.append(*earlier, new)
+    folder.append(new, *earlier)
+    lines = folder.records.read_bytes().splitlines()
+    assert len(lines) == len(EARLIER_GOLDEN.read_bytes().splitlines()) + 2, "the names of units, and one record"
+    assert RunFolder(tmp_path).observations() == [*earlier, new]
+
+
+def test_records_of_many_units_take_few_bytes_and_name_them_once(tmp_path):
+    units = [f"SKILL.md#a-section/item-{number}-0123abcd" for number in range(1000)]
+    rng = random.Random(1)
+    items = [replace(observation(), coalition=frozenset(rng.sample(units, 500)), replicate=n) for n in range(40)]
+    for resumed in (items[:10], items[10:25], items[25:]):
+        RunFolder(tmp_path).append(*resumed)
+    folder = RunFolder(tmp_path)
+    assert folder.observations() == items
+    names = sum(map(len, units)) + 3 * len(units)
+    assert folder.records.stat().st_size < names + 40 * 450 + 200
+
+
+def test_a_coalition_with_a_unit_that_no_line_names_is_refused(tmp_path):
+    folder = RunFolder(tmp_path)
+    folder.append(observation())
+    lines = folder.records.read_bytes().splitlines(keepends=True)
+    folder.records.write_bytes(lines[1])
+    checksum_file(folder.records).unlink()
+    with pytest.raises(RecordsError, match="a unit that no line names"):
+        RunFolder(tmp_path).observations()
 
 
 @settings(deadline=None)
@@ -125,7 +166,7 @@ def test_a_record_is_written_once_and_a_repeated_chain_replaces_the_old(tmp_path
     folder.append(record(0), record(0), observation())
     resumed = RunFolder(tmp_path)
     resumed.append(record(0), observation())
-    assert len(folder.records.read_bytes().splitlines()) == 2
+    assert len(folder.records.read_bytes().splitlines()) == 3, "a chain, the names of units, an observation"
     resumed.append(record(0, score=0.25))
     assert RunFolder(tmp_path).chains() == {0: record(0, score=0.25)}
 
@@ -140,7 +181,7 @@ def test_a_record_is_written_once_and_a_repeated_chain_replaces_the_old(tmp_path
 )
 def test_a_line_that_cannot_be_read_is_named_with_its_number(tmp_path, line, word):
     folder = RunFolder(tmp_path)
-    folder.records.write_bytes(encode_record(record()) + line)
+    folder.records.write_bytes(encode_record(record(), UnitTable()) + line)
     with pytest.raises(RecordsError, match=word) as refused:
         folder.chains()
     assert f"{folder.records}:2" in str(refused.value)
@@ -322,6 +363,25 @@ def test_what_other_agents_showed_is_kept_with_the_run(tmp_path):
     prior = AgentPrior(coalitions=(pair,), values=({"a": 0.25},))
     folder.keep_prior(prior)
     assert RunFolder(tmp_path / "run").prior() == prior
+
+
+def test_what_an_edited_skill_takes_over_is_kept_with_the_run(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    folder.keep_known(KnownAnswers())
+    assert not (tmp_path / "run").exists()
+    stored = KnownCoalition(task="t", coalition=frozenset({"m", "a"}), why=AdaptiveReason.VERIFY)
+    change = KnownCoalition(task="t", coalition=frozenset({"m", "b"}))
+    known = KnownAnswers(coalitions=(stored,), changes=(change,), steady=True)
+    folder.keep_known(known)
+    assert RunFolder(tmp_path / "run").known() == known
+
+
+@pytest.mark.parametrize(("ask_first", "coalitions"), [("true", 1), ("false", 0)])
+def test_what_an_earlier_version_of_skillsv_took_over_is_read(tmp_path, ask_first, coalitions):
+    (tmp_path / "known.json").write_text(f'{{"ask_first": {ask_first}, "coalitions": [["t", ["a", "m"]]]}}')
+    known = RunFolder(tmp_path).known()
+    assert known.coalitions == (KnownCoalition(task="t", coalition=frozenset({"m", "a"})),) * coalitions
+    assert (known.changes, known.steady) == ((), False)
 
 
 def test_the_runs_of_a_matrix_share_the_ledger_of_the_folder_above(tmp_path):

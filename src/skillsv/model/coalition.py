@@ -143,29 +143,35 @@ class AdaptiveReason(StrEnum):
     CHECK = "check"  # a score next to a change that was just located
     REPEAT = "repeat"  # a score is measured again: an unexpected one, or one drawn at random
     KNOWN = "known"  # an earlier run of this skill has scored it: it costs nothing
-    PRIOR = "prior"  # with another agent the score changed here: whether it does with this one
+    PRIOR = "prior"  # with another agent or text the score changed here: whether it does with this one
     CLOSED_SET = "closed-set"  # a random dependency-closed coalition: only for a noisy agent
     NOISY_TASK = "noisy-task"  # the same on a single noisy task of an agent that is steady on the others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownCoalition:
-    """A coalition that was scored on a task before this run, under every operator of the run."""
+    """A coalition that was scored on a task before this run, under every operator of the run; empty: the bare agent.
+
+    `why` is the reason that records store when this run asks for it.
+    """
 
     task: str
     coalition: Coalition
+    why: AdaptiveReason = AdaptiveReason.KNOWN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownAnswers:
     """What a run takes over from an earlier version of its skill.
 
-    `ask_first`: the run asks for these coalitions first. Otherwise its path is that of the earlier run, which asks for
-    them anyway.
+    `coalitions` read the same: the run asks for them first, and they cost nothing. `changes` hold edited units, at
+    places where the scores of the earlier version changed: the run asks for them next. `steady`: the agent gave the
+    same answers again in the earlier run, so the run asks for no null changes of the full skill.
     """
 
     coalitions: tuple[KnownCoalition, ...] = ()
-    ask_first: bool = False
+    changes: tuple[KnownCoalition, ...] = ()
+    steady: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

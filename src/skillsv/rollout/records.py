@@ -1,25 +1,37 @@
-"""Chain records, observations and anchors of the panel as lines of JSON, tagged with their schema."""
+"""Chain records, observations and anchors of the panel as lines of JSON, tagged with their schema.
+
+The coalition of an observation is a number with one bit for each unit; lines of the schema `skillsv.units/1` name the
+units of these bits. Observations of earlier versions name all their units.
+"""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from skillsv.errors import RecordsError
-from skillsv.model.coalition import ChainRecord, Observation, PanelAnchors, Scores
+from skillsv.model.coalition import ChainRecord, Coalition, Observation, Operator, PanelAnchors, Scores
 
 Record = ChainRecord | Observation | PanelAnchors
+
+UNITS = "skillsv.units/1"
+"""The schema of a line that names the units of the next bits."""
+
+COMPACT = "skillsv.observation/2"
+"""The schema of an observation whose coalition is a number."""
 
 SCHEMAS: dict[str, type[Record]] = {
     "skillsv.chain/1": ChainRecord,
     "skillsv.observation/1": Observation,
     "skillsv.anchors/1": PanelAnchors,
 }
-"""The type of record by the schema's name in the file."""
+"""The type of record by the schema's name in the file, for records that are stored as they are."""
 
 CHECKSUMS = "records.crc32"
 """The file with the checksum of every line of the records: a digit that changed on disk would change a value."""
@@ -29,7 +41,7 @@ _NAMES = {kind: name for name, kind in SCHEMAS.items()}
 
 class _TaggedRecord(msgspec.Struct):
     schema: str
-    record: Record
+    record: object
 
 
 class _Line(msgspec.Struct):
@@ -37,20 +49,85 @@ class _Line(msgspec.Struct):
     record: msgspec.Raw
 
 
+class _CompactObservation(msgspec.Struct):
+    units: str  # the coalition, hexadecimal
+    operator: Operator
+    task: str
+    replicate: int
+    score: float | None
+    why: str
+    null_change: int = 0
+
+
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 _LINE = msgspec.json.Decoder(_Line)
 _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {name: msgspec.json.Decoder(kind) for name, kind in SCHEMAS.items()}
+_NAMES_DECODER = msgspec.json.Decoder(list[str])
+_COMPACT_DECODER = msgspec.json.Decoder(_CompactObservation)
 
 
-def encode_record(record: Record) -> bytes:
-    """One line, newline included; the same record gives the same bytes."""
-    return _ENCODER.encode(_TaggedRecord(_NAMES[type(record)], record)) + b"\n"
+@dataclass(slots=True)
+class UnitTable:
+    """The units of one records file; unit k has bit k. The file names the first `stored` of them."""
+
+    names: list[str] = field(default_factory=list)
+    stored: int = 0
+    _bits: dict[str, int] = field(default_factory=dict)
+
+    def add(self, names: Iterable[str]) -> None:
+        """Give bits to units that have none."""
+        for name in names:
+            if name not in self._bits:
+                self._bits[name] = 1 << len(self.names)
+                self.names.append(name)
+
+    def encode(self, coalition: Coalition) -> str:
+        """The coalition as a hexadecimal number."""
+        if not coalition <= self._bits.keys():
+            self.add(sorted(coalition))
+        return f"{sum(map(self._bits.__getitem__, coalition)):x}"
+
+    def decode(self, units: str) -> Coalition:
+        """The coalition of a hexadecimal number. Raises ValueError where no line names one of its units."""
+        number = int(units, 16)
+        if number < 0 or number >> len(self.names):
+            raise ValueError("a unit that no line names")
+        return frozenset(compress(self.names, map("1".__eq__, reversed(f"{number:b}"))))
+
+    def encode_new_names(self) -> list[bytes]:
+        """The line, newline included, for the units that the file does not name yet; none if it names all."""
+        new = self.names[self.stored :]
+        return [_encode_line(UNITS, new)] if new else []
 
 
-def read_records(path: Path) -> Iterator[Record]:
-    """All records in the order they were written. A torn last line (from a crash while writing) is skipped."""
+def encode_record(record: Record, table: UnitTable) -> bytes:
+    """One line, newline included; the same record gives the same bytes with the same table, which may grow."""
+    if not isinstance(record, Observation):
+        return _encode_line(_NAMES[type(record)], record)
+    compact = _CompactObservation(
+        units=table.encode(record.coalition),
+        operator=record.operator,
+        task=record.task,
+        replicate=record.replicate,
+        score=record.score,
+        why=record.why,
+        null_change=record.null_change,
+    )
+    return _encode_line(COMPACT, compact)
+
+
+def _encode_line(schema: str, record: object) -> bytes:
+    return _ENCODER.encode(_TaggedRecord(schema, record)) + b"\n"
+
+
+def read_records(path: Path, table: UnitTable | None = None) -> Iterator[Record]:
+    """All records in the order they were written. A torn last line (from a crash while writing) is skipped.
+
+    `table` gets the units that the file names.
+    """
     if not path.exists():
         return
+    table = UnitTable() if table is None else table
     checksums = _read_checksums(path)
     number = 0
     with path.open("rb") as file:
@@ -58,7 +135,9 @@ def read_records(path: Path) -> Iterator[Record]:
             if line.endswith(b"\n"):
                 if number <= len(checksums) and checksums[number - 1] != checksum(line):
                     raise _damaged("this line was changed or damaged since it was written.", f"{path}:{number}")
-                yield _decode(line, f"{path}:{number}")
+                record = _decode(line, f"{path}:{number}", table)
+                if record is not None:
+                    yield record
     if number < len(checksums):
         raise _damaged(f"{len(checksums) - number} lines are missing at the end.", str(path))
 
@@ -127,15 +206,19 @@ def _damaged(what: str, where: str) -> RecordsError:
     return RecordsError(what, where=where, hint=hint)
 
 
-def _decode(line: bytes, where: str) -> Record:
+def _decode(line: bytes, where: str, table: UnitTable) -> Record | None:
+    """The record of a line; None for a line that names units."""
     try:
         tagged = _LINE.decode(line)
-        decoder = _DECODERS.get(tagged.schema)
-        if decoder is not None:
-            record: Record = decoder.decode(tagged.record)
+        if tagged.schema == UNITS:
+            table.add(_NAMES_DECODER.decode(tagged.record))
+            table.stored = len(table.names)
+            return None
+        if tagged.schema == COMPACT or tagged.schema in _DECODERS:
+            record = _decode_record(tagged, table)
             _check_parts(record)
             return record
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, _Inconsistent) as error:
+    except (msgspec.DecodeError, ValueError, RecursionError, _Inconsistent) as error:
         raise RecordsError(
             f"this line is no record ({error}).", where=where, hint="Move the file away; the ledger fills a new one."
         ) from error
@@ -143,4 +226,20 @@ def _decode(line: bytes, where: str) -> Record:
         f"this record has the schema {tagged.schema!r}, which this SkillSV does not know.",
         where=where,
         hint="Update SkillSV.",
+    )
+
+
+def _decode_record(tagged: _Line, table: UnitTable) -> Record:
+    if tagged.schema != COMPACT:
+        record: Record = _DECODERS[tagged.schema].decode(tagged.record)
+        return record
+    compact = _COMPACT_DECODER.decode(tagged.record)
+    return Observation(
+        coalition=table.decode(compact.units),
+        operator=compact.operator,
+        task=compact.task,
+        replicate=compact.replicate,
+        score=compact.score,
+        why=compact.why,
+        null_change=compact.null_change,
     )

@@ -32,13 +32,21 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from skillsv.errors import OutputError, RecordsError
-from skillsv.model.coalition import AgentPrior, ChainRecord, KnownAnswers, KnownCoalition, Observation, PanelAnchors
+from skillsv.model.coalition import (
+    AdaptiveReason,
+    AgentPrior,
+    ChainRecord,
+    KnownAnswers,
+    KnownCoalition,
+    Observation,
+    PanelAnchors,
+)
 from skillsv.model.rollout import FailureKind, Usage
 from skillsv.model.skill import Skill
 from skillsv.rollout.durable_files import append_lines, explain_output_errors, sync_folder, write_whole
 from skillsv.rollout.ledger import CommandSpending, Ledger
 from skillsv.rollout.ledger_file import is_locked, take_lock
-from skillsv.rollout.records import CHECKSUMS, Record, checksum, checksum_file, encode_record, read_records
+from skillsv.rollout.records import CHECKSUMS, Record, UnitTable, checksum, checksum_file, encode_record, read_records
 from skillsv.rollout.stored_rollouts import ReusableRollouts, sort_rollouts
 from skillsv.sandbox.run_files import LEDGER, MANIFEST, RECORDS, holds_run
 
@@ -99,8 +107,16 @@ Manifest = Mapping[str, Any]
 
 
 class _KnownFile(msgspec.Struct):
+    """`ask_first` is false in a run of an earlier version that goes along the path of the run before it.
+
+    `why` has an entry for each of `coalitions`; earlier versions stored none.
+    """
+
     ask_first: bool
     coalitions: list[tuple[str, list[str]]]
+    why: list[AdaptiveReason] = []
+    changes: list[tuple[str, list[str]]] = []
+    steady: bool = False
 
 
 class _PriorFile(msgspec.Struct):
@@ -127,6 +143,8 @@ class _AboutShape(msgspec.Struct):
     variant: str = ""
     forecast: int = 0
     settings: dict[str, Any] = {}
+    round_size: int | None = None
+    live_searches: int | None = None
 
 
 class _ManifestShape(msgspec.Struct):
@@ -237,6 +255,7 @@ class RunFolder:
         self.report = path / REPORT
         self.skill = path / SKILL
         self._written: set[bytes] | None = None
+        self._table = UnitTable()
         self._checksums_complete = False
 
     @property
@@ -287,8 +306,12 @@ class RunFolder:
     def keep_known(self, known: KnownAnswers) -> None:
         """Store what the run takes over from an earlier version of the skill; nothing where there is nothing."""
         if known.coalitions:
-            rows = [(item.task, sorted(item.coalition)) for item in known.coalitions]
-            self.write(KNOWN, msgspec.json.encode(_KnownFile(ask_first=known.ask_first, coalitions=rows)))
+            rows, changes = (
+                [(item.task, sorted(item.coalition)) for item in items] for items in (known.coalitions, known.changes)
+            )
+            why = [item.why for item in known.coalitions]
+            file = _KnownFile(ask_first=True, coalitions=rows, why=why, changes=changes, steady=known.steady)
+            self.write(KNOWN, msgspec.json.encode(file))
 
     def known(self) -> KnownAnswers:
         """What the current run took over from an earlier version of the skill when it began."""
@@ -300,8 +323,17 @@ class RunFolder:
         except (OSError, msgspec.DecodeError) as error:
             hint = "Move it away: the run then asks for other rollouts."
             raise RecordsError(f"is no list of coalitions ({error}).", where=str(path), hint=hint) from error
-        coalitions = (KnownCoalition(task=task, coalition=frozenset(units)) for task, units in stored.coalitions)
-        return KnownAnswers(coalitions=tuple(coalitions), ask_first=stored.ask_first)
+        if not stored.ask_first:
+            return KnownAnswers()
+        reasons = stored.why or [AdaptiveReason.KNOWN] * len(stored.coalitions)
+        return KnownAnswers(
+            coalitions=tuple(
+                KnownCoalition(task=task, coalition=frozenset(units), why=why)
+                for (task, units), why in zip(stored.coalitions, reasons, strict=False)
+            ),
+            changes=tuple(KnownCoalition(task=task, coalition=frozenset(units)) for task, units in stored.changes),
+            steady=stored.steady,
+        )
 
     def keep_prior(self, prior: AgentPrior) -> None:
         """Store what other agents had shown when the run began; nothing where there is nothing."""
@@ -346,6 +378,20 @@ class RunFolder:
             raise RecordsError(f"is no manifest ({error}).", where=str(path), hint=hint) from error
         return manifest
 
+    @property
+    def round_size(self) -> int | None:
+        """The round size that the current run recorded when it began; earlier versions recorded none."""
+        return self._recorded_number("round_size")
+
+    @property
+    def live_searches(self) -> int | None:
+        """The task searches at the same time that the current run recorded; earlier versions recorded none."""
+        return self._recorded_number("live_searches")
+
+    def _recorded_number(self, name: str) -> int | None:
+        number: int | None = ((self.manifest() or {}).get("about") or {}).get(name)
+        return number
+
     def other_manifests(self) -> list[Manifest]:
         """The manifests of all other runs that share the ledger. One that cannot be read is left out."""
         top, found = self.ledger.parent, list[Manifest]()
@@ -361,19 +407,28 @@ class RunFolder:
     def append(self, *records: Record) -> None:
         """Add finished records; on return they are on disk. A record that is there already is not written again."""
         if self._written is None:
-            self._written = set(map(_fingerprint, map(encode_record, read_records(self.records))))
-        new = dict.fromkeys(map(encode_record, records))
-        lines = [line for line in new if _fingerprint(line) not in self._written]
-        if lines:
+            self._written = self._read_written()
+        written, table = self._written, self._table
+        new = dict.fromkeys(encode_record(record, table) for record in records)
+        fresh = [line for line in new if _fingerprint(line) not in written]
+        if fresh:
+            lines = [*table.encode_new_names(), *fresh]
             if not self._checksums_complete:
                 self._drop_checksums_without_a_line()
             append_lines(self.records, b"".join(lines))
+            table.stored = len(table.names)
             if self._checksums_complete:
                 append_lines(checksum_file(self.records), b"".join(checksum(line) + b"\n" for line in lines))
             else:
                 self._append_checksums()
             self._checksums_complete = True
-            self._written.update(map(_fingerprint, lines))
+            written.update(map(_fingerprint, fresh))
+
+    def _read_written(self) -> set[bytes]:
+        """The fingerprints of the stored records. Units that only earlier versions' records name get the last bits."""
+        self._table = UnitTable()
+        stored = list(read_records(self.records, self._table))
+        return {_fingerprint(encode_record(record, self._table)) for record in stored}
 
     def _drop_checksums_without_a_line(self) -> None:
         """Drop the checksums of a torn last line, which the next record replaces, and of records that were moved."""
