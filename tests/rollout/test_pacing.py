@@ -1,12 +1,10 @@
-"""How many rollouts run at the same time, how many start in a minute, and the wait before a retry."""
+"""How many rollouts run at the same time, and the wait before a retry."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from worlds import FakeTime
 
 from skillsv.model.rollout import FailureKind, RolloutFailure, RolloutKey
-from skillsv.rollout.pacing import ConcurrencyLimit, RateLimit, backoff
+from skillsv.rollout.pacing import ConcurrencyLimit, backoff
 
 KEY = RolloutKey(tree="a", task="b", agent="c")
 
@@ -16,7 +14,7 @@ def wait(attempt, *, retry_after=None, seed=0, key=KEY):
     return backoff(key, attempt, failure, base=1.0, cap=60.0, seed=seed)
 
 
-def test_rate_limits_of_rollouts_started_together_halve_the_number_once():
+def test_refusals_of_rollouts_started_together_halve_the_number_once():
     limit = ConcurrencyLimit(64)
     at_start = limit.reductions
     assert [limit.reduce(at_start) for _ in range(64)] == [True] + [False] * 63
@@ -61,43 +59,3 @@ def test_rollouts_that_fail_together_are_retried_at_different_times():
     waits = {wait(3, key=RolloutKey(tree=str(tree), task="b", agent="c")) for tree in range(50)}
     assert len(waits) == 50
     assert max(waits) > 1.5 * min(waits)
-
-
-def test_without_a_rate_limit_nothing_waits():
-    limit = RateLimit(None, lambda: 0.0)
-    assert all(limit.take() == 0.0 for _ in range(1000))
-
-
-@settings(deadline=None)
-@given(st.floats(0.5, 600.0), st.lists(st.floats(0.0, 30.0), min_size=1, max_size=20))
-def test_starts_in_any_period_stay_below_the_burst_plus_the_rate(per_minute, pauses):
-    time = FakeTime()
-    limit, started = RateLimit(per_minute, time.clock), []
-    for pause in pauses:
-        time.now += pause
-        while limit.take() == 0.0:
-            started.append(time.now)
-    burst = max(1.0, per_minute / 60.0)
-    for first, begin in enumerate(started):
-        for last in range(first, len(started)):
-            allowed = burst + (started[last] - begin) * per_minute / 60.0
-            assert last - first + 1 <= allowed * (1 + 1e-6) + 1e-6
-
-
-@given(st.floats(0.5, 6000.0))
-def test_after_the_returned_wait_there_is_a_token(per_minute):
-    time = FakeTime()
-    limit = RateLimit(per_minute, time.clock)
-    while (wait := limit.take()) == 0.0:
-        pass
-    assert wait <= 60.0 / per_minute * (1 + 1e-9)
-    time.now += wait
-    assert limit.take() == 0.0
-
-
-def test_a_clock_that_jumps_back_adds_no_token():
-    time = FakeTime()
-    limit = RateLimit(60.0, time.clock)
-    assert limit.take() == 0.0
-    time.now -= 100.0
-    assert limit.take() == pytest.approx(1.0)

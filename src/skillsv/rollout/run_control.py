@@ -24,7 +24,8 @@ class RunnerOptions:
     `attempts` and `timeout` (seconds) are per rollout; the wait between attempts doubles from `backoff` up to
     `longest_wait` (seconds). The run ends if more than the share `max_missing` of at least `judge_missing_after`
     rollouts has no score, or if none of the first `max_failures_at_start` has one. At most `per_minute` rollouts start
-    in a minute, wherever they run. `run` names the run in the ledger. `renderings` is how many rendered skills stay in
+    in a minute, wherever they run; fewer while `provider` refuses, which all runs of this process with that name share.
+    `run` names the run in the ledger. `renderings` is how many rendered skills stay in
     memory. `needs_cost`: only money limits the run, so a rollout that does not report its cost ends it. `score_cut`:
     answers that the token limit cut are scored; otherwise they are missing.
     """
@@ -33,6 +34,7 @@ class RunnerOptions:
     attempts: int = 5
     timeout: float | None = 600.0
     per_minute: float | None = None
+    provider: str = ""
     backoff: float = 1.0
     longest_wait: float = 60.0
     budget: StopRule = field(default_factory=Never)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections import Counter
 from functools import partial
 
@@ -36,7 +37,13 @@ def follow_skill(request):
 
 
 @pytest.fixture
-def place(tmp_path, monkeypatch):
+def slept():
+    """The time of the run: a list with the seconds that it has slept."""
+    return [0.0]
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch, slept):
     (tmp_path / "tiny").mkdir()
     (tmp_path / "tiny" / "SKILL.md").write_text(SKILL)
     lines = [
@@ -45,7 +52,12 @@ def place(tmp_path, monkeypatch):
     ]
     (tmp_path / "tasks.jsonl").write_text("\n".join(lines) + "\n")
     monkeypatch.setattr(ledger_file, "SYNCHRONOUS", "OFF")
-    monkeypatch.setattr(runner, "Timing", partial(Timing, sleep=lambda _seconds: anyio.lowlevel.checkpoint()))
+
+    async def sleep(seconds):
+        slept[0] += seconds
+        await anyio.lowlevel.checkpoint()
+
+    monkeypatch.setattr(runner, "Timing", partial(Timing, clock=lambda: slept[0], sleep=sleep))
     return tmp_path
 
 
@@ -94,6 +106,35 @@ def test_errors_of_the_provider_change_no_value(place, provider, key):
     assert key not in repr(events)
     for file in place.rglob("*"):
         assert not file.is_file() or key.encode() not in file.read_bytes(), file
+
+
+class RateLimitedAnswers:
+    """In the place of a list of faults: refuses requests above one in a second of the run's time."""
+
+    def __init__(self, slept):
+        self.slept, self.tokens, self.last, self.refused, self.lock = slept, 1.0, 0.0, 0, threading.Lock()
+
+    def pop(self, _place):
+        with self.lock:
+            self.tokens = min(1.0, self.tokens + self.slept[0] - self.last)
+            self.last = self.slept[0]
+            if self.tokens < 1.0:
+                self.refused += 1
+                return "429"
+            self.tokens -= 1.0
+            return ""
+
+
+def test_a_provider_that_refuses_above_a_rate_changes_no_value(place, provider, slept):
+    provider.reply = follow_skill
+    normal, _ = value(place, provider, "normal")
+    provider.faults = limited = RateLimitedAnswers(slept)
+    first, events = value(place, provider, "first", jobs=16)
+    assert (first["units"], first["anchors"]) == (normal["units"], normal["anchors"])
+    assert first["rollouts"]["failed"] == 0
+    retried = [event for event in events if type(event).__name__ == "RolloutRetried"]
+    assert len(retried) == limited.refused > 0
+    assert any("rollouts a minute from here" in getattr(event, "message", "") for event in events)
 
 
 def cut_answers_to(word):
