@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -132,19 +133,11 @@ def bare_sleeps(count: int, jobs: int, seconds: float) -> float:
 
 def large_ledger(folder: Path, rows: int) -> list[tuple[str, float, str]]:
     path = folder / "large" / "ledger.sqlite"
-
-    def key(number: int) -> RolloutKey:
-        name = hashlib.sha256(str(number).encode()).hexdigest()
-        return RolloutKey(tree=name, task=name[::-1], agent="agent/1", replicate=0)
-
-    with Ledger.open(path) as ledger:
-        for start in range(0, rows, 10_000):
-            numbers = range(start, min(rows, start + 10_000))
-            ledger.record(*(Rollout(key=key(number), task_id="t", score=0.5, answer="x") for number in numbers))
+    fill(path.parent, rows)
     began = time.perf_counter()
     ledger = Ledger.open(path)
     opening = time.perf_counter() - began
-    keys = [key(number * 7919 % rows) for number in range(20_000)]
+    keys = [_key(number * 7919 % rows) for number in range(20_000)]
     ledger.lookup(keys[:1000])
     began = time.process_time()
     found = ledger.lookup(keys)
@@ -161,6 +154,46 @@ def large_ledger(folder: Path, rows: int) -> list[tuple[str, float, str]]:
     ]
 
 
+def driver_memory(rows: int, rollouts: int) -> list[tuple[str, float, str]]:
+    """Peak memory of a driver with 1,000 jobs on a ledger of so many rollouts, in a process of its own."""
+    with tempfile.TemporaryDirectory() as name:
+        few, many = (
+            float(subprocess.check_output([sys.executable, "-m", "perf.rollout", step, name, str(rows), str(count)]))
+            for step, count in (("--drive", rollouts // 10), ("--drive", rollouts))
+        )
+    what = f"peak memory of a driver, 1,000 jobs, {rows:,} rollouts in the ledger"
+    return [
+        (f"{what}, {rollouts:,} more", many / 300, "of 300 MB"),
+        (f"{what}, {rollouts:,} more", many / few, f"of that with {rollouts // 10:,} more"),
+    ]
+
+
+def drive(folder: Path, rows: int, rollouts: int) -> float:
+    """Run instant rollouts on the ledger of this folder, filled first in another process; peak memory in MB."""
+    place = folder / "driver"
+    if not (place / "ledger.sqlite").exists():
+        subprocess.check_call([sys.executable, "-m", "perf.rollout", "--fill", str(place), str(rows), "0"])
+    n, b = 50, 8
+    run(place, InstantAgent(), count=max(1, round(rollouts / (b * (4 + 2 * (n - 2))))), n=n, b=b, jobs=1000)
+    # Not ru_maxrss: a process takes over the peak of the one that started it.
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
+
+
+def fill(folder: Path, rows: int) -> None:
+    """A ledger with so many rollouts of another agent."""
+    folder.mkdir(parents=True)
+    with Ledger.open(folder / "ledger.sqlite") as ledger:
+        for start in range(0, rows, 10_000):
+            numbers = range(start, min(rows, start + 10_000))
+            ledger.record(*(Rollout(key=_key(number), task_id="t", score=0.5, answer="x") for number in numbers))
+
+
+def _key(number: int) -> RolloutKey:
+    name = hashlib.sha256(str(number).encode()).hexdigest()
+    return RolloutKey(tree=name, task=name[::-1], agent="agent/1", replicate=0)
+
+
 def figures(*, quick: bool = False) -> list[tuple[str, float, str]]:
     scale = 10 if quick else 1
     with tempfile.TemporaryDirectory() as name:
@@ -169,9 +202,14 @@ def figures(*, quick: bool = False) -> list[tuple[str, float, str]]:
             *instant(folder, 100_000 // scale),
             *sleeping(folder, 64, 0.2),
             *large_ledger(folder, 1_000_000 // scale),
+            *driver_memory(1_000_000 // scale, 40_000 // scale),
         ]
 
 
-if __name__ == "__main__":
+if __name__ == "__main__" and "--drive" in sys.argv:
+    print(drive(Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])))
+elif __name__ == "__main__" and "--fill" in sys.argv:
+    fill(Path(sys.argv[2]), int(sys.argv[3]))
+elif __name__ == "__main__":
     for name, value, unit in figures(quick="--quick" in sys.argv):
         print(f"{value:8.3f}  {unit:34} {name}")

@@ -8,7 +8,7 @@ import pytest
 from worlds import TRIGGER, FakeTime, ToyAgent, ToyVerifier, World, no_workspace, plan
 
 from skillsv.errors import AgentFailure, BudgetReached, Unavailable
-from skillsv.model.events import RolloutRetried
+from skillsv.model.events import Note, RolloutRetried
 from skillsv.model.rollout import FailureKind, Rollout, RolloutFailure
 from skillsv.rollout.chain_policy import chain_policy
 from skillsv.rollout.engine import LocalEngine
@@ -152,6 +152,24 @@ def test_a_rate_limit_on_every_task_does_not_end_the_run(tmp_path):
 
     world = World(tmp_path / "busy", agent=ToyAgent(fault=fault), options=RunnerOptions(jobs=1))
     assert world.run(chains()) == World(tmp_path / "calm").run(chains())
+
+
+def test_runs_of_one_provider_share_the_rate_that_it_accepts(tmp_path):
+    def refuse_once(task, call):
+        if not refused:
+            refused.append(task)
+            raise AgentFailure("429 too many requests", kind="rate-limit")
+
+    expected, refused = World(tmp_path / "calm").run(chains()), []
+    first = World(tmp_path / "first", agent=ToyAgent(fault=refuse_once), options=RunnerOptions(jobs=1, provider="one"))
+    assert first.run(chains()) == expected
+    assert refused
+    assert "rollouts a minute" in next(event.message for event in first.events if isinstance(event, Note))
+    for provider, held in (("one", True), ("another", False)):
+        world = World(tmp_path / provider, time=first.time, options=RunnerOptions(jobs=1, provider=provider))
+        first.time.slept.clear()
+        assert world.run(chains()) == expected
+        assert bool(first.time.slept) is held
 
 
 def test_a_limit_used_up_by_failures_does_not_advise_a_higher_limit(tmp_path):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from skillsv.model.coalition import Coalition, Operator
 
@@ -153,6 +153,21 @@ class Request:
     replicate: int = 0
     why: str = "chain"
     null_change: int = 0
+
+
+class RequestBatch(tuple[Request, ...]):  # noqa: SLOT001 - a tuple cannot have slots with values
+    """Requests whose answers a policy waits for.
+
+    `ahead` are requests that it will wait for later, whatever these answers are: they may start now, and need not.
+    """
+
+    ahead: tuple[Request, ...]
+
+    def __new__(cls, awaited: Iterable[Request], *, ahead: Iterable[Request] = ()) -> Self:
+        """A batch is the tuple of the awaited requests."""
+        batch = super().__new__(cls, awaited)
+        batch.ahead = tuple(ahead)
+        return batch
 
 
 RequestScores = Mapping[Request, float | None]

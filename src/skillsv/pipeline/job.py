@@ -366,8 +366,11 @@ def job_of_earlier_version(prepared: PreparedRun, folder: RunFolder) -> Valuatio
     return replace(job, settings=settings, compiled=compiled) if compiled.digest == manifest.get("digest") else None
 
 
-def make_manifest(prepared: PreparedRun) -> Mapping[str, Any]:
-    """What identifies this run: the same one resumes; another starts anew and still reuses the ledger."""
+def make_manifest(prepared: PreparedRun, *, rounds: Mapping[str, int] | None = None) -> Mapping[str, Any]:
+    """What identifies this run: the same one resumes; another starts anew and still reuses the ledger.
+
+    `rounds` (round size and searches) is recorded beside it: a resumed run keeps its path, whatever its jobs are.
+    """
     skill = prepared.compiled.skill
     table = run_settings(prepared.job.settings)
     identity = identity_settings(table)
@@ -389,6 +392,7 @@ def make_manifest(prepared: PreparedRun) -> Mapping[str, Any]:
             "forecast": prepared.forecast.expected.rollouts,
             "strata": strata_of(prepared.panel_a.tasks),
             "settings": {name: value for name, value in table.items() if name not in identity},
+            **(rounds or {}),
         },
     }
 

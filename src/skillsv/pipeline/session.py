@@ -14,6 +14,7 @@ from pathlib import Path
 
 import anyio
 
+from skillsv.agents import name_provider
 from skillsv.errors import SettingsError, SkillSVError
 from skillsv.model.coalition import Coalition, Operator, Rendering
 from skillsv.model.events import Note, RunFinished, RunStarted
@@ -104,7 +105,8 @@ async def open_runner(
             stack.callback(requests.cancel_scope.cancel)
         tasks = {task.id: task for task in session.tasks}
         note_stored(session, ledger, {task.digest for task in tasks.values()}, listener)
-        fingerprint, options = session.agent.fingerprint, session.options
+        fingerprint, settings = session.agent.fingerprint, session.job.settings
+        options = replace(session.options, provider=name_provider(session.job.agent, settings.base_url))
         unchanged = partial(require_unchanged, session.agent, session.verifier)
         try:
             yield Runner(

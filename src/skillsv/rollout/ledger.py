@@ -35,6 +35,14 @@ _GROUPS = """
 SELECT task, agent, count(*), min(saved) FROM rollout WHERE score IS NOT NULL GROUP BY task, agent ORDER BY max(id)
 """
 
+_DURATIONS = """
+SELECT task, count(*), sum(duration) FROM rollout
+WHERE id > (SELECT max(id) FROM rollout) - ? AND agent = ? AND score IS NOT NULL GROUP BY task
+"""
+
+TIMED_ROLLOUTS = 10_000
+"""Rollouts whose durations are read, the latest ones: a ledger may hold a million."""
+
 _TIMED_VERSION = 2
 """The first schema version with the column `saved`. A ledger of an earlier version that is only read has none."""
 
@@ -220,6 +228,12 @@ class Ledger:
         return [
             StoredGroup(task=task, agent=agent, rollouts=number, since=since) for task, agent, number, since in rows
         ]
+
+    def durations(self, agent: str) -> dict[str, tuple[int, float]]:
+        """For each task digest the number of this agent's latest scored rollouts, and the sum of their seconds."""
+        with explain_ledger_errors(self.path):
+            rows = self._reader.execute(_DURATIONS, (TIMED_ROLLOUTS, agent)).fetchall()
+        return {task: (number, seconds) for task, number, seconds in rows}
 
     def tasks_of_runs(self) -> set[tuple[str, str]]:
         """The digest of every task that was scored, with the name of the run that scored it."""

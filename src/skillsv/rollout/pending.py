@@ -20,8 +20,9 @@ SUSPECT_LOSSES = 2
 class PendingRollout:
     """One requested rollout without a saved result. `rank` orders the queue.
 
-    `losses` counts the workers that died with it; the first of them are no attempts. `reductions` is the count of the
-    concurrency limit at the start of the current attempt. `abandoned`: the run stopped before there was a result.
+    `losses` counts the workers that died with it; the first of them are no attempts. `reductions` and
+    `rate_reductions` are the counts of the concurrency limit and of the provider's limit at the start of the current
+    attempt. `abandoned`: the run stopped before there was a result.
     `postponed`: it crashed before any rollout succeeded, so other tasks run first. `done` is set when it is saved or
     abandoned.
     """
@@ -32,6 +33,7 @@ class PendingRollout:
     attempt: int = 0
     losses: int = 0
     reductions: int = 0
+    rate_reductions: int = 0
     usage: Usage = field(default_factory=Usage)
     rollout: Rollout | None = None
     abandoned: bool = False

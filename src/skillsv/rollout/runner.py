@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Protocol, TypeVar
@@ -19,7 +19,7 @@ from skillsv.model.rollout import (
     Ending,
     FailureKind,
     Request,
-    RequestScores,
+    RequestBatch,
     Rollout,
     RolloutFailure,
     RolloutKey,
@@ -28,6 +28,7 @@ from skillsv.model.rollout import (
 from skillsv.model.task import Task
 from skillsv.model.value import Spending
 from skillsv.rollout.chain_policy import Policy
+from skillsv.rollout.durations import TaskDurations
 from skillsv.rollout.engine import CUT, Engine, Job, unwrap_group
 from skillsv.rollout.ledger import Detail, Ledger
 from skillsv.rollout.pending import PendingRollout
@@ -86,6 +87,7 @@ class Runner:
             timing=timing or Timing(),
             require_unchanged=require_unchanged,
         )
+        self._durations = TaskDurations(ledger.durations(agent_fingerprint))
         self._sequence = 0
 
     @property
@@ -209,37 +211,43 @@ class Runner:
             live.release()
 
     async def _result(self, index: int, policy: Policy[T]) -> T:
+        started: dict[Request, PendingRollout | float | None] = {}  # asked for, not yet waited for
         try:
             requests = next(policy)
             while True:
-                requests = policy.send(await self._answers(index, requests))
+                ahead = requests.ahead if isinstance(requests, RequestBatch) else ()
+                new = [request for request in requests if request not in started]
+                started |= self._start(index, new, [request for request in ahead if request not in started])
+                await checkpoint()
+                answers = {request: await self._wait_for(request, started[request]) for request in requests}
+                for request in answers:
+                    del started[request]
+                requests = policy.send(answers)
         except StopIteration as end:
             result: T = end.value
             return result
 
-    async def _answers(self, index: int, requests: tuple[Request, ...]) -> RequestScores:
-        """Scores of all requests: from the ledger, from a pending rollout, or from a new one."""
-        keys = {request: self._key(request) for request in requests}
+    def _start(
+        self, index: int, requests: Sequence[Request], ahead: Sequence[Request]
+    ) -> dict[Request, PendingRollout | float | None]:
+        """The score of each request from the ledger, or the pending rollout, started now, that will have it."""
+        keys = {request: self._key(request) for request in (*requests, *ahead)}
         pending, given_up = self._scheduler.pending, self._scheduler.given_up
         stored = self._stored(key for key in dict.fromkeys(keys.values()) if key not in pending and key not in given_up)
         new: list[PendingRollout] = []
-        waiting: dict[Request, PendingRollout] = {}
-        answers: dict[Request, float | None] = {}
-        for request, key in keys.items():
+        answers: dict[Request, PendingRollout | float | None] = {}
+        for request, key in self._durations.longest_first(keys.items(), later=len(requests)):
             if key in stored:
                 answers[request] = self._reuse(request, stored[key])
             elif key in given_up:
                 missing = Rollout(key=key, task_id=request.task, score=None, failure=given_up[key])
                 answers[request] = self._reuse(request, missing)
             elif key in pending:
-                waiting[request] = pending[key]
+                answers[request] = pending[key]
             else:
                 new.append(self._new_pending(index, request, key))
-                waiting[request] = pending[key] = new[-1]
+                answers[request] = pending[key] = new[-1]
         self._scheduler.submit(new)
-        await checkpoint()
-        for request, rollout in waiting.items():
-            answers[request] = await self._wait_for(request, rollout)
         return answers
 
     def _stored(self, keys: Iterable[RolloutKey]) -> dict[RolloutKey, Rollout]:
@@ -253,13 +261,16 @@ class Runner:
             self._scheduler.spending.count_withheld(replace(stored.pop(key), score=None, failure=failure))
         return stored
 
-    async def _wait_for(self, request: Request, pending: PendingRollout) -> float | None:
+    async def _wait_for(self, request: Request, pending: PendingRollout | float | None) -> float | None:
+        if not isinstance(pending, PendingRollout):
+            return pending
         if not pending.done.is_set():
             await pending.done.wait()
         if pending.abandoned or pending.rollout is None:
             raise _Stopped
         if request is not pending.request:
             return self._reuse(request, pending.rollout)
+        self._durations.add(pending.rollout)
         return pending.rollout.score
 
     def _reuse(self, request: Request, rollout: Rollout) -> float | None:

@@ -6,7 +6,6 @@ its submission until it is in the ledger; from then on the ledger answers reques
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -17,11 +16,13 @@ from anyio.abc import TaskGroup
 from skillsv.errors import BudgetReached, Interrupted, SkillSVError
 from skillsv.model.events import Note, RolloutFinished, RolloutRetried
 from skillsv.model.protocols import Listener
-from skillsv.model.rollout import Request, Rollout, RolloutFailure, RolloutKey
+from skillsv.model.rollout import FailureKind, Request, Rollout, RolloutFailure, RolloutKey
 from skillsv.rollout.engine import Engine, GrowingEngine, Job
 from skillsv.rollout.ledger import Ledger
-from skillsv.rollout.pacing import OVERLOAD_KINDS, ConcurrencyLimit, RateLimit, backoff
+from skillsv.rollout.pacing import OVERLOAD_KINDS, ConcurrencyLimit, backoff
 from skillsv.rollout.pending import PendingRollout, SaveQueue
+from skillsv.rollout.provider_limit import shared_limit
+from skillsv.rollout.rendering_queue import RenderingQueue
 from skillsv.rollout.run_control import RunnerOptions, Timing
 from skillsv.rollout.spending import CRASHES, SpendingTracker
 from skillsv.rollout.stop_rules import Progress
@@ -57,7 +58,7 @@ class Scheduler:
         self._listener = listener
         self._timing = timing
         self._concurrency = ConcurrencyLimit(options.jobs)
-        self._rate = RateLimit(options.per_minute, timing.clock)
+        self._limit = shared_limit(options.provider, options.per_minute, timing.clock)
         self._saving = SaveQueue(
             ledger,
             options.run,
@@ -67,7 +68,7 @@ class Scheduler:
         )
         if isinstance(engine, GrowingEngine):
             engine.call_on_growth(self._start_next)
-        self._queue: list[PendingRollout] = []
+        self._queue = RenderingQueue()
         self._active = 0  # started and not yet saved: all that a crash can lose
         self._pauses = 0
         self._sleeping: set[anyio.CancelScope] = set()
@@ -97,7 +98,7 @@ class Scheduler:
         for pending in requested:
             self.pending[pending.key] = pending
             if self.halted is None:
-                heapq.heappush(self._queue, pending)
+                self._queue.push(pending)
             else:
                 self._abandon(pending)
         self._start_next()
@@ -131,12 +132,12 @@ class Scheduler:
         while self._queue and not self._saving.closed and not self._pauses and self._active < self._slots():
             if self._limit_reached():
                 return
-            wait = self._rate.take()
+            wait = self._limit.take()
             if wait > 0.0:
                 self._pauses += 1
                 self._spawn(self._pause, wait)
                 return
-            self._start(heapq.heappop(self._queue))
+            self._start(self._queue.pop())
 
     def _limit_reached(self) -> bool:
         """Whether the budget is used up: then the run halts."""
@@ -169,6 +170,7 @@ class Scheduler:
     def _start(self, pending: PendingRollout) -> None:
         pending.attempt += 1
         pending.reductions = self._concurrency.reductions
+        pending.rate_reductions = self._limit.reductions
         self._active += 1
         self.spending.attempts += 1
         self._spawn(self._execute, pending)
@@ -188,6 +190,9 @@ class Scheduler:
         pending.usage += rollout.usage
         self.spending.count_attempt(rollout)
         failure = rollout.failure
+        self._queue.note_end(pending, answered=failure is None)
+        if failure is not None and failure.kind in OVERLOAD_KINDS:
+            self._slow_down(pending, failure)
         if failure is None and rollout.usage.usd is None and self._options.needs_cost:
             self.halt(_unknown_cost())
         if failure is None or not self._retry(pending, failure):
@@ -208,8 +213,6 @@ class Scheduler:
             return True
         options, attempt = self._options, max(1, pending.attempt)
         wait = backoff(pending.key, attempt, failure, base=options.backoff, cap=options.longest_wait, seed=options.seed)
-        if failure.kind in OVERLOAD_KINDS:
-            self._slow_down(pending, failure)
         pending.postponed = failure.kind in CRASHES and not self.spending.succeeded
         self._listener(
             RolloutRetried(
@@ -224,13 +227,16 @@ class Scheduler:
         return True
 
     def _slow_down(self, pending: PendingRollout, failure: RolloutFailure) -> None:
-        if not self._concurrency.reduce(pending.reductions):
-            return
-        message = f"the service asks for fewer requests: {self._concurrency.current} rollouts at once from here."
-        self._listener(Note(message=message))
-        if failure.retry_after:
-            self._pauses += 1
-            self._spawn(self._pause, failure.retry_after)
+        """Start fewer rollouts: in a minute if the provider refuses (429), at the same time if it is overloaded."""
+        self._limit.close(failure.retry_after or 0.0)
+        if failure.kind is FailureKind.RATE_LIMIT:
+            reduced = self._limit.refuse(pending.rate_reductions)
+            number = f"{self._limit.per_minute:.3g} rollouts a minute"
+        else:
+            reduced = self._concurrency.reduce(pending.reductions)
+            number = f"{self._concurrency.current} rollouts at once"
+        if reduced:
+            self._listener(Note(message=f"the service asks for fewer requests: {number} from here."))
 
     async def _pause(self, seconds: float) -> None:
         await self._sleep(seconds)
@@ -241,7 +247,7 @@ class Scheduler:
         await self._sleep(wait)
         if self.halted is None:
             pending.postponed = pending.postponed and not self.spending.succeeded
-            heapq.heappush(self._queue, pending)
+            self._queue.push(pending)
             self._start_next()
         else:
             self._abandon(pending)
@@ -262,6 +268,7 @@ class Scheduler:
         """Count a rollout that needs no further attempt, and queue it for saving."""
         if rollout.failure is None:
             self._concurrency.increase()
+            self._limit.accept()
             self._restore_order()
         pending.rollout = replace(rollout, attempts=pending.attempt, usage=pending.usage)
         self.spending.count_finished(rollout)
@@ -276,7 +283,7 @@ class Scheduler:
             return
         for pending in self._queue:
             pending.postponed = False
-        heapq.heapify(self._queue)
+        self._queue.restore_order()
 
     def _saved(self, batch: list[PendingRollout]) -> None:
         for pending in batch:

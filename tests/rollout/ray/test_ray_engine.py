@@ -22,13 +22,14 @@ from worlds import ToyAgent, render, tasks
 from skillsv.errors import SettingsError, Unavailable
 from skillsv.model.coalition import RenderedFile
 from skillsv.model.events import RolloutFinished
-from skillsv.model.rollout import FailureKind, Request, RolloutKey
+from skillsv.model.rollout import FailureKind, Request, Rollout, RolloutKey
 from skillsv.model.task import Task
 from skillsv.rollout import Job, Ledger
 from skillsv.rollout.pending import SUSPECT_LOSSES
 from skillsv.rollout.ray.cluster_options import ClusterOptions
 from skillsv.rollout.ray.engine import RayEngine
-from skillsv.rollout.ray.transfer import INLINE_BYTES
+from skillsv.rollout.ray.transfer import INLINE_BYTES, Packer
+from skillsv.rollout.ray.worker_pool import NodeInfo, PooledWorker
 from skillsv.rollout.scheduler import FORGIVEN_LOSSES
 
 pytestmark = [pytest.mark.heavy, pytest.mark.filterwarnings("ignore")]
@@ -358,3 +359,31 @@ def test_a_rollout_that_kills_its_worker_runs_alone(cluster, tmp_path):
     times = {key.rpartition(" ")[2]: count for key, count in started(log).items()}
     assert times.pop("digest-0") == FORGIVEN_LOSSES + 1
     assert max(times.values()) <= SUSPECT_LOSSES + 1
+
+
+def test_a_worker_that_forgot_what_it_fetched_is_sent_all_of_it(tmp_path):
+    store, sent = [], []
+
+    class ForgetfulActor:
+        """Keeps nothing of what it fetched: a job that was shortened has to be sent again."""
+
+        @property
+        def run(self):
+            return self
+
+        async def remote(self, packed):
+            sent.append([part.content.ref is not None for part in (packed.skill, packed.task)])
+            if sent[-1] != [True, True]:
+                return None
+            return Rollout(key=packed.key, task_id="t0", score=1.0)
+
+    async def go():
+        engine = RayEngine(logging_factory(tmp_path, 0.0), ToyAgent.fingerprint)
+        engine._packer = Packer(lambda value: store.append(value) or len(store))
+        node = NodeInfo(id="n", name="n", resources={})
+        worker = PooledWorker(node=node, actor=ForgetfulActor(), slots=1)
+        engine.pool.workers[node.id] = worker
+        return [(await engine.run(job())).score for _ in range(2)]
+
+    assert anyio.run(go) == [1.0, 1.0]
+    assert sent == [[True, True], [False, False], [True, True]]

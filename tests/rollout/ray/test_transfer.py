@@ -14,7 +14,14 @@ from skillsv.model.coalition import RenderedFile
 from skillsv.model.rollout import RolloutKey
 from skillsv.model.task import Task
 from skillsv.rollout.engine import Job
-from skillsv.rollout.ray.transfer import INLINE_BYTES, NODE_SKILLS, Packer, Unpacker
+from skillsv.rollout.ray.transfer import (
+    INLINE_BYTES,
+    NODE_SKILLS,
+    FetchedObjects,
+    ForgottenObject,
+    Packer,
+    Unpacker,
+)
 
 
 class Store:
@@ -161,3 +168,27 @@ def test_the_packed_job_keeps_the_setting_for_cut_answers(score_cut):
     packer, job = Packer(lambda _: 0), replace(toy_job(), score_cut=score_cut)
     jobs = [anyio.run(packer.pack, job) for _ in range(2)]  # the second time from memory
     assert [packed.score_cut for packed in jobs] == [score_cut] * 2
+
+
+def test_what_a_worker_has_fetched_is_sent_without_references(tmp_path):
+    store, fetched = Store(), FetchedObjects()
+    packer, unpacker = Packer(store.put), Unpacker(tmp_path, store.fetch)
+    large = RenderedFile(path="large", data=b"x" * (INLINE_BYTES + 1), digest="large")
+    first, other = toy_job(files=(large,)), toy_job(coalition=("m", "u1"))
+
+    async def transfer():
+        packed = await packer.pack(first)
+        assert fetched.shorten(packed) == packed
+        known = await unpacker.skill(packed.skill), await unpacker.task(packed.task)
+        fetched.add(packed)
+        short = fetched.shorten(packed)
+        assert [part.content.ref for part in (short.skill, short.task)] == [None, None]
+        assert short.skill.files == ()
+        assert (await unpacker.skill(short.skill), await unpacker.task(short.task)) == known
+        new = fetched.shorten(await packer.pack(other))
+        assert new.skill.content.ref is not None, "the other skill was not sent yet"
+        assert new.task.content.ref is None
+        with pytest.raises(ForgottenObject):
+            await Unpacker(tmp_path / "new", store.fetch).skill(short.skill)
+
+    anyio.run(transfer)

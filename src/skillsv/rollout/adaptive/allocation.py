@@ -35,17 +35,24 @@ STATUS_SHARE = 0.5
 
 
 def choose_search_tasks(
-    tables: Sequence[TaskTable], rounds: Integers, weights: Floats | None, count: int, rng: np.random.Generator
+    tables: Sequence[TaskTable],
+    rounds: Integers,
+    weights: Floats | None,
+    count: int,
+    rng: np.random.Generator,
+    *,
+    settled_first: int | None = None,
 ) -> list[int]:
     """Choose different tasks for one round of task searches (deterministic agent).
 
     The first rounds go through all tasks, mostly those with a conflict first. Later rounds prefer tasks with many
-    deciding units and few scores in agreement since the last deciding unit.
+    deciding units and few scores in agreement since the last deciding unit. `settled_first` is how many tasks of the
+    first rounds have no conflict, if there are any; a share of the count unless given.
     """
     if rounds.min() < ROTATIONS:
         settled = np.array([table.conflict is None for table in tables])
         order = np.lexsort((rng.random(len(tables)), rounds))
-        among = int(SETTLED_SHARE * count)
+        among = int(SETTLED_SHARE * count) if settled_first is None else settled_first
         first = order[settled[order] & (rounds[order] < ROTATIONS)][:among].tolist()
         rest = order[np.argsort(rounds[order] * 2 + settled[order], kind="stable")].tolist()
         return list(dict.fromkeys([*first, *rest]))[:count]

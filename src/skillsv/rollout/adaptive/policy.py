@@ -7,63 +7,46 @@ do not depend on the budget: a run with a larger budget continues where the smal
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections import Counter, deque
+from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from skillsv.model.coalition import AdaptiveReason, Coalition, Observation, Operator
-from skillsv.model.rollout import Request, RequestScores
+from skillsv.model.coalition import AdaptiveReason
 from skillsv.model.task_table import Mask, Score, TaskTable
 from skillsv.rollout.adaptive.allocation import choose_noisy_tasks, choose_search_tasks
-from skillsv.rollout.adaptive.closed_coalitions import draw_closed, needed_masks
-from skillsv.rollout.adaptive.noise_monitor import PanelMonitor
-from skillsv.rollout.adaptive.order_pool import draw_pool
 from skillsv.rollout.adaptive.problem import FINISHED, AdaptiveOptions, AdaptiveProblem, AdaptiveRecord
-from skillsv.rollout.adaptive.repeat_sampler import RepeatSampler
-from skillsv.rollout.adaptive.task_panel import FIRST_TASKS, noisy_panel_size, order_tasks
-from skillsv.rollout.adaptive.task_search import CoalitionRequest, TaskSearch, UnitFindings, search_task
+from skillsv.rollout.adaptive.rolling_searches import IDLE_ROUNDS, RollingSearches
+from skillsv.rollout.adaptive.run_state import IssuedBatch, OnObserved, Rounds, RunState, TaskRequest
+from skillsv.rollout.adaptive.task_panel import FIRST_TASKS, noisy_panel_size
+from skillsv.rollout.adaptive.task_search import CoalitionRequest, TaskSearch, next_request, search_task
 from skillsv.rollout.chain_policy import Policy
 from skillsv.rollout.noise_check import noise_among
-from skillsv.rollout.stop_rules import EstimateStatus, Progress
 
-IDLE_ROUNDS = 5
-"""Rounds without a request after which the run ends: all that can be measured is known."""
+ROUNDS_IN_FLIGHT = 2
+"""Noisy agent: rounds that are asked for at the same time, so that slots have work while a round's last ones run."""
 
-FIRST_STATUS = 4
-"""Observations per task before the state of the estimate is computed for the first time."""
+PARTS = 4
+"""Noisy agent: parts of a round. Each part is chosen when the one two rounds before it has all its answers."""
 
-STATUS_GROWTH = 1.25
-"""The state of the estimate is computed again when the record has grown by this factor."""
-
-BARE_AFTER = 12
-"""Noisy agent: rollouts per task before the bare agent is scored, because only the trigger value needs it."""
-
-CHECKS_PER_REVERT = 2
-"""Further checks for a score that went back next to a change: it may be noise or an interaction of units."""
-
-BARE: Mask = -1
-"""Stands for the bare agent, which has no coalition: it does not even get the trigger."""
-
-TaskRequest = tuple[int, CoalitionRequest]
-"""The number of a task and a coalition to score on it."""
-
-OnObserved = Callable[[Sequence[Observation]], None]
-Rounds = Generator[tuple[Request, ...], RequestScores, None]
-Batch = Generator[tuple[Request, ...], RequestScores, list[Score | None]]
+LEAST_PART = 6
+"""Noisy agent: rollouts of a part at least."""
 
 
 def adaptive_policy(
     problem: AdaptiveProblem, options: AdaptiveOptions, seed: int, *, on_observed: OnObserved | None = None
 ) -> Policy[AdaptiveRecord]:
     """Request the most informative rollouts until the stop rule holds. `on_observed` gets each round's observations."""
-    run = _Run(problem, options, seed, on_observed)
+    run, searches = _Run(problem, options, seed, on_observed), options.count_searches(len(problem.tasks))
     yield from run.score_anchors()
     yield from run.score_known()
     yield from run.score_prior()
     while not run.ended:
-        if run.bare_is_due:
+        if options.round_size is not None and problem.units and run.noisy:
+            yield from run.score_rounds(options.round_size)
+        elif searches is not None and problem.units:
+            yield from RollingSearches(run, searches).search()
+        elif run.bare_is_due:
             yield from run.score_bare_agent()
         elif run.noisy:
             yield from run.score_closed_sets()
@@ -80,43 +63,12 @@ def adaptive_policy(
     )
 
 
-class _Run:
-    """The state between rounds. It changes only when all answers of a batch have arrived."""
-
-    def __init__(
-        self,
-        problem: AdaptiveProblem,
-        options: AdaptiveOptions,
-        seed: int,
-        on_observed: OnObserved | None,
-    ) -> None:
-        self.problem, self.options, self.on_observed = problem, options, on_observed
-        self.rng = rng = np.random.default_rng(seed)
-        self.tables = [TaskTable() for _ in problem.tasks]
-        self.sums = np.zeros((len(problem.tasks), 2))  # per task: number of scores, sum of scores
-        self.times_asked: dict[tuple[int, Mask], int] = {}
-        self.monitor = PanelMonitor(tasks=len(problem.tasks))
-        self.sampler = RepeatSampler(len(problem.units), seed)
-        self.repeated = 0  # observations that are repeats drawn at random: no search depends on their number
-        self.scored = 0  # coalitions asked for, without these repeats
-        self.pool = draw_pool(problem, rng)
-        self.needed = needed_masks(problem.units, problem.needs)
-        self.full: Mask = (1 << len(problem.units)) - 1
-        self.observations: list[Observation] = []
-        self.task_order = order_tasks(problem.tasks, problem.strata, seed)
-        self.joined: list[int] = []  # tasks with anchors, in the order in which they joined
-        self.not_changed: set[tuple[int, Mask]] = set()  # repeats drawn at random that are asked without a null change
-        self.drawn = 0  # repeats drawn at random
-        self.rounds = np.zeros(len(problem.tasks), dtype=np.int64)
-        self.status, self.next_status = EstimateStatus(), FIRST_STATUS * len(problem.tasks)
-        self.noisy = options.agent == "noisy"
-        self.idle = 0
-        self.bare_asked = False
-        self.ended = ""
+class _Run(RunState):
+    """The steps of a run, on the state that they share."""
 
     def score_anchors(self) -> Rounds:
         """Score {m}, N and N under a null change: on the first tasks, then on the others unless the agent is noisy."""
-        unknown = self.options.agent == "unknown"
+        unknown = self.options.agent == "unknown" and self.options.null_anchors
         first = len(self.task_order) if self.options.agent == "deterministic" else FIRST_TASKS
         for tasks in (self.task_order[:first], self.task_order[first:]):
             if tasks and not self.ended and not (self.noisy and self.joined):
@@ -124,36 +76,15 @@ class _Run:
                 self.keep_anchors(batch, (yield from self.ask(batch)))
                 self.noisy = self.noisy or self.monitor.noisy
 
-    def join(self, tasks: Sequence[int], *, null_change: bool = False) -> list[TaskRequest]:
-        """The anchors of tasks that join the run; the bare agent only if it was scored on the others."""
-        self.joined += tasks
-        anchors = [(0, AdaptiveReason.ANCHOR_TRIGGER), (self.full, AdaptiveReason.ANCHOR_FULL)]
-        if null_change and self.problem.units:
-            anchors.append((self.full, AdaptiveReason.ANCHOR_NULL_CHANGE))
-        if self.bare_asked:
-            anchors.append((BARE, AdaptiveReason.ANCHOR_EMPTY))
-        return [(task, CoalitionRequest(mask=mask, why=why)) for mask, why in anchors for task in tasks]
-
-    def keep_anchors(self, batch: Sequence[TaskRequest], scores: Sequence[Score | None]) -> None:
-        """Store the scores of anchors, and report whether null changes changed them."""
-        for (task, request), score in zip(batch, scores, strict=False):
-            if score is None or request.mask == BARE:
-                continue
-            if request.why is AdaptiveReason.ANCHOR_NULL_CHANGE:
-                known = self.tables[task].scores.get(request.mask)
-                if known is not None:
-                    self.monitor.add(task, differs=score != known)
-            else:
-                self.tables[task].add(request.mask, score)
-
     def score_known(self) -> Rounds:
         """Ask for what an earlier run has scored: searches begin from there. A coalition named again is a repeat."""
         known = [(self.problem.tasks.index(item.task), self._mask(item.coalition)) for item in self.options.known]
+        why = dict(zip(reversed(known), (item.why for item in reversed(self.options.known)), strict=True))
         firsts = list(dict.fromkeys(place for place in known if place[1] not in (0, self.full)))
         again = [place for place, number in Counter(known).items() for _ in range(number - 1) if place in set(firsts)]
         requests = [
-            [(task, CoalitionRequest(mask=mask, why=AdaptiveReason.KNOWN)) for task, mask in places]
-            for places in (firsts, again)
+            [(task, CoalitionRequest(mask=mask, why=why[task, mask])) for task, mask in firsts],
+            [(task, CoalitionRequest(mask=mask, why=AdaptiveReason.KNOWN)) for task, mask in again],
         ]
         scores = yield from self.ask(*requests)
         self.scored -= len(firsts)  # repeats are drawn for what this run pays
@@ -163,6 +94,8 @@ class _Run:
         for task, mask in self.compare_repeats(requests[1], scores[len(firsts) :]):
             if mask in self.tables[task].scores:
                 self.tables[task].remove(mask)
+        if any(not item.coalition for item in self.options.known):
+            yield from self.score_bare_agent()
 
     def score_prior(self) -> Rounds:
         """Ask for the coalitions at which another agent's scores changed: conflicts there need hardly any search."""
@@ -177,23 +110,9 @@ class _Run:
             if score is not None:
                 self.tables[task].add(mask, score)
 
-    def _mask(self, coalition: Coalition) -> Mask:
-        return sum(1 << place for place, unit in enumerate(self.problem.units) if unit in coalition)
-
-    @property
-    def bare_is_due(self) -> bool:
-        """Whether to score the bare agent now: only the trigger value needs it, so the units come first."""
-        if self.bare_asked:
-            return False
-        if self.noisy:
-            return len(self.observations) >= BARE_AFTER * len(self.joined) * len(self.problem.operators)
-        return bool(self.rounds.min() > 0) or not self.problem.units
-
     def score_bare_agent(self) -> Rounds:
         """Score the bare agent on every task that has joined."""
-        self.bare_asked = True
-        request = CoalitionRequest(mask=BARE, why=AdaptiveReason.ANCHOR_EMPTY)
-        yield from self.ask([(task, request) for task in self.joined])
+        yield from self.ask(self.bare_requests())
         if not self.problem.units:
             self.ended = self.ended or "there are no units to value"
 
@@ -247,157 +166,43 @@ class _Run:
         )
         return [int(steady[place]) for place in chosen]
 
-    @property
-    def searched(self) -> int:
-        """The number of observations without the repeats drawn at random."""
-        return len(self.observations) - self.repeated
-
-    def draw_repeats(self) -> list[TaskRequest]:
-        """Scored coalitions to check in this round, in turn under a null change and as they are.
-
-        There are none where the kind of agent is known.
-        """
-        if self.options.agent != "unknown":
-            return []
-        reverts = CHECKS_PER_REVERT * sum(self.monitor.neighbours)
-        places = self.sampler.draw(self.tables, self.scored, self.monitor.differing, reverts)
-        self.not_changed.update(places[(self.drawn + 1) % 2 :: 2])
-        self.drawn += len(places)
-        return [(task, CoalitionRequest(mask=mask, why=AdaptiveReason.REPEAT)) for task, mask in places]
-
-    def compare_repeats(self, repeats: Sequence[TaskRequest], scores: Sequence[Score | None]) -> list[tuple[int, Mask]]:
-        """Report to the monitor which repeats differ from the first score, and return their tasks and coalitions."""
-        differing = []
-        for (task, request), score in zip(repeats, scores, strict=False):
-            if score is not None:
-                differs = score != self.tables[task].scores[request.mask]
-                self.monitor.add(task, differs=differs)
-                differing += [(task, request.mask)] * differs
-        return differing
-
     def score_closed_sets(self) -> Rounds:
-        """Score random closed coalitions: one round for a noisy agent. A coalition drawn again gets a new replicate.
+        """Score random closed coalitions: one round for a noisy agent. A coalition drawn again gets a new replicate."""
+        anchors, closed_sets = self.draw_closed_sets(self.options.tasks_per_round)
+        self.keep_anchors(anchors, (yield from self.ask([*anchors, *closed_sets])))
 
-        Further tasks join with their anchors as the run grows.
-        """
-        size = noisy_panel_size(len(self.observations) // len(self.problem.operators), len(self.task_order))
+    def draw_closed_sets(self, count: int) -> tuple[list[TaskRequest], list[TaskRequest]]:
+        """Anchors of tasks that join as the run grows, and so many random closed coalitions."""
+        size = noisy_panel_size(self.issued // len(self.problem.operators), len(self.task_order))
         active = np.array(sorted(self.task_order[:size]), dtype=np.int64)
         anchors = self.join([task for task in self.task_order[:size] if task not in self.joined])
         weights = self.weights()
-        chosen = active[
-            choose_noisy_tasks(
-                self.sums[active],
-                self.rounds[active],
-                None if weights is None else weights[active],
-                self.options.tasks_per_round,
-                self.rng,
-            )
-        ]
+        active_weights = None if weights is None else weights[active]
+        chosen = active[choose_noisy_tasks(self.sums[active], self.rounds[active], active_weights, count, self.rng)]
         self.rounds[chosen] += 1
-        closed_sets = [self.closed_set(task, AdaptiveReason.CLOSED_SET) for task in chosen.tolist()]
-        self.keep_anchors(anchors, (yield from self.ask([*anchors, *closed_sets])))
+        return anchors, [self.closed_set(task, AdaptiveReason.CLOSED_SET) for task in chosen.tolist()]
 
-    def closed_set(self, task: int, why: AdaptiveReason) -> TaskRequest:
-        """A random closed coalition on this task."""
-        return task, CoalitionRequest(mask=draw_closed(self.needed, self.rng), why=why)
+    def score_rounds(self, size: int) -> Rounds:
+        """Score random closed coalitions until the run ends, two rounds of `size` at the same time (noisy agent).
 
-    def unit_findings(self) -> UnitFindings:
-        """For each unit the number of tasks that it is known to decide, and the sum of its effects on them."""
-        decided, effect = np.zeros((2, self.pool.size))
-        for table in self.tables:
-            for unit in table.deciding:
-                decided[unit] += 1.0
-                effect[unit] += table.effect_of(unit)
-        return UnitFindings(decided=decided, effect=effect)
-
-    def weights(self) -> npt.NDArray[np.float64] | None:
-        """For each task how much more rollouts would help undecided units, by the last estimate; None without one."""
-        if not self.status.tasks:
-            return None
-        return np.array([self.status.tasks.get(task, 0.0) for task in self.problem.tasks])
-
-    def ask(self, searches: Sequence[TaskRequest], repeats: Sequence[TaskRequest] = ()) -> Batch:
-        """Request a batch and return its scores in order; requests beyond the limit of the stop rule have no score."""
-        batch = [*searches, *repeats]
-        progress = Progress(recorded=len(self.observations), estimate=self.status)
-        room = self.options.stop.room(progress)
-        wanted: list[list[Request]] = []
-        for task, request in batch:
-            requests = self._requests(task, request)
-            room -= len(requests)
-            if room < 0:
-                self.ended = self.options.stop.reason(progress)
-                break
-            wanted.append(requests)
-        if not wanted:
-            return [None] * len(batch)
-        everything = tuple(request for requests in wanted for request in requests)
-        answers = yield everything
-        scores = [self._score(task, requests, answers) for (task, _), requests in zip(batch, wanted, strict=False)]
-        self.scored += min(len(wanted), len(searches))
-        self.repeated += sum(map(len, wanted[len(searches) :]))
-        self._observe([_observation(request, answers[request]) for request in everything])
-        return scores + [None] * (len(batch) - len(scores))
-
-    def _requests(self, task: int, wanted: CoalitionRequest) -> list[Request]:
-        """One request per operator. The full skill and the bare agent are the same under all operators."""
-        mask = wanted.mask
-        units = [unit for place, unit in enumerate(self.problem.units) if mask >> place & 1]
-        coalition: Coalition = frozenset((self.problem.trigger, *units)) if mask != BARE else frozenset()
-        operators = (Operator.DELETE,) if mask in (BARE, self.full) else self.problem.operators
-        replicate = self.times_asked.get((task, mask), 0)
-        self.times_asked[task, mask] = replicate + 1
-        checked = wanted.why is AdaptiveReason.REPEAT and (task, mask) not in self.not_changed
-        changed = checked or wanted.why is AdaptiveReason.ANCHOR_NULL_CHANGE
-        return [
-            Request(
-                coalition=coalition,
-                operator=operator,
-                task=self.problem.tasks[task],
-                replicate=replicate,
-                why=wanted.why,
-                null_change=replicate if changed else 0,
-            )
-            for operator in operators
-        ]
-
-    def _score(self, task: int, requests: Sequence[Request], answers: RequestScores) -> Score | None:
-        """One score per operator; None if any is missing: the coalition is then left out under all operators."""
-        scores = [score for score in map(answers.__getitem__, requests) if score is not None]
-        if len(scores) < len(requests):
-            return None
-        if requests[0].coalition:
-            self.sums[task] += (1.0, scores[0])
-        shared = len(self.problem.operators) - len(requests)
-        return (*scores, *scores * shared)
-
-    def _observe(self, observations: list[Observation]) -> None:
-        """Store the answers, report them, and compute the state of the estimate when the record has grown enough."""
-        self.observations += observations
-        if self.on_observed is not None:
-            self.on_observed(observations)
-        if self.options.estimate_status is not None and self.searched >= self.next_status:
-            self.status = self.options.estimate_status(self.observations)
-            self.next_status = int(STATUS_GROWTH * self.searched) + 1
-
-
-def _observation(request: Request, score: float | None) -> Observation:
-    return Observation(
-        coalition=request.coalition,
-        operator=request.operator,
-        task=request.task,
-        replicate=request.replicate,
-        score=score,
-        why=request.why,
-        null_change=request.null_change,
-    )
+        A round is asked for in parts. What is chosen for a part depends on the answers to all but the two rounds of
+        parts before it.
+        """
+        part = max(LEAST_PART, min(self.options.tasks_per_round, size // PARTS))
+        flight: deque[tuple[list[TaskRequest], IssuedBatch]] = deque()
+        while flight or not self.ended:
+            while not self.ended and len(flight) * part < ROUNDS_IN_FLIGHT * size:
+                anchors, closed_sets = self.draw_closed_sets(part)
+                anchors += self.bare_requests() if self.bare_is_due else []
+                flight.append((anchors, self.issue([*anchors, *closed_sets])))
+            anchors, issued = flight.popleft()
+            self.keep_anchors(anchors, (yield from self.collect(issued)))
 
 
 def _advance(
     live: list[tuple[int, TaskSearch, CoalitionRequest]], task: int, search: TaskSearch, score: Score | None
 ) -> None:
     """Send a score to a search and keep it in `live` with its next request, unless it has ended."""
-    try:
-        live.append((task, search, search.send(score)))
-    except StopIteration:
-        return
+    request = next_request(search, score)
+    if request is not None:
+        live.append((task, search, request))

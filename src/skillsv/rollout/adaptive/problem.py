@@ -23,6 +23,42 @@ FINISHED = "nothing was left to ask"
 """Why a run ended that has measured all it can."""
 
 
+LEAST_ROUND = 24
+"""Rollouts of a round at least; for runs that recorded no searches, task searches at the same time at least, too."""
+
+LEAST_JOBS = 8
+"""Searches are counted for so many jobs at least, so that fewer jobs choose the same rollouts."""
+
+SEARCHED_SHARE = 2 / 3
+"""Share of the tasks that are searched at the same time at most: with more, tasks are hardly chosen any more."""
+
+FREE_SHARE = 0.4
+"""Share of the tasks that are searched at the same time without a loss.
+
+With more, small budgets end while many searches have no result yet: fewer units are decided.
+"""
+
+ROLLOUTS_A_TASK = 12
+"""A budget with fewer rollouts for each task and operator is small: three anchors, and about one search."""
+
+
+def choose_round_size(jobs: int) -> int:
+    """The rollouts of a round for so many jobs: the run records it, and keeps it with whatever jobs it resumes."""
+    return max(LEAST_ROUND, 2 * jobs)
+
+
+def choose_live_searches(jobs: int, tasks: int, rollouts: int) -> int | None:
+    """The task searches at the same time, which the run records, too; None for a small budget of rollouts per operator.
+
+    Two for each job keep all slots busy. Where that is more than a share of the tasks, one for each job. A small budget
+    waits for each round: rolling searches missed a gain there that a harm on the same tasks hides.
+    """
+    if rollouts < ROLLOUTS_A_TASK * tasks:
+        return None
+    jobs = max(LEAST_JOBS, jobs)
+    return max(1, min(2 * jobs, int(FREE_SHARE * tasks)), min(jobs, int(SEARCHED_SHARE * tasks)))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdaptiveProblem:
     """One skill on one panel. `units` are the execution units; `needs` names the units that each needs directly.
@@ -53,23 +89,40 @@ class AdaptiveOptions:
     """How the run spends its rollouts.
 
     `tasks_per_round` tasks are asked at the same time. The order of rollouts depends on it, so it is a setting and not
-    the number of workers. `agent` skips the noise monitor where the kind of agent is known. `estimate_status` returns
-    the state of the estimate; stop rules on precision and on verdicts need it, and half of the free rollouts then go to
-    tasks whose units are undecided. Without it no rollout depends on an estimate. `known` coalitions are asked for
-    first: an earlier run has paid for them. `prior` coalitions are asked for next, unless the agent is noisy: another
-    agent's scores changed there.
+    the number of workers. `round_size` (see `choose_round_size`) asks for more at the same time, so that slots are not
+    idle at the end of a round; None, as in runs that recorded none, waits for each round. `live_searches` (see
+    `choose_live_searches`) tasks of a steady agent are searched at the same time; without it, as in runs that recorded
+    only a round size, one for each two of the round, and small rounds are waited for. `agent` skips the noise monitor
+    where the kind of agent is known. `estimate_status` returns the state of the estimate; stop rules on precision and
+    on verdicts need it, and half of the free rollouts then go to tasks whose units are undecided. Without it no rollout
+    depends on an estimate. `known` coalitions are asked for first: an earlier run has paid for them. `prior` coalitions
+    are asked for next, unless the agent is noisy: another agent's scores changed there, or those of an earlier version
+    of the skill. `null_anchors`: the full skill is also scored under a null change where the kind of agent is unknown.
     """
 
     stop: StopRule = field(default_factory=Never)
     tasks_per_round: int = 24
+    round_size: int | None = None
+    live_searches: int | None = None
     agent: Agent = "unknown"
     estimate_status: StatusFunction | None = None
     known: tuple[KnownCoalition, ...] = ()
     prior: tuple[KnownCoalition, ...] = ()
+    null_anchors: bool = True
 
     def __post_init__(self) -> None:
         if self.tasks_per_round < 1:
             raise SettingsError(f"{self.tasks_per_round} tasks per round is too few.", hint="24 is usual.")
+        if self.round_size is not None and self.round_size < 1:
+            raise SettingsError(f"a round of {self.round_size} rollouts asks for nothing.", hint="24 is usual.")
+
+    def count_searches(self, tasks: int) -> int | None:
+        """Task searches that roll at the same time; None: wait for each round."""
+        if self.round_size is None or self.live_searches is not None:
+            return self.live_searches
+        if self.round_size <= LEAST_ROUND:
+            return None
+        return max(1, min(max(LEAST_ROUND, self.round_size // 2), int(SEARCHED_SHARE * tasks)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,6 +89,14 @@ def search_task(
         yield from _resolve_conflicts(table, pool, rng, monitor, units.decided)
 
 
+def next_request(search: TaskSearch, score: Score | None) -> CoalitionRequest | None:
+    """Send a score (None at the start) to a search and return its next request; None if the search has ended."""
+    try:
+        return search.send(score)
+    except StopIteration:
+        return None
+
+
 def _score(table: TaskTable, mask: Mask, why: AdaptiveReason) -> TaskSearch:
     score = yield CoalitionRequest(mask=mask, why=why)
     if score is not None:

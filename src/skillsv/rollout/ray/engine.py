@@ -105,9 +105,7 @@ class RayEngine:
         with anyio.CancelScope() as scope:
             scopes.add(scope)
             try:
-                answer = await (
-                    self._run_alone(worker, packed) if job.alone else self._run_on(worker, worker.actor, packed)
-                )
+                answer = await (self._run_alone(worker, packed) if job.alone else self._run_known(worker, packed))
             finally:
                 scopes.discard(scope)
                 self.pool.slot_released()
@@ -125,17 +123,26 @@ class RayEngine:
         if actor is None:
             return _lost(worker, "it could not start a worker")
         try:
-            return await self._run_on(worker, actor, packed)
+            return await self._run_on(worker, actor, packed) or _lost(worker, "it has no answer")
         finally:
             self._cluster.stop_worker(actor)
 
+    async def _run_known(self, worker: PooledWorker, packed: PackedJob) -> Rollout | RolloutFailure | SkillSVError:
+        """The answer of a worker, which is sent what it has not fetched before; all of it if it has forgotten some."""
+        answer = await self._run_on(worker, worker.actor, worker.fetched.shorten(packed))
+        if answer is None:
+            answer = await self._run_on(worker, worker.actor, packed)
+        if isinstance(answer, Rollout):
+            worker.fetched.add(packed)
+        return answer or _lost(worker, "it has no answer")
+
     async def _run_on(
         self, worker: PooledWorker, actor: Any, packed: PackedJob
-    ) -> Rollout | RolloutFailure | SkillSVError:
+    ) -> Rollout | RolloutFailure | SkillSVError | None:
         """The answer of this actor. One that dies or does not answer in time is given up."""
         reply = actor.run.remote(packed)
         limit = None if packed.timeout is None else longest_rollout(packed.timeout) + self._options.hang_seconds
-        answer: Rollout | SkillSVError
+        answer: Rollout | SkillSVError | None
         try:
             with anyio.move_on_after(limit):
                 answer = await reply

@@ -34,7 +34,10 @@ Fetch = Callable[[Any], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredObject:
-    """An object in the cluster's object store: the digest of its content, and the reference that fetches it."""
+    """An object in the cluster's object store: the digest of its content, and the reference that fetches it.
+
+    Without a reference the worker has it already.
+    """
 
     digest: str
     ref: Any
@@ -139,6 +142,33 @@ class Packer:
         )
 
 
+class ForgottenObject(Exception):
+    """A worker was sent a job without a reference to an object that it does not keep any more."""
+
+
+class FetchedObjects:
+    """What a worker has fetched, as far as the driver knows, by digest.
+
+    Such objects go without references: Ray tracks each reference of each call, which takes more of the driver's time
+    than the rest of the call.
+    """
+
+    def __init__(self) -> None:
+        self._skills: _RecentlyUsed[Packed[PackedSkill]] = _RecentlyUsed(NODE_SKILLS // 2)
+        self._tasks: _RecentlyUsed[Packed[PackedTask]] = _RecentlyUsed(DRIVER_OBJECTS)
+
+    def shorten(self, job: PackedJob) -> PackedJob:
+        """The job without references to what the worker has."""
+        skill, task = self._skills.get(job.skill.content.digest), self._tasks.get(job.task.content.digest)
+        return replace(job, skill=skill or job.skill, task=task or job.task)
+
+    def add(self, job: PackedJob) -> None:
+        """The worker has run this job."""
+        skill, task = job.skill.content.digest, job.task.content.digest
+        self._skills.add(skill, Packed(content=StoredObject(digest=skill, ref=None), files=()))
+        self._tasks.add(task, Packed(content=StoredObject(digest=task, ref=None), files=()))
+
+
 def _bytes(file: RenderedFile) -> bytes:
     if file.data is not None:
         return file.data
@@ -160,6 +190,7 @@ class _RecentlyUsed(Generic[T]):
 
     def add(self, name: str, value: T) -> T:
         self._values[name] = value
+        self._values.move_to_end(name)
         if len(self._values) > self._limit:
             self._values.popitem(last=False)
         return value
@@ -232,6 +263,8 @@ class Unpacker:
         return path
 
     async def _get(self, stored: StoredObject) -> Any:
+        if stored.ref is None:
+            raise ForgottenObject(stored.digest)
         self.fetched[stored.digest] += 1
         return await self._fetch(stored.ref)
 

@@ -15,7 +15,7 @@ from skillsv.errors import SettingsError, SkillSVError
 from skillsv.model.rollout import Rollout
 from skillsv.rollout.engine import Job, LocalEngine
 from skillsv.rollout.ray.cluster_options import AgentFactory
-from skillsv.rollout.ray.transfer import PackedJob, Unpacker
+from skillsv.rollout.ray.transfer import ForgottenObject, PackedJob, Unpacker
 from skillsv.sandbox.orphan_reaper import start_orphan_reaper
 from skillsv.sandbox.redaction import RedactingStream
 from skillsv.version import __version__
@@ -68,10 +68,13 @@ class NodeWorker:
         self._engine = LocalEngine(agent, verifier)
         return None
 
-    async def run(self, packed: PackedJob) -> Rollout | SkillSVError:
-        """Execute one job."""
+    async def run(self, packed: PackedJob) -> Rollout | SkillSVError | None:
+        """Execute one job. Returns None if this worker does not keep all that the driver thinks it has."""
         assert self._engine is not None, "a worker is opened before it runs rollouts"
-        skill, task = await self._unpacker.skill(packed.skill), await self._unpacker.task(packed.task)
+        try:
+            skill, task = await self._unpacker.skill(packed.skill), await self._unpacker.task(packed.task)
+        except ForgottenObject:
+            return None
         job = Job(key=packed.key, skill=skill, task=task, timeout=packed.timeout, score_cut=packed.score_cut)
         try:
             return await self._engine.run(job)

@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 
 from skillsv.errors import SkillSVError, Unavailable
 from skillsv.rollout.ray.cluster_options import ClusterOptions
+from skillsv.rollout.ray.transfer import FetchedObjects
 
 UPDATE_SECONDS = 1.0
 """Seconds between two readings of the list of nodes."""
@@ -51,7 +52,7 @@ class PooledWorker:
     """The worker of a node, as the driver sees it. `actor` is its Ray actor; `gone`: it will not answer any more.
 
     `running` are the scopes that cancel its rollouts; `running_alone` those of rollouts on an actor of their own, which
-    use slots of this node, too.
+    use slots of this node, too. `fetched` is what its actor was sent before.
     """
 
     node: NodeInfo
@@ -59,6 +60,7 @@ class PooledWorker:
     slots: int
     running: set[anyio.CancelScope] = field(default_factory=set)
     running_alone: set[anyio.CancelScope] = field(default_factory=set)
+    fetched: FetchedObjects = field(default_factory=FetchedObjects)
     gone: bool = False
 
     @property
