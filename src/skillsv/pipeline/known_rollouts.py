@@ -1,9 +1,9 @@
 """What an edited skill takes over from its earlier run: coalitions that render the same bytes, and are paid for.
 
 A rollout is stored under what the agent read. A coalition without the edited unit reads the same after the edit, so it
-costs nothing. The path of the adaptive method depends on the units' places and on the answers. Where neither changes
-much (an agent that repeats itself, and text changed in place), the path is the old one and asks for most of these
-coalitions anyway. Otherwise the run asks for them first, and has then only to learn what the edit changed.
+costs nothing. The run asks for these coalitions first, and has then only to learn what the edit changed. Where text
+changed in place under an agent that repeats itself, it asks next where the earlier version's scores changed with the
+edited unit present: these few rollouts find the deciding units again that only such coalitions had shown.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 
 from skillsv.compiler import compile_skill
 from skillsv.errors import RecordsError, SkillError
-from skillsv.model.coalition import Coalition, KnownAnswers, KnownCoalition, Observation
+from skillsv.estimate.adaptive.deciding_pairs import find_deciding_pairs
+from skillsv.model.coalition import AdaptiveReason, Coalition, KnownAnswers, KnownCoalition, Observation
 from skillsv.model.format import count
 from skillsv.model.rollout import RolloutKey
 from skillsv.model.skill import Block, CompiledSkill, Leaf
@@ -25,8 +26,11 @@ from skillsv.settings import compile_options
 NEW_SHARE = 0.4
 """Share of the budget that a run pays anew after an edit: it has only to learn what the edit changed."""
 
-LEAST_SHARE = 0.8
+LEAST_SHARE = 0.75
 """Share of the budget's answers, free ones included, that a run after an edit has at least."""
+
+_KEPT_REASONS = frozenset({AdaptiveReason.PATTERN, AdaptiveReason.VERIFY, AdaptiveReason.SAMPLE})
+"""Reasons that a run takes over: the estimate learns from these scores how often a forecast fails."""
 
 
 def find_known(prepared: PreparedRun, folder: RunFolder) -> KnownAnswers:
@@ -46,14 +50,37 @@ def find_known(prepared: PreparedRun, folder: RunFolder) -> KnownAnswers:
         earlier = compile_skill(path, compile_options(prepared.job.settings))
     except (RecordsError, SkillError):
         return nothing
-    noisy = any(item.agent_is_noisy for item in observations)
-    moved = _structure(earlier) != _structure(prepared.compiled)
-    return KnownAnswers(coalitions=tuple(_stored(prepared, folder, observations)), ask_first=noisy or moved)
+    steady = not any(item.agent_is_noisy or item.why == AdaptiveReason.NOISY_TASK for item in observations)
+    coalitions = tuple(_stored(prepared, folder, observations))
+    if sum(not item.coalition for item in coalitions) < len(prepared.panel_a.tasks):  # the bare agent would cost some
+        coalitions = tuple(item for item in coalitions if item.coalition)
+    changes = tuple(_find_changes(earlier, prepared, observations)) if steady and coalitions else ()
+    asked = {item.task for item in observations}
+    new_tasks = any(task.id not in asked for task in prepared.panel_a.tasks)  # nothing is known of noise on these
+    return KnownAnswers(coalitions=coalitions, changes=changes, steady=steady and not new_tasks)
+
+
+def _find_changes(
+    earlier: CompiledSkill, prepared: PreparedRun, observations: Sequence[Observation]
+) -> Iterator[KnownCoalition]:
+    """The coalitions with edited units that showed which units decide a task; none where units have other places."""
+    if _structure(earlier) != _structure(prepared.compiled):
+        return
+    names = dict(zip(_names(earlier), _names(prepared.compiled), strict=True))
+    tasks = {task.id for task in prepared.panel_a.tasks}
+    for item in find_deciding_pairs(earlier, observations):
+        coalition = frozenset(names[unit] for unit in item.coalition)
+        if coalition != item.coalition and item.task in tasks:
+            yield KnownCoalition(task=item.task, coalition=coalition)
+
+
+def _names(compiled: CompiledSkill) -> list[str]:
+    return [unit.id for unit in compiled.units]
 
 
 def _structure(compiled: CompiledSkill) -> tuple[object, ...]:
     """What decides the orders of a skill: dependencies and hierarchy, with places for names."""
-    place = {unit.id: index for index, unit in enumerate(compiled.units)}
+    place = {unit: index for index, unit in enumerate(_names(compiled))}
 
     def shape(node: Block | Leaf) -> object:
         return place[node.unit] if isinstance(node, Leaf) else tuple(shape(child) for child in node.children)
@@ -63,22 +90,19 @@ def _structure(compiled: CompiledSkill) -> tuple[object, ...]:
 
 
 def count_free(prepared: PreparedRun) -> int:
-    """The answers that cost nothing: what is known, and the anchors without the edited units, on every task."""
+    """The answers that cost nothing: what is known, and the trigger alone, on every task."""
     operators, tasks = len(prepared.job.settings.operators), len(prepared.panel_a.tasks)
-    known = len(prepared.known.coalitions)
-    return operators * known + (operators + 1) * tasks if known else 0
+    known = [bool(item.coalition) for item in prepared.known.coalitions]  # all operators share the bare agent
+    return operators * (sum(known) + tasks) + known.count(False) if known else 0
 
 
 def count_wanted(prepared: PreparedRun, rollouts: int) -> int:
-    """The answers that a run with this budget asks for in all, free ones included.
-
-    A run along the path of the earlier one asks for as many: fewer would be the values of a smaller budget.
-    """
-    return shortened(rollouts, count_free(prepared)) if prepared.known.ask_first else rollouts
+    """The answers that a run with this budget asks for in all, free ones included."""
+    return shortened(rollouts, count_free(prepared))
 
 
 def shortened(rollouts: int, free: int) -> int:
-    """The answers of a run of which `free` cost nothing: at most a fifth less than its budget."""
+    """The answers of a run of which `free` cost nothing: at most a quarter less than its budget."""
     if not free:
         return rollouts
     return min(rollouts, max(round(LEAST_SHARE * rollouts), free + int(NEW_SHARE * rollouts)))
@@ -117,20 +141,21 @@ def _stored(prepared: PreparedRun, folder: RunFolder, observations: Sequence[Obs
             scored = all(key in stored and stored[key].score is not None for key in keys)
             if scored and item.replicate == seen[place]:
                 seen[place] += 1
-                yield KnownCoalition(task=item.task, coalition=item.coalition)
+                why = AdaptiveReason(item.why) if item.why in _KEPT_REASONS else AdaptiveReason.KNOWN
+                yield KnownCoalition(task=item.task, coalition=item.coalition, why=why)
 
 
 class _CoalitionsOf:
-    """Which sets of names are partial skills of a compiled skill: closed, with the trigger, and not all of it."""
+    """Which sets of names are partial skills of a compiled skill: closed, with the trigger, not all of it; or none."""
 
     def __init__(self, compiled: CompiledSkill) -> None:
         self._compiled = compiled
         self._known: dict[Coalition, bool] = {}
 
     def has(self, coalition: Coalition) -> bool:
-        """Whether the names are a coalition of this skill between the trigger and the full skill."""
+        """Whether the names are a coalition of this skill between the trigger and the full skill, or the bare agent."""
         if coalition not in self._known:
             everything, trigger = self._compiled.everything, self._compiled.trigger
             inner = {trigger} < coalition < everything
-            self._known[coalition] = inner and self._compiled.closure(coalition) == coalition
+            self._known[coalition] = not coalition or (inner and self._compiled.closure(coalition) == coalition)
         return self._known[coalition]

@@ -30,6 +30,7 @@ from skillsv.rollout import (
     chain_policy,
     check_activation,
     panel_anchor_policy,
+    run_id,
 )
 from skillsv.rollout.adaptive import (
     FINISHED,
@@ -42,6 +43,8 @@ from skillsv.rollout.adaptive import (
     UntilResolved,
     UntilWidth,
     adaptive_policy,
+    choose_live_searches,
+    choose_round_size,
     least_budget,
 )
 from skillsv.rollout.recheck import recheck_policy
@@ -75,7 +78,8 @@ async def run_rollouts(
         folder.start_fresh()
 
     def begin() -> None:
-        if not folder.begin(make_manifest(prepared), prepared.compiled.skill):
+        manifest = make_manifest(prepared, rounds=_rounds(prepared, folder))
+        if not folder.begin(manifest, prepared.compiled.skill):
             folder.keep_known(prepared.known)
             folder.keep_prior(prepared.prior)
         folder.keep_notes(folder.notes(), provisional=True)
@@ -85,6 +89,24 @@ async def run_rollouts(
         folder.keep_notes((*result.notes, *early_end_note(result)), provisional=result.error is not None)
     listener(RunFinished(reason="done" if result.error is None else result.error.what))
     return result
+
+
+def _rounds(prepared: PreparedRun, folder: RunFolder) -> dict[str, int]:
+    """Round size and searches at the same time of an adaptive run: the recorded ones where it goes on.
+
+    An edited skill that takes over answers has none: it pays for few, and finds more with them if it waits for each
+    round.
+    """
+    settings, tasks = prepared.job.settings, len(prepared.panel_a.tasks)
+    if folder.run_id == run_id(make_manifest(prepared)):
+        rounds = {"round_size": folder.round_size, "live_searches": folder.live_searches}
+    elif settings.method == "chain" or prepared.known.coalitions:
+        return {}
+    else:
+        rollouts = prepared.forecast.expected.rollouts // len(settings.operators)
+        searches = choose_live_searches(settings.jobs, tasks, rollouts)
+        rounds = {"round_size": choose_round_size(settings.jobs), "live_searches": searches}
+    return {name: number for name, number in rounds.items() if number is not None}
 
 
 @dataclass(slots=True)
@@ -245,9 +267,12 @@ class _Rollouts:
         known = self.prepared.known
         options = AdaptiveOptions(
             stop=self.stop_rule(rollouts),
+            round_size=self.folder.round_size,
+            live_searches=self.folder.live_searches,
             estimate_status=self.status_function(),
-            known=known.coalitions if known.ask_first else (),
-            prior=self.prepared.prior.coalitions,
+            known=known.coalitions,
+            prior=(*known.changes, *self.prepared.prior.coalitions),
+            null_anchors=not (known.steady and self.whole),  # a larger job plans with the null changes
         )
         policy = adaptive_policy(problem, options, self.prepared.job.settings.seed, on_observed=self.keep_observations)
         (record,) = await self.runner.run_policies([policy])

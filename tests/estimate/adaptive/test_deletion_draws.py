@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import skillsv as sv
-from skillsv.estimate.adaptive.deletion_draws import draw_deletions
+from skillsv.estimate.adaptive import deletion_draws
+from skillsv.estimate.adaptive.deletion_draws import NEW_TASKS, draw_deletions, draw_to_choose
 from skillsv.model.coalition import AdaptiveReason, Observation, Operator
 
 WEIGHTS = np.array([2.5, 2.5, 0.0, 0.0, 0.0, -1.5])
@@ -50,6 +51,40 @@ def test_useless_units_lose_nothing_useful_ones_much_and_harmful_ones_gain(skill
     assert useful > 0.5
     assert harmful < -0.02
     assert nothing == 0.0
+
+
+def test_the_loss_of_useless_units_is_nothing_in_half_of_the_draws(skill, observations):
+    """A model without dead units spreads the loss: it is below a point in a tenth of its draws."""
+    loss = drops(skill, observations, {2, 3, 4}).drop[0]
+    assert (np.abs(loss) < 0.01).mean() > 0.4
+    assert loss.std() < 0.04
+
+
+def test_draws_hold_new_tasks_unless_the_claim_is_about_the_same_tasks(skill, observations):
+    other, same = (
+        draw_deletions(skill, observations, np.random.default_rng(0), same_tasks=flag) for flag in (False, True)
+    )
+    assert other.weights.shape[1] == TASKS + NEW_TASKS
+    assert same.weights.shape[1] == TASKS
+    for drawn in (other, same):
+        assert np.allclose(drawn.shares.sum(axis=1), 1.0)
+    assert np.ptp(other.shares[:, :TASKS]) > 0.0
+    assert np.ptp(same.shares) == 0.0
+
+
+def test_sets_in_small_batches_lose_the_same(skill, observations, monkeypatch):
+    sets = [{0}, {1, 2}, {3, 4, 5}]
+    whole = drops(skill, observations[:100], *sets)
+    monkeypatch.setattr(deletion_draws, "AT_ONCE", 1)
+    alone = drops(skill, observations[:100], *sets)
+    for name in ("drop", "between", "within"):
+        assert np.allclose(getattr(whole, name), getattr(alone, name))
+
+
+def test_a_set_is_described_by_draws_that_did_not_choose_it(skill, observations):
+    choosing, describing = draw_to_choose(skill, observations[:100], np.random.default_rng(0), pair_variance=0.1)
+    assert len(choosing.full) == 2 * len(describing.full)
+    assert not np.isin(describing.full[:, 0], choosing.full[:, 0]).any()
 
 
 def test_the_same_tasks_have_no_variance_between_tasks_and_a_narrower_drop(skill, observations):

@@ -1,8 +1,9 @@
 """What deleting a set of units would lose, drawn from the posterior distribution of a noisy agent's model.
 
 A single unit's interval says little about a set: errors of many units add up, or cancel. Here every draw holds weights
-of all units at once, so it gives the loss of any set. Tasks are drawn, too (a Bayesian bootstrap), because a proof asks
-other tasks than the ones that the model was fitted on.
+of all units at once (`weight_sampler.py`), so it gives the loss of any set. A proof asks other tasks than the ones that
+were scored. So a draw holds tasks of both kinds: scored ones with random shares (a Bayesian bootstrap), which know how
+the units of one task go together, and new ones on which each unit acts as often as its reach says.
 """
 
 from __future__ import annotations
@@ -13,15 +14,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skillsv.estimate.adaptive.observations import Bools, Floats, read_observations
-from skillsv.estimate.adaptive.surrogate import PREDICTION_LIMIT, fit_surrogate
+from skillsv.estimate.adaptive.surrogate import PREDICTION_LIMIT
+from skillsv.estimate.adaptive.weight_sampler import sample_weights
 from skillsv.model.coalition import Observation
 from skillsv.model.skill import CompiledSkill
 
-DRAWS = 200
-"""Draws of the posterior: the mean of a chance over them is known within .035."""
+RUNS = 3
+"""Runs of the sampler. Each starts anew, so no run that is stuck decides alone."""
 
-WIDER = 1.15
-"""Factor on the spread of the draws around their mean: the fit is a little too sure of itself."""
+CHOOSING_RUNS = 2
+"""Runs whose draws choose a set. Those of the others describe it, and do not look better than they are."""
+
+NEW_TASKS = 60
+"""Tasks without a score in a draw: with the scored ones, about as many as a proof asks."""
+
+AT_ONCE = 2_000_000
+"""Scores that are predicted in one batch, which bounds memory."""
 
 EVERY_TASK = 0.05
 """Added to the deviation of a task where pairs on the same tasks are shared out by it, as the proof does."""
@@ -67,6 +75,15 @@ class DeletionDraws:
 
     def of_sets(self, removed: Bools) -> SetDrops:
         """What deleting the units of each mask [sets, units] loses."""
+        size = max(1, AT_ONCE // self.full.size)
+        parts = [self._of_some(removed[first : first + size]) for first in range(0, max(len(removed), 1), size)]
+        return SetDrops(
+            drop=np.concatenate([part.drop for part in parts]),
+            between=np.concatenate([part.between for part in parts]),
+            within=np.concatenate([part.within for part in parts]),
+        )
+
+    def _of_some(self, removed: Bools) -> SetDrops:
         draws, tasks, units = self.weights.shape
         before = _chance(self.full)
         lost = removed.astype(np.float64) @ self.weights.reshape(-1, units).T
@@ -100,50 +117,67 @@ def draw_deletions(
     pair_variance: float | None = None,
     judged: Mapping[str, float] | None = None,
     same_tasks: bool = False,
-    draws: int = DRAWS,
+    runs: int = 1,
 ) -> DeletionDraws:
-    """Fit the model of a noisy agent and draw from its posterior distribution.
+    """Draw what the scores of a noisy agent leave possible, in so many runs of the sampler.
 
     `pair_variance` is the measured variance between two scores of the full skill; None: scores are coins. `judged` is
-    an opinion on each unit: how much it counts is one more weight of the model, learnt from the scores. With
-    `same_tasks` the losses are those on these tasks alone.
+    an opinion on each unit: how much it counts is learnt from the scores. With `same_tasks` the losses are those on
+    these tasks alone.
     """
     observed = read_observations(compiled, observations)
-    present = observed.net.present.astype(np.float64)
-    opinion = _standardised(compiled, judged)
-    columns = present if opinion is None else np.column_stack([present, (present - 0.5) @ opinion + 0.5])
-    fit = fit_surrogate(replace(observed.net, present=columns), len(observed.tasks))  # type: ignore[arg-type]
-    middle = fit.weights
-    drawn = middle + WIDER * (fit.draw_weights(draws, rng) - middle)
-    units = len(compiled.execution)
-    weights = drawn[:, :, 1 : units + 1]
-    if opinion is not None:
-        weights = weights + drawn[:, :, units + 1, None] * opinion
+    tasks, new = len(observed.tasks), 0 if same_tasks else NEW_TASKS
+    opinion = _opinion_rows(compiled, judged)
+    drawn = np.concatenate([sample_weights(observed.net, tasks, rng, opinion, new_tasks=new) for _ in range(runs)])
+    weights = drawn[:, :, 1:]
     full = drawn[:, :, 0] + weights.sum(axis=2) / 2
     return DeletionDraws(
         units=compiled.execution,
         weights=weights,
         full=full,
-        shares=_task_shares(len(observed.tasks), draws, rng, same_tasks=same_tasks),
-        dispersion=_dispersion(full, pair_variance),
+        shares=_task_shares(tasks, new, len(drawn), rng, same_tasks=same_tasks),
+        dispersion=_dispersion(full[:, :tasks], pair_variance),
         same_tasks=same_tasks,
     )
 
 
-def _task_shares(tasks: int, draws: int, rng: np.random.Generator, *, same_tasks: bool) -> Floats:
+def draw_to_choose(
+    compiled: CompiledSkill,
+    observations: Sequence[Observation],
+    rng: np.random.Generator,
+    *,
+    pair_variance: float,
+    judged: Mapping[str, float] | None = None,
+    same_tasks: bool = False,
+) -> tuple[DeletionDraws, DeletionDraws]:
+    """Draws to choose a set by, and draws of other runs of the sampler to describe it by."""
+    drawn = draw_deletions(
+        compiled,
+        observations,
+        rng,
+        pair_variance=pair_variance,
+        judged=judged,
+        same_tasks=same_tasks,
+        runs=RUNS,
+    )
+    choosing = len(drawn.full) * CHOOSING_RUNS // RUNS
+    return drawn.part(slice(None, choosing)), drawn.part(slice(choosing, None))
+
+
+def _task_shares(tasks: int, new: int, draws: int, rng: np.random.Generator, *, same_tasks: bool) -> Floats:
+    """The share of each task in the mean: all alike for these tasks, random ones where they stand for others."""
     if same_tasks:
         return np.full((draws, tasks), 1.0 / tasks)
-    return rng.dirichlet(np.ones(tasks), size=draws)
+    scored = rng.dirichlet(np.ones(tasks), size=draws) * tasks / (tasks + new)
+    return np.concatenate([scored, np.full((draws, new), 1.0 / (tasks + new))], axis=1)
 
 
-def _standardised(compiled: CompiledSkill, judged: Mapping[str, float] | None) -> Floats | None:
-    """The opinions with mean 0 and spread 1, in the order of the units; None where they say nothing."""
-    if not judged:
+def _opinion_rows(compiled: CompiledSkill, judged: Mapping[str, float] | None) -> Floats | None:
+    """The opinions in the order of the units, as one row; None where they say nothing."""
+    if not judged or len(set(judged.values())) == 1:
         return None
-    known = np.array(list(judged.values()))
-    if not known.std():
-        return None
-    return np.array([(judged.get(unit, known.mean()) - known.mean()) / known.std() for unit in compiled.execution])
+    usual = float(np.mean(list(judged.values())))
+    return np.array([[judged.get(unit, usual) for unit in compiled.execution]])
 
 
 def _dispersion(full: Floats, pair_variance: float | None) -> float:

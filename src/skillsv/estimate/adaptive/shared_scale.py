@@ -46,17 +46,16 @@ def free_directions(units: int, prior: Floats | None = None) -> Floats:
     return found
 
 
-def average_over_scales(information: Floats, pull: Floats, prior: Floats | None = None) -> tuple[Floats, Floats]:
+def average_over_scales(information: Floats, pull: Floats) -> tuple[Floats, Floats]:
     """Mean and covariance of the shared weights, given the scores' precision matrix and its product with the weights.
 
-    Column 0 is the intercept. The mixture over scales is summarised by its first two moments. `prior` holds values of
-    the units for other agents (see `free_directions`).
+    Column 0 is the intercept. The mixture over scales is summarised by its first two moments.
     """
     units = len(pull) - 1
     if not units:
         alone: Floats = np.linalg.inv(information + LEVEL_PRECISION).astype(np.float64)
         return alone @ pull, alone
-    free = free_directions(units, prior)
+    free = free_directions(units)
     shape = np.eye(units) - (1.0 - FREE) * free @ free.T
     prior = np.broadcast_to(information, (len(SCALES), *information.shape)).copy()
     prior[:, 0, 0] += LEVEL_PRECISION

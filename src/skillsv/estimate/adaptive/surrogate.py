@@ -70,9 +70,6 @@ PREDICTION_LIMIT = 30.0
 LEAST_CURVATURE = 1e-4
 """Smallest variance p(1 - p) of a score in Newton's step, so that the step stays bounded."""
 
-JITTER = 1e-10
-"""Added to the diagonal of a covariance before its Cholesky factor, against rounding."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surrogate:
@@ -106,22 +103,10 @@ class Surrogate:
         chances: Floats = 1.0 / (1.0 + np.exp(-np.clip(logits, -PREDICTION_LIMIT, PREDICTION_LIMIT)))
         return chances
 
-    def draw_weights(self, count: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
-        """Draw weights from the posterior distribution of the fit [draws, tasks, 1 + units]."""
-        size = len(self.shared)
-        outer = np.linalg.cholesky(self.shared_covariance + JITTER * np.eye(size))
-        inner = np.linalg.cholesky(self.block + JITTER * np.eye(size))
-        weights = np.empty((count, *self.pull.shape))
-        for row in range(count):
-            shared = self.shared + outer @ rng.standard_normal(size)
-            normal = rng.standard_normal(self.pull.shape)
-            weights[row] = self.weights_given(shared) + np.einsum("tij,tj->ti", inner, normal)
-        return weights
 
-
-def fit_surrogate(scored: ScoredCoalitions, tasks: int, prior: Floats | None = None) -> Surrogate:
-    """Fit the model to all scores of one operator. `prior` holds the units' values for other agents, a row each."""
-    design, score, weight = _rows_by_task(scored, tasks)
+def fit_surrogate(scored: ScoredCoalitions, tasks: int) -> Surrogate:
+    """Fit the model to all scores of one operator."""
+    design, score, weight = rows_by_task(scored, tasks)
     size = design.shape[2]
     scales = np.full((tasks, size), START_TASK)
     scales[:, 0] = START_LEVEL
@@ -131,7 +116,7 @@ def fit_surrogate(scored: ScoredCoalitions, tasks: int, prior: Floats | None = N
     for step in range(STEPS):
         curvature, target = _newton_terms(design, score, weight, weights)
         noise = float(curvature.sum() / weight.sum())
-        fit = _solve(design, curvature / dispersion, target, scales, prior)
+        fit = _solve(design, curvature / dispersion, target, scales)
         change = fit.weights - weights
         weights += change if step <= HOLD else DAMPING * change
         if graded and step >= HOLD:
@@ -141,7 +126,7 @@ def fit_surrogate(scored: ScoredCoalitions, tasks: int, prior: Floats | None = N
     return replace(fit, noise=noise * dispersion)
 
 
-def _rows_by_task(scored: ScoredCoalitions, tasks: int) -> tuple[Floats, Floats, Floats]:
+def rows_by_task(scored: ScoredCoalitions, tasks: int) -> tuple[Floats, Floats, Floats]:
     """Design rows, scores and row weights by task [tasks, rows, 1 + units]; rows of weight 0 fill the shorter tasks."""
     order = np.argsort(scored.task, kind="stable")
     task = scored.task[order]
@@ -173,7 +158,7 @@ def _dispersion(design: Floats, score: Floats, weight: Floats, weights: Floats, 
     return float(np.clip(residual / max(expected, SMALLEST) * weight.sum() / free, LEAST_DISPERSION, 1.0))
 
 
-def _solve(design: Floats, curvature: Floats, target: Floats, scales: Floats, prior: Floats | None = None) -> Surrogate:
+def _solve(design: Floats, curvature: Floats, target: Floats, scales: Floats) -> Surrogate:
     """The weights that maximise Newton's quadratic and the prior together; the task blocks are eliminated first.
 
     `scales` are the prior variances of each task's departure from the shared weights [tasks, 1 + units].
@@ -187,7 +172,7 @@ def _solve(design: Floats, curvature: Floats, target: Floats, scales: Floats, pr
     pull = np.matmul(weighted, target[:, :, None])[:, :, 0]
     joint = np.diag(precision.sum(axis=0)) - np.einsum("ti,tij,tj->ij", precision, block, precision, optimize=True)
     joint_pull = np.einsum("ti,tij,tj->i", precision, block, pull, optimize=True)
-    shared, covariance = average_over_scales(joint, joint_pull, prior)
+    shared, covariance = average_over_scales(joint, joint_pull)
     return Surrogate(shared=shared, shared_covariance=covariance, block=block, pull=pull, precision=precision)
 
 

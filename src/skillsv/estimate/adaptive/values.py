@@ -12,16 +12,26 @@ import numpy as np
 
 from skillsv.estimate.adaptive.observations import Bools, Floats, Numbers, ScoredCoalitions
 from skillsv.estimate.adaptive.regression import unexplained_variance
-from skillsv.estimate.adaptive.surrogate import OrderPrefixes, fit_surrogate, predicted_lifts
+from skillsv.estimate.adaptive.surrogate import OrderPrefixes, predicted_lifts
+from skillsv.estimate.adaptive.weight_sampler import mean_scores, sample_weights
 
 DRAWS = 60
 """Draws around the values: enough for a standard error within a tenth."""
 
-SURROGATE_ORDERS = 100
+SURROGATE_ORDERS = 60
 """Orders used for a noisy agent: every draw predicts every prefix of them, so they set the computing time."""
+
+TASK_DRAWS = 4
+"""Every so many draws is used for the values on single tasks, which take more time."""
 
 SMALLEST_VARIANCE = 1e-12
 """Variance of a value that counts as zero; it keeps the division finite."""
+
+MODEL_VARIANCE = 1.5
+"""Factor on the variance of the model's draws: the model is too sure of itself where units do not add up."""
+
+UNEXPLAINED_SHARE = 0.5
+"""Share of what a regression leaves open that counts as error of the model; both by coverage on `TUNING_SEEDS`."""
 
 LEAST_SAMPLES = 5
 """Noisy agent: rollouts with a unit, and rollouts without it, that the unit needs to have a value."""
@@ -64,6 +74,7 @@ class ValueDraws:
 def join_tasks(steady: ValueDraws, noisy: ValueDraws, noisy_tasks: Bools) -> ValueDraws:
     """The values on all tasks, from those on the steady tasks and those on the noisy ones."""
     share = float(noisy_tasks.mean())
+    rows_alike = np.linspace(0, len(noisy.draws) - 1, len(steady.draws)).astype(np.int64)
 
     def by_task(one: Floats, other: Floats) -> Floats:
         rows = np.empty((len(noisy_tasks), *one.shape[1:]))
@@ -72,7 +83,7 @@ def join_tasks(steady: ValueDraws, noisy: ValueDraws, noisy_tasks: Bools) -> Val
 
     return ValueDraws(
         values=(1.0 - share) * steady.values + share * noisy.values,
-        draws=(1.0 - share) * steady.draws + share * noisy.draws,
+        draws=(1.0 - share) * steady.draws + share * noisy.draws[rows_alike],
         task_values=by_task(steady.task_values, noisy.task_values),
         task_variance=by_task(steady.task_variance, noisy.task_variance),
         task_sums=by_task(steady.task_sums, noisy.task_sums),
@@ -91,37 +102,33 @@ def count_samples(scored: ScoredCoalitions) -> Numbers:
 def noisy_values(
     scored: ScoredCoalitions, tasks: int, place: Numbers, rng: np.random.Generator, prior: Floats | None = None
 ) -> ValueDraws:
-    """Estimate phi (Eq. 2) for a noisy agent, from the fitted model of its scores.
+    """Estimate phi (Eq. 2) for a noisy agent, from draws of the weights that its scores leave possible.
 
-    The squared error is that of the model, by its own account, plus what a regression without this model leaves open:
-    the width of an interval comes from the residuals of the run, not from games that were played before. `prior` holds
-    the units' values for other agents, a row each; the scores decide how far the values follow them.
+    The squared error is that of the model, somewhat widened, plus a share of what a regression without this model
+    leaves open, which comes from the residuals of the run. `prior` holds the units' values for other agents, a row
+    each; the scores decide how far the values follow them.
     """
-    fit = fit_surrogate(scored, tasks, prior)
+    weights = sample_weights(scored, tasks, rng, prior)
     prefixes = OrderPrefixes(place[:SURROGATE_ORDERS])
-    task_values = prefixes.task_effects(fit.weights)
-    values = task_values.mean(axis=0)
-    draws = np.array([prefixes.effects(weights) for weights in fit.draw_weights(DRAWS, rng)])
-    apart = draws - draws.mean(axis=0)
-    by_model = np.maximum(apart.var(axis=0), SMALLEST_VARIANCE)
-    unexplained = unexplained_variance(scored, tasks, fit.predict(scored), by_model, prior)
-    draws = values + apart * np.sqrt(1.0 + unexplained / by_model)
-    slope = _slopes(scored, tasks)
-    variance = np.einsum("tii->ti", fit.block)[:, 1:]
-    samples = count_samples(scored)
+    draws = np.array([prefixes.effects(drawn) for drawn in weights])
+    by_task = np.array([prefixes.task_effects(drawn) for drawn in weights[::TASK_DRAWS]])
+    by_model = np.maximum(draws.var(axis=0), SMALLEST_VARIANCE)
+    unexplained = UNEXPLAINED_SHARE * unexplained_variance(scored, tasks, mean_scores(weights, scored), by_model, prior)
+    values, samples = draws.mean(axis=0), count_samples(scored)
     return ValueDraws(
         values=values,
-        draws=draws,
-        task_values=task_values,
-        task_variance=slope[:, None] ** 2 * variance,
-        task_sums=predicted_lifts(fit.weights),
+        draws=values + np.sqrt(MODEL_VARIANCE) * (draws - values) + _errors_that_cancel(unexplained, len(draws), rng),
+        # the mean over tasks comes from all draws, how tasks differ from some of them
+        task_values=by_task.mean(axis=0) - by_task.mean(axis=(0, 1)) + values,
+        task_variance=by_task.var(axis=0),
+        task_sums=np.mean([predicted_lifts(drawn) for drawn in weights], axis=0),
         separated=(samples >= LEAST_SAMPLES) | (len(samples) == 1),
     )
 
 
-def _slopes(scored: ScoredCoalitions, tasks: int) -> Floats:
-    """The change of a task's expected score per logit: largest where half of the rollouts pass."""
-    count = np.bincount(scored.task, minlength=tasks) + 2.0
-    rate = (np.bincount(scored.task, weights=scored.score, minlength=tasks) + 1.0) / count
-    slope: Floats = rate * (1.0 - rate)
-    return slope
+def _errors_that_cancel(variance: Floats, count: int, rng: np.random.Generator) -> Floats:
+    """Draws of errors with these variances [count, units] with the sum zero: the anchors give the sum of all units."""
+    errors = rng.standard_normal((count, len(variance))) * np.sqrt(variance)
+    shares = variance / max(float(variance.sum()), SMALLEST_VARIANCE)
+    balanced: Floats = errors - errors.sum(axis=1, keepdims=True) * shares
+    return balanced
