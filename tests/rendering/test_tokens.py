@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from functools import cache
 from itertools import pairwise
-from types import SimpleNamespace
 
 import bpe_openai
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from skillsv.errors import InputError, SettingsError
 from skillsv.model.protocols import TokenCounter
-from skillsv.rendering import FILLERS, token_counter
+from skillsv.rendering import FILLERS, token_counter, tokens
 from skillsv.rendering.tokens import VOCABULARIES, _load_vocabulary
 
 
@@ -59,13 +60,33 @@ def test_counting_line_by_line_is_counting_the_text(name, words):
 
 def test_a_text_that_shares_lines_with_another_is_not_encoded_again(monkeypatch):
     encoded = []
-    letters = SimpleNamespace(encode_ordinary=lambda text: encoded.append(text) or list(text))
-    monkeypatch.setattr(bpe_openai, "get_encoding", lambda name: letters)
+    monkeypatch.setattr(tokens, "_encoded_counter", lambda name: lambda text: encoded.append(text) or len(text))
     counter = _load_vocabulary.__wrapped__("o200k_base")
     lines = [f"- Rule {number}.\n" for number in range(50)]
     for left in range(50):
         assert counter("".join(lines[left:])) == sum(map(len, lines[left:]))
     assert len(encoded) == 50
+
+
+def test_half_a_character_is_counted_as_the_package_counts_it():
+    assert token_counter("o200k")("\ud800 x") == len(encoding("o200k_base").encode_ordinary("\ud800 x"))
+
+
+def test_another_form_of_the_package_is_counted_by_its_public_names(monkeypatch):
+    monkeypatch.setattr(tokens, "_load_bindings", lambda: None)
+    text = "Two words,\nand more.\n"
+    assert _load_vocabulary.__wrapped__("o200k_base")(text) == token_counter("o200k")(text)
+
+
+def test_counting_does_not_load_the_tables_of_the_python_part():
+    """They take a second of CPU, in every command. The package works beside the compiled part alone."""
+    code = (
+        "import sys; from skillsv.rendering.tokens import token_counter; print(token_counter('o200k')('Two words'));"
+        "print('bpe_openai' in sys.modules); import bpe_openai;"
+        "print(len(bpe_openai.get_encoding('o200k_base').encode_ordinary('Two words')))"
+    )
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.split() == ["2", "False", "2"]
 
 
 def test_any_callable_counts():

@@ -38,6 +38,17 @@ def test_the_terminal_table_has_colours_only_if_asked(case):
     assert "\x1b[" not in printed(case.valuation)
 
 
+def test_of_very_many_units_the_terminal_table_shows_the_largest_in_their_order(case, monkeypatch):
+    units = [unit for unit in execution_units(case.valuation) if unit.value.has_value]
+    monkeypatch.setattr("skillsv.report.text.MOST_ROWS", 2)
+    text = printed(case.valuation, 140)
+    shown = [line for line in text.splitlines() if re.search(rf" ({'|'.join(Action)}) *$", line)]
+    largest = sorted(units, key=lambda unit: -abs(unit.value.on_panel.value))[:2]
+    lines = sorted(unit.lines.first for unit in largest)
+    assert [int(line.split()[0]) for line in shown] == lines
+    assert f"{len(execution_units(case.valuation)) - 2} lines with smaller values are not shown here." in text
+
+
 def hostile(valuation):
     unit = execution_units(valuation)[0]
     text = "- \x1b]0;title\x07 [bold]x[/bold] | a | <img src=x onerror=alert(1)> \u202e @everyone `x`"

@@ -1,12 +1,14 @@
-"""What the values of several agents show about one unit: whom it helps, whom it harms, and where agents differ."""
+"""What the values of several agents show: whom a unit helps or harms, where agents differ, what may go for all."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 
+from skillsv.decide.deletion_sets import DeletionSet, closures
 from skillsv.model.matrix_document import AgentEffect, UnitPattern
-from skillsv.model.value import Estimate, Evidence, UnitValue
+from skillsv.model.skill import CompiledSkill
+from skillsv.model.value import Estimate, Evidence, UnitReport, UnitValue
 
 _SHOWN: dict[Evidence, AgentEffect] = {
     Evidence.POSITIVE: "helps",
@@ -57,3 +59,27 @@ def find_disagreements(estimates: Sequence[Estimate], level: float) -> frozenset
             if abs(first.net.value - second.net.value) > least:
                 found.add(unit)
     return frozenset(found)
+
+
+def removal_orders(
+    compiled: CompiledSkill, columns: Sequence[Sequence[UnitReport]], kept: Iterable[str]
+) -> tuple[list[list[str]], Mapping[str, DeletionSet]]:
+    """Orders in which units may go for all agents, and what goes with each: by the agent that values a unit most.
+
+    `columns` holds the units of each agent. Those of `kept` stay, and those that some agent has no value for.
+    """
+    values = [{unit.id: unit.value for unit in column} for column in columns]
+    tested = {unit for unit in values[0] if all(column[unit].has_value for column in values)}
+    groups = {unit: group for unit, group in closures(compiled, kept).items() if group <= tested}
+    length = {unit.id: max(unit.tokens, 1) for unit in columns[0]}
+
+    def most(unit: str, errors: float) -> float:
+        return max(column[unit].net.value + errors * column[unit].standard_error for column in values)
+
+    keys = (
+        lambda unit: most(unit, 0.0),
+        lambda unit: most(unit, 1.0),
+        lambda unit: most(unit, 2.0),
+        lambda unit: most(unit, 1.0) / length[unit],
+    )
+    return [sorted(groups, key=key) for key in keys], groups

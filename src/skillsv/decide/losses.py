@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import fsum
 
 from skillsv.decide.pruning import Partners
 from skillsv.model.coalition import Coalition
@@ -51,7 +52,7 @@ def end_at_lift(predict: PredictLoss, compiled: CompiledSkill, values: Mapping[s
     gap = lift - predict(frozenset({compiled.trigger}))
 
     def corrected(kept: Coalition) -> float:
-        removed = sum(amount for unit, amount in size.items() if unit not in kept)
+        removed = fsum(map(size.__getitem__, size.keys() - kept))
         return predict(kept) + gap * removed / total if total else predict(kept)
 
     return corrected

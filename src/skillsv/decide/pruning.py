@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 
 from skillsv.errors import SettingsError
 from skillsv.model.coalition import Coalition
@@ -48,6 +49,7 @@ def pruning_path(
     loss: dict[str, float] = {}
     changed: Iterable[str] = left
     find_changed = _loss_changes(compiled, closures, partners or {})
+    smallest: list[tuple[float, int, str]] = []
     while left:
         # Most steps change the losses of few units, so only those are computed again.
         current = _current_values(values, kept, partners or {})
@@ -55,7 +57,8 @@ def pruning_path(
             removed[unit] = _removed_with(compiled, closures[unit] & kept, kept, left)
             counted = sorted(removed[unit]) if additive else (unit,)
             loss[unit] = sum(current.get(other, 0.0) for other in counted)
-        unit = min(left, key=lambda candidate: (loss[candidate], -place[candidate]))
+            heappush(smallest, (loss[unit], -place[unit], unit))
+        unit = _pop_smallest(smallest, loss, left)
         kept -= removed[unit]
         left -= removed[unit]
         changed = find_changed(removed[unit]) & left
@@ -72,6 +75,14 @@ def pruning_path(
             )
         )
     return tuple(steps)
+
+
+def _pop_smallest(smallest: list[tuple[float, int, str]], loss: Mapping[str, float], left: set[str]) -> str:
+    """The unit of the smallest loss; what the heap holds of units that went, or of earlier losses, is dropped."""
+    while True:
+        amount, _, unit = heappop(smallest)
+        if unit in left and amount == loss[unit]:
+            return unit
 
 
 def _loss_changes(

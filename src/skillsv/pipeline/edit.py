@@ -15,12 +15,11 @@ from skillsv.decide.pruning import Partners
 from skillsv.errors import RecordsError
 from skillsv.estimate.adaptive import make_predictor
 from skillsv.estimate.adaptive.prediction import PredictScore, can_tabulate, tabulate_chains
-from skillsv.model.coalition import Coalition, Operator, Rendering
+from skillsv.model.coalition import Operator, Rendering
 from skillsv.model.edit import PruneStep
 from skillsv.model.value import REMOVABLE, Action
 from skillsv.pipeline.job import TRIGGER
 from skillsv.pipeline.run import Run
-from skillsv.rendering import Renderer
 from skillsv.settings import compile_options
 
 
@@ -69,7 +68,7 @@ def path_of(run: Run, among: Iterable[str] | None = None) -> tuple[PruneStep, ..
     return pruning_path(
         run.compiled,
         _values(run),
-        lambda kept: count_tokens(run.renderer, kept),
+        run.renderer.tokens_left,
         among,
         partners=partners,
         predict=predict,
@@ -100,11 +99,6 @@ def predict_losses(run: Run) -> tuple[Partners, PredictLoss]:
 def _losses_by_score(run: Run, score: PredictScore) -> PredictLoss:
     full = score(run.compiled.everything)
     return lambda kept: full - score(kept)
-
-
-def count_tokens(renderer: Renderer, coalition: Coalition) -> int:
-    """The tokens of what a coalition renders to by deletion."""
-    return renderer.count_tokens(renderer.render(coalition, Operator.DELETE, check=False))
 
 
 def original_path(run: Run) -> Path | None:

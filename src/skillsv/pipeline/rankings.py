@@ -18,14 +18,12 @@ from skillsv.confirmation.baselines import (
 )
 from skillsv.decide import pruning_path
 from skillsv.decide.interactions import find_partners
-from skillsv.model.coalition import Coalition
 from skillsv.model.edit import PruneStep
 from skillsv.model.protocols import Listener
 from skillsv.model.rollout import Request, RequestScores
 from skillsv.model.task import Task
 from skillsv.model.value import Interval, Ranking
 from skillsv.pipeline.clients import make_client
-from skillsv.pipeline.edit import count_tokens
 from skillsv.pipeline.judge_opinions import ScoreReader, request_judgement
 from skillsv.pipeline.run import ReopenedRun, Run, panel_a
 from skillsv.pipeline.session import open_recorded_run
@@ -147,14 +145,10 @@ async def _ask_judge(reopened: ReopenedRun, listener: Listener, stop: Stop | Non
 
 def pruning_paths(run: Run, method: str, rankings: Sequence[Ranking]) -> list[tuple[PruneStep, ...]]:
     """The whole pruning path of each ranking of a method."""
-    known: dict[Coalition, int] = {}
-
-    def tokens(coalition: Coalition) -> int:
-        if coalition not in known:
-            known[coalition] = count_tokens(run.renderer, coalition)
-        return known[coalition]
-
     tables = [{unit: interval.value for unit, interval in ranking.values.items()} for ranking in rankings]
     partners = find_partners(run.compiled, run.records, run.observations) if method == PAIR_AWARE else None
     additive = method in _ADDITIVE
-    return [pruning_path(run.compiled, values, tokens, additive=additive, partners=partners) for values in tables]
+    return [
+        pruning_path(run.compiled, values, run.renderer.tokens_left, additive=additive, partners=partners)
+        for values in tables
+    ]

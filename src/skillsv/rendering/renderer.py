@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 
 from skillsv.errors import CoalitionError
 from skillsv.model.coalition import Coalition, Operator, RenderedFile, Rendering
@@ -40,6 +41,7 @@ class Renderer:
             for path in (compiled.skill.main, *compiled.pointers)
         }
         self._resources = Resources(compiled, self._coalitions.bits, self._padder)
+        self._tokens_left: dict[int, int] = {}
 
     def render(
         self, coalition: Coalition, operator: Operator, null_change: int = 0, *, check: bool = True
@@ -122,6 +124,13 @@ class Renderer:
         owned = [file for file in rendering.files if file.path == rendering.main or self._resources.any_unit([file])]
         return sum(self._count(file.data) for file in owned if is_text(file.data))
 
+    def tokens_left(self, coalition: Coalition) -> int:
+        """The tokens of what a coalition renders to by deletion. They are counted once."""
+        kept = self._coalitions.to_bits(coalition)
+        if kept not in self._tokens_left:
+            self._tokens_left[kept] = self.count_tokens(self.render(coalition, Operator.DELETE, check=False))
+        return self._tokens_left[kept]
+
     def tokens_of(self, unit_id: str) -> int:
         """The tokens of the text of one unit; 0 for a binary file."""
         unit = self.compiled.unit[unit_id]
@@ -145,16 +154,13 @@ class Coalitions:
         self._needs = {unit: self._mask(needs) for unit, needs in compiled.needs.items()}
 
     def _mask(self, units: Iterable[str]) -> int:
-        mask = 0
-        for unit in units:
-            mask |= self.bits[unit]
-        return mask
+        return reduce(or_, map(self.bits.__getitem__, units), 0)
 
     def to_bits(self, coalition: Coalition) -> int:
         """The bits of the coalition. Raises CoalitionError for unknown units and for needed units that are missing."""
         require_known(self.compiled, coalition)
         kept = self._mask(coalition)
-        if any(self._needs[unit] & ~kept for unit in coalition):
+        if reduce(or_, map(self._needs.__getitem__, coalition), 0) & ~kept:
             raise self._not_closed(coalition)
         return kept
 

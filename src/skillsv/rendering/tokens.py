@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from functools import cache, lru_cache
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
+from types import ModuleType
 
 from skillsv.errors import InputError, SettingsError
 from skillsv.model.protocols import TokenCounter
 
 VOCABULARIES = {"o200k": "o200k_base", "cl100k": "cl100k_base"}
 """The names in `--tokenizer`, and the names in bpe-openai. Its wheel has all tables: nothing is downloaded."""
+
+_BINDINGS = "bpe_openai._bindings"
+"""The compiled module of bpe-openai."""
 
 _MAX_CHARS = 500_000
 """bpe-openai refuses a text of a million characters. Longer texts are counted in parts that end at a line."""
@@ -62,21 +69,53 @@ def token_counter(name: str | Callable[[str], int] = "o200k") -> TokenCounter:
 
 @cache
 def _load_vocabulary(name: str) -> Callable[[str], int]:
-    # Imported here because it takes 0.1 s and 40 MB; a process loads a vocabulary once.
-    import bpe_openai  # type: ignore[import-untyped]
-
-    encode = bpe_openai.get_encoding(name).encode_ordinary
-
-    @lru_cache(maxsize=_CACHED_LINES)
-    def count_short(line: str) -> int:
-        return len(encode(line))
+    count_encoded = _encoded_counter(name)
+    count_short = lru_cache(maxsize=_CACHED_LINES)(count_encoded)
 
     def count_line(line: str) -> int:
-        return count_short(line) if len(line) <= _CACHED_CHARS else len(encode(line))
+        return count_short(line) if len(line) <= _CACHED_CHARS else count_encoded(line)
 
     def count(text: str) -> int:
-        if len(text) <= _MAX_CHARS:
-            return sum(map(count_line, _LINES.findall(text)))
-        return sum(len(encode(part)) for part in _PARTS.findall(text))
+        if len(text) > _MAX_CHARS:
+            return sum(map(count_encoded, _PARTS.findall(text)))
+        lines = _LINES.findall(text)
+        all_short = len(text) <= _CACHED_CHARS or max(map(len, lines)) <= _CACHED_CHARS
+        return sum(map(count_short if all_short else count_line, lines))
 
     return count
+
+
+def _encoded_counter(name: str) -> Callable[[str], int]:
+    """The number of tokens by the compiled part of bpe-openai, or by its Python part where that has another form."""
+    bindings = _load_bindings()
+    if bindings is None or not hasattr(bindings, "tokenizer_for_encoding"):
+        import bpe_openai  # type: ignore[import-untyped]
+
+        encode = bpe_openai.get_encoding(name).encode_ordinary
+        return lambda text: len(encode(text))
+    count_tokens: Callable[[str], int] = bindings.tokenizer_for_encoding(name).count
+
+    def count(text: str) -> int:
+        try:
+            return count_tokens(text)
+        except UnicodeEncodeError:  # half of a character: it counts as the sign for one that cannot be read
+            return count_tokens(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+
+    return count
+
+
+def _load_bindings() -> ModuleType | None:
+    """The compiled part of bpe-openai without its Python part, which takes a second of CPU for tables of its own.
+
+    The module keeps its full name, so that the package finds it where another import loads it later.
+    """
+    if _BINDINGS in sys.modules:
+        return sys.modules[_BINDINGS]
+    package = find_spec(_BINDINGS.partition(".")[0])
+    spec = None if package is None else PathFinder.find_spec(_BINDINGS, package.submodule_search_locations)
+    if spec is None or spec.loader is None:
+        return None
+    module = module_from_spec(spec)
+    sys.modules[_BINDINGS] = module
+    spec.loader.exec_module(module)
+    return module

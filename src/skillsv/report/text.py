@@ -64,10 +64,15 @@ _ROOM_FOR_BOUNDS = 150
 """Columns that the table needs to have room for the intervals of content and cost."""
 
 
+MOST_ROWS = 300
+"""Units that the table of the terminal shows; the page and the JSON have all."""
+
+
 def terminal_table(valuation: Valuation, width: int = 100, colour: bool = True) -> RenderableType:  # noqa: FBT001, FBT002
     """Every unit with its values, interval, a small bar and its verdict; then the lift, the closure, the spending.
 
-    A narrow table leaves out the bar, then the intervals of content and cost, then the tokens, then content and cost.
+    Of very many units those with the largest values are shown. A narrow table leaves out the bar, then the intervals of
+    content and cost, then the tokens, then content and cost.
     """
     table = Table(
         box=box.SIMPLE_HEAD,
@@ -79,7 +84,8 @@ def terminal_table(valuation: Valuation, width: int = 100, colour: bool = True) 
     with_content = has_content(valuation) and width >= _ROOM_FOR_CONTENT
     room = _ROOM_FOR_TOKENS if with_content else _ROOM_FOR_BAR
     with_tokens, with_bar = not with_content or width >= room, width >= room
-    units = execution_units(valuation)
+    everything = execution_units(valuation)
+    units = _largest(everything)
     headings = ["line", *(["tokens"] if with_tokens else []), *(["content", "cost"] if with_content else []), "net"]
     headings += [f"{_level(valuation)} interval", *([""] if with_bar else []), "verdict"]
     reach = largest_end(unit.value.on_panel for unit in units if unit.value.has_value)
@@ -94,7 +100,19 @@ def terminal_table(valuation: Valuation, width: int = 100, colour: bool = True) 
             table.add_column("unit", ratio=1, no_wrap=True, overflow="ellipsis")
     for unit, (line, *rest) in zip(units, rows, strict=True):
         table.add_row(line, Text(labels[unit.id]), *rest)
-    return Group(table, *(Text(line) for line in _closing_lines(valuation)))
+    closing = _closing_lines(valuation)
+    if len(units) < len(everything):
+        closing.insert(0, f"{count(len(everything) - len(units))} lines with smaller values are not shown here.")
+    return Group(table, *map(Text, closing))
+
+
+def _largest(units: Sequence[UnitReport]) -> Sequence[UnitReport]:
+    """The units with the largest values, in the order of the skill."""
+    if len(units) <= MOST_ROWS:
+        return units
+    by_size = sorted(units, key=lambda unit: -abs(unit.value.on_panel.value) if unit.value.has_value else 0.0)
+    shown = {unit.id for unit in by_size[:MOST_ROWS]}
+    return [unit for unit in units if unit.id in shown]
 
 
 def _unit_cells(

@@ -24,7 +24,7 @@ REASONS: Mapping[str, str] = {
     AdaptiveReason.VERIFY: "check of a prediction",
     AdaptiveReason.SAMPLE: "check at random",
     AdaptiveReason.BISECT: "search for the deciding line",
-    AdaptiveReason.PRIOR: "line that decided with another agent",
+    AdaptiveReason.PRIOR: "line that decided with another agent or text",
     AdaptiveReason.CHECK: "check beside the deciding line",
     AdaptiveReason.REPEAT: "repeat",
     AdaptiveReason.KNOWN: "scored before",
