@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import sys
 import threading
 
 import pytest
@@ -52,3 +53,10 @@ def test_an_exception_reaches_the_caller():
 
     with pytest.raises(ValueError, match="reason"):
         in_running_loop(lambda: run_sync(work))
+
+
+def test_the_run_sees_no_error_that_is_being_handled():
+    async def work(stop):
+        return sys.exc_info()
+
+    assert run_sync(work) == (None, None, None)

@@ -56,12 +56,26 @@ def asked(skill, task):
     return ", ".join(names) or "None."
 '''
 
+PROGRAM = """\
+# Opens the skill where the sentences of its description name a chart or a map, as the request does.
+request=$(cat)
+opened=false
+for word in chart map; do
+  case "$request" in *"$word"*)
+    if sed -n '2,/^---$/p' "$SKILLSV_SKILL/SKILL.md" | grep -q "${word}s"; then opened=true; fi ;;
+  esac
+done
+echo "{\\"skill_opened\\": $opened, \\"input_tokens\\": 11, \\"cost_usd\\": 0.5}" > "$SKILLSV_USAGE"
+echo done
+"""
+
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     (tmp_path / "plotter").mkdir()
     (tmp_path / "plotter/SKILL.md").write_text(SKILL)
     (tmp_path / "agent.py").write_text(AGENT)
+    (tmp_path / "agent.sh").write_text(PROGRAM)
     (tmp_path / "cook.md").write_text("---\nname: cook\ndescription: Recipes.\n---\n\nSalt.\n")
     requests = [
         *(("Draw a chart of it", True) for _ in range(6)),
@@ -85,7 +99,13 @@ def trigger(capsys, *flags):
 
 
 @pytest.mark.parametrize(
-    "flags", [["--agent", "python:agent.py:reporting"], ["--agent", "python:agent.py:asked", "--ask"]]
+    "flags",
+    [
+        ["--agent", "python:agent.py:reporting"],
+        ["--agent", "python:agent.py:asked", "--ask"],
+        ["--agent", "command:sh agent.sh", "--stdin", "text"],
+    ],
+    ids=["function", "asked", "program"],
 )
 def test_precision_recall_and_sentences(place, capsys, flags):
     code, found, _ = trigger(capsys, *flags)
@@ -127,6 +147,20 @@ def test_an_agent_that_does_not_say_whether_it_opened_the_skill_is_refused(place
     code, found, error = trigger(capsys, "--agent", "python:agent.py:silent")
     assert (code, found) == (2, {})
     assert "SKILLSV_USAGE" in error
+
+
+@pytest.mark.parametrize(
+    ("usage", "reason"),
+    [("", "does not say"), ('{"cost_usd": 0.5}', "does not say"), ('{"skill_opened": "yes"}', "cannot be read")],
+    ids=["no file", "other fields", "no truth value"],
+)
+def test_a_program_that_does_not_report_is_refused_with_the_reason(place, capsys, usage, reason):
+    write = f"echo '{usage}' > \"$SKILLSV_USAGE\"\n" if usage else ""
+    (place / "agent.sh").write_text(f"{write}echo done\n")
+    code, found, error = trigger(capsys, "--agent", "command:sh agent.sh")
+    assert (code, found) == (2, {})
+    assert "skill_opened" in error
+    assert reason in error
 
 
 def test_tasks_without_should_trigger_are_refused(place, capsys):

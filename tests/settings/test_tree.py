@@ -116,7 +116,7 @@ def test_a_new_setting_is_one_field_in_the_tree(tmp_path):
     command = [sys.executable, "-c", USE_NEW_FIELD, str(skill)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
-    assert "--colour -c CHOICE" in done.stdout
+    assert "--colour, -c red|blue" in done.stdout
     assert "Colour of the answer [red]." in done.stdout
     assert json.loads(done.stdout.splitlines()[-1]) == {"manifest": "blue", "identity": True}
 

@@ -24,11 +24,19 @@ def run_sync(work: Callable[[Stop], Awaitable[T]]) -> T:
     While an event loop runs in this thread, the coroutine runs in a thread with a loop of its own.
     """
     stop = Stop()
+    return _run_in_thread(work, stop) if _has_loop() else anyio.run(work, stop)
+
+
+def _has_loop() -> bool:
+    """Whether an event loop runs in this thread.
+
+    The run must not begin inside the `except` clause: all its code would see this error as the one being handled.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return anyio.run(work, stop)
-    return _run_in_thread(work, stop)
+        return False
+    return True
 
 
 def _run_in_thread(work: Callable[[Stop], Awaitable[T]], stop: Stop) -> T:

@@ -29,6 +29,8 @@ EXAMPLE_LINES = 4
 EXAMPLE_WIDTH = 200
 """Characters of a line of an example's text that an error shows."""
 
+HELP_FLAGS = frozenset({"--help", "-h"})
+
 COMMANDS = (
     ("demo", "skillsv.cli.demo:demo", "See what each line of the example skill is worth."),
     ("shrink", "skillsv.cli.shrink:shrink", "Make a skill shorter, and prove that it is no worse."),
@@ -83,9 +85,7 @@ def build_app(chosen: str = "") -> cyclopts.App:
         result_action="return_value",
     )
     for name, target, summary in COMMANDS:
-        # The usage is written here, because cyclopts would read all flags a second time for it.
-        more = {} if name == "bench" else {"usage": f"Usage: skillsv {name} ARGUMENTS [FLAGS]\n"}
-        app.command(target, name=name, help=None if name == chosen else summary, **more)
+        app.command(target, name=name, help=None if name == chosen else summary)
     if _is_unknown(chosen) and (added := find_added_command(chosen)) is not None:
         app.command(added.value, name=chosen)
     return app
@@ -122,14 +122,18 @@ def run(arguments: Sequence[str]) -> int:
     words = [word for word in arguments if word != "--debug"]
     if words and _is_unknown(words[0]) and find_added_command(words[0]) is None:
         return _explain_unknown_command(words[0])
-    if words in ([], ["--help"], ["-h"]):
+    if not words or words[0] in HELP_FLAGS:
         print(overview())
         return 0
     try:
-        if len(words) == 2 and words[0] in COMMAND_NAMES and words[1] in {"--help", "-h"}:
-            build_app(words[0]).help_print(words[:1])  # without reading the flags of a command that is not called
-            return 0
-        result = build_app(*words[:1])(words, exit_on_error=False, print_error=False)
+        app = build_app(words[0])
+        if not HELP_FLAGS.isdisjoint(words[1:]):
+            from skillsv.cli.help_text import has_commands, write_command_help
+
+            if not has_commands(app[words[0]]):
+                print(write_command_help(app[words[0]]))
+                return 0
+        result = app(words, exit_on_error=False, print_error=False)
         sys.stdout.flush()  # a full disk is an error here, and not while the interpreter exits
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - every error becomes a message here
         if len(words) < len(arguments):

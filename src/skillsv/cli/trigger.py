@@ -41,7 +41,7 @@ def trigger(
     import anyio
 
     from skillsv.api.inputs import Inputs
-    from skillsv.api.plan import default_folder
+    from skillsv.api.run_place import default_folder
     from skillsv.api.trigger import plan_trigger
     from skillsv.cli.consent import agree
     from skillsv.cli.printing import deliver, json_text, say

@@ -31,6 +31,9 @@ from skillsv.sandbox.workspace import fresh_workspace
 VERSION = 1
 """Part of the fingerprint: raise it when the prompt below changes, or how its answer is read."""
 
+_QUOTED_CHARS = 200
+"""Longest part of a transcript that an error message quotes."""
+
 _BULLET = "- “"
 """How a line of the document begins that holds a sentence. The quote keeps its text from being Markdown syntax."""
 
@@ -129,8 +132,10 @@ class TriggerAgent:
             return await self._ask(read_document(skill.text), task, replicate)
         outcome = await self._inner.run(self._subject.shown(skill.text), task, replicate, workspace)
         if outcome.opened is None:
+            transcript = (outcome.transcript or "").strip()
+            begins = f" Its transcript begins: {transcript.splitlines()[0][:_QUOTED_CHARS]}" if transcript else ""
             raise SettingsError(
-                "the agent does not say whether it opened the skill.",
+                f"the agent does not say whether it opened the skill.{begins}",
                 hint='A program writes {"skill_opened": true} into the file that $SKILLSV_USAGE names, a Python '
                 "function returns Outcome(answer=..., opened=True). Or ask the agent which skill it would open: --ask.",
             )
