@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from skillsv.api.shorten import aconfirm as aconfirm
     from skillsv.api.shorten import confirm as confirm
     from skillsv.api.shorten import prune as prune
-    from skillsv.api.shrink import ShrunkSkill as ShrunkSkill
     from skillsv.api.shrink import ashrink as ashrink
     from skillsv.api.shrink import shrink as shrink
+    from skillsv.api.shrunk_skill import ShrunkSkill as ShrunkSkill
     from skillsv.api.skill import Skill as Skill
     from skillsv.api.skill import compile as compile  # noqa: A004
     from skillsv.api.skill import orders as orders
@@ -58,7 +58,7 @@ _HOMES = {
     "Proof": "skillsv.api.shorten",
     "Run": "skillsv.api.run",
     "ShorterSkill": "skillsv.api.shorten",
-    "ShrunkSkill": "skillsv.api.shrink",
+    "ShrunkSkill": "skillsv.api.shrunk_skill",
     "Skill": "skillsv.api.skill",
     "SkillView": "skillsv.sandbox.user_views",
     "Task": "skillsv.model.task",

@@ -10,6 +10,7 @@
     │   ├── LedgerError         exit 2    the ledger is damaged, newer, or in use
     │   └── RecordsError        exit 2    the run has too few records for this question
     ├── GateNotMet              exit 3    a gate did not find the evidence that it requires
+    │   └── NoisyAgent          exit 3    the agent does not repeat itself, and the caller asked to stop then
     ├── BudgetReached           exit 4    a limit on spending was reached; the partial result is saved
     ├── Unavailable             exit 5    an agent or verifier does not answer
     │   └── NoDifference        exit 5    the skill changes no score of the agent
@@ -81,6 +82,10 @@ class GateNotMet(SkillSVError):
     """A gate did not find the evidence that it requires (exit code 3)."""
 
     exit_code = 3
+
+
+class NoisyAgent(GateNotMet):
+    """The agent does not repeat itself, and the caller asked to spend nothing more then (exit code 3)."""
 
 
 class BudgetReached(SkillSVError):

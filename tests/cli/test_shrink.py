@@ -79,7 +79,7 @@ def test_a_steady_agent_gets_a_shorter_skill_a_patch_and_markdown(place, capsys)
     assert "beta" in text
     assert "gamma" not in text
     assert "friendly" not in text
-    assert result["rollouts"]["values"] + result["rollouts"]["proof"] <= 500
+    assert sum(result["rollouts"][what] for what in ("values", "trials", "proof")) <= 500
     subprocess.run(["git", "apply", "--check", str(place / "short.patch")], cwd=place / "words", check=True)
     assert "tokens of the skill" in (place / "pr.md").read_text()
     assert (place / "run/report.html").exists()
@@ -154,6 +154,7 @@ def test_the_same_tasks_prove_it_for_a_steady_agent(place, capsys):
     result = json.loads(capsys.readouterr().out)
     assert (code, result["outcome"]) == (0, "no worse")
     assert result["sets"][0]["proof"]["pairs"] >= 60
+    assert 398 <= sum(result["rollouts"][what] for what in ("values", "trials", "proof")) <= 400  # nothing is left over
 
 
 def edited_by(place, old, new):

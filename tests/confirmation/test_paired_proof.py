@@ -6,7 +6,9 @@ import pytest
 from skillsv.confirmation import Gate
 from skillsv.confirmation.paired_proof import (
     FRESH,
+    HALFWAY,
     Claim,
+    Look,
     PairedProof,
     pairs_by_noise,
     pairs_in_turn,
@@ -18,10 +20,10 @@ OLD, NEW, SMALL = frozenset({"m", "a", "b"}), frozenset({"m"}), frozenset({"m", 
 CLAIM = Claim(gate=Gate(max_drop=0.05))
 
 
-def play(proof, new, rollouts, score, claim=CLAIM, seed=0):
+def play(proof, new, rollouts, score, claim=CLAIM, seed=0, look=HALFWAY):
     """Run one proof with `score(request)`, and return its result and what it asked."""
     asked = []
-    policy = proof.run(new, rollouts, claim, np.random.default_rng(seed))
+    policy = proof.run(new, rollouts, claim, np.random.default_rng(seed), look)
     try:
         requests = next(policy)
         while True:
@@ -52,6 +54,20 @@ def test_a_hopeless_proof_ends_at_half_and_the_next_one_reuses_the_old_scores():
     assert result.confirmation.outcome is ProofOutcome.NO_WORSE
     assert result.pairs == 75
     assert len(asked) == 100
+
+
+def test_a_strict_look_ends_a_proof_with_a_loss_and_leaves_tasks_that_were_not_asked():
+    look = Look(share=0.3, least_chance=0.5)
+    proof = PairedProof(old=OLD, pairs=pairs_in_turn(tasks(100), 100))
+    result, asked = play(
+        proof, NEW, 200, lambda request: float(request.task != "t3" or request.coalition == OLD), look=look
+    )
+    assert (result.confirmation.tasks, result.lost, len(asked)) == (30, ("t3",), 60)
+    rest = proof.untouched()
+    assert [task for task, _ in rest.pairs] == tasks(100)[30:]
+    clean = PairedProof(old=OLD, pairs=pairs_in_turn(tasks(60), 60))
+    result, _ = play(clean, NEW, 120, lambda request: 1.0, look=look)
+    assert result.confirmation.tasks == 60
 
 
 def test_missing_scores_are_left_out_on_both_sides():

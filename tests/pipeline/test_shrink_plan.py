@@ -36,11 +36,23 @@ def test_values_and_proof_stay_within_the_budget(batch):
     assert plan.measured is (batch is not None)
 
 
-def test_a_steady_agent_gets_more_rollouts_for_values_and_a_sure_proof():
-    noisy, steady = (plan_shrink(GOAL, 40, 120, batch) for batch in (NOISY, STEADY))
-    assert steady.estimate > noisy.estimate
+def test_a_steady_agent_gets_trials_instead_of_values_and_a_sure_proof():
+    noisy, steady = (plan_shrink(GOAL, 60, 150, batch) for batch in (NOISY, STEADY))
+    assert (noisy.trials, steady.estimate) == (0, 180)
+    assert steady.estimate + steady.trials + steady.size.rollouts == 800
+    assert (steady.size.pairs, steady.size.tasks) == (150, 150)
     assert steady.power == 1.0
     assert 0 < noisy.power < 1
+    assert "for trials" in steady.lines()[0]
+
+
+def test_a_steady_agent_gets_a_second_set_only_where_enough_tasks_are_left():
+    (first, look), (second, _) = GOAL.steady_claims(150)
+    assert (1 - first.gate.level) + (1 - second.gate.level) == pytest.approx(0.05)
+    assert 150 * (1 - look.share) >= second.gate.tasks_needed()
+    ((only, _),) = GOAL.steady_claims(80)
+    assert only.gate.level == pytest.approx(0.95)
+    assert len(ShrinkGoal(rollouts=800, gate=GOAL.gate, same_tasks=True).steady_claims(150)) == 1
 
 
 def test_a_proof_on_the_same_tasks_has_two_pairs_on_each():

@@ -14,7 +14,7 @@ import anyio
 from skillsv.api.changed_skills import BaseCommit, SkillChange, changed_skills, differs_from_base
 from skillsv.api.check_result import check_document, describe_change, fill_in, note_length
 from skillsv.api.shorten import level_as_share
-from skillsv.api.shrink import DEFAULT_ROLLOUTS
+from skillsv.api.shrink_plan import DEFAULT_ROLLOUTS
 from skillsv.api.skill import compiler_settings
 from skillsv.confirmation.gate import DEFAULT_MAX_DROP, Gate
 from skillsv.errors import GateNotMet, Interrupted, SettingsError, SkillSVError

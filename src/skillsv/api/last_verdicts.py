@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from skillsv.api.changed_skills import SkillChange
-from skillsv.api.plan import default_folder
+from skillsv.api.run_place import default_folder
 from skillsv.report.check_files import UNIT_VERDICTS, UnitVerdict
 from skillsv.rollout import RunFolder
 

@@ -13,8 +13,8 @@ import anyio
 
 from skillsv.api.inputs import Inputs
 from skillsv.api.matrix_plan import AgentInputs, Limits, MatrixPlan, make_matrix_plan, with_limits
-from skillsv.api.plan import TemporaryFolder
 from skillsv.api.run import Progress, Run, listener_of, run_plan
+from skillsv.api.run_place import TemporaryFolder
 from skillsv.api.shorten import Proof, confirm
 from skillsv.api.skill import Skill
 from skillsv.api.sync import run_sync

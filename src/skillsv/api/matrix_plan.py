@@ -10,7 +10,8 @@ from pathlib import Path
 
 from skillsv.api.consent import require_consent, runs_only_own_code
 from skillsv.api.inputs import Inputs
-from skillsv.api.plan import TEMPORARY, Plan, TemporaryFolder, forecast_lines, plan_job
+from skillsv.api.plan import Plan, forecast_lines, plan_job
+from skillsv.api.run_place import TemporaryFolder, choose_place
 from skillsv.api.skill import Skill, compile, compiler_settings  # noqa: A004 - the public name
 from skillsv.errors import SettingsError
 from skillsv.model.format import plural
@@ -139,15 +140,9 @@ def make_matrix_plan(
     named = name_agents(settings.agents if agents is None else agents)
     if inputs.tasks is None:
         raise SettingsError("a matrix needs tasks.", hint="Pass tasks=.")
-    temporary = None
-    if run_dir is None and default_dir is not None:
-        run_dir = default_dir(compiled.name)
-    if run_dir is None:
-        temporary = TemporaryFolder()
-        run_dir = temporary.path / folder_name(compiled.name)
-        notes.append(TEMPORARY)
-    RunFolder(run_dir).check_place(compiled.path, compiled.name)
-    places = {name: run_dir / AGENTS / agent_folder(name) for name in named}
+    place = choose_place(compiled.path, compiled.name, run_dir, default_dir)
+    notes += place.notes
+    places = {name: place.folder.path / AGENTS / agent_folder(name) for name in named}
     share = Limits.of(settings).divide(settings, len(named))
     recorded = None if fresh else recorded_result_settings(RunFolder(next(iter(places.values()))), compiled.compiled)
     # The share of one agent decides whether its budget is small, so the operators follow from it.
@@ -160,22 +155,22 @@ def make_matrix_plan(
         name: _plan_agent(compiled, replace(inputs, agent=agent), share, places[name], fresh=fresh)
         for name, agent in named.items()
     }
-    _require_different(plans)
+    require_different({name: plan.runnable_parts()[0].agent for name, plan in plans.items()})
     return MatrixPlan(
         skill=compiled,
         settings=replace(settings, operators=one.operators),
         plans=plans,
-        folder=run_dir,
+        folder=place.folder.path,
         max_drop=max_drop,
         notes=(*notes, *dict.fromkeys(note for plan in plans.values() for note in plan.notes)),
-        temporary=temporary,
+        temporary=place.temporary,
     )
 
 
 def name_agents(agents: AgentInputs) -> dict[str, AgentInput]:
     """The agents by name: a text is its own name, a function has its own. Raises SettingsError for fewer than two."""
     if isinstance(agents, str) or not isinstance(agents, Mapping | Sequence):
-        raise SettingsError("the agents of a matrix are a list, or a dict by name.", hint="Pass agents=[one, other].")
+        raise SettingsError("several agents are a list, or a dict by name.", hint="Pass agents=[one, other].")
     pairs = (
         list(agents.items())
         if isinstance(agents, Mapping)
@@ -186,7 +181,7 @@ def name_agents(agents: AgentInputs) -> dict[str, AgentInput]:
         raise SettingsError("two agents have the same name.", hint="Pass a dict: agents={'one': ..., 'other': ...}.")
     if len(named) < 2:
         raise SettingsError(
-            "a matrix compares two agents or more.", hint="Name them: --agents model:openai:A,model:openai:B."
+            "two agents or more are needed here.", hint="Name them: --agents model:openai:A,model:openai:B."
         )
     return named
 
@@ -220,18 +215,17 @@ def _plan_agent(skill: Skill, inputs: Inputs, settings: Settings, place: Path, *
     return plan
 
 
-def _require_different(plans: Mapping[str, Plan]) -> None:
+def require_different(agents: Mapping[str, Agent]) -> None:
     """Raise SettingsError where the ledger could not tell two agents apart: one would get the answers of the other."""
     names: dict[str, str] = {}
-    for name, plan in plans.items():
-        fingerprint = plan.runnable_parts()[0].agent.fingerprint
-        if fingerprint in names:
+    for name, agent in agents.items():
+        if agent.fingerprint in names:
             raise SettingsError(
-                f"{names[fingerprint]} and {name} are the same agent: nothing tells their answers apart.",
+                f"{names[agent.fingerprint]} and {name} are the same agent: nothing tells their answers apart.",
                 hint="Functions that the same code makes look alike: write one for each, or pass objects with "
                 "`fingerprint` and `run`.",
             )
-        names[fingerprint] = name
+        names[agent.fingerprint] = name
 
 
 def _sum_costs(costs: Iterable[Cost]) -> Cost:

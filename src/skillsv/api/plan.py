@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,6 +11,7 @@ from pathlib import Path
 
 from skillsv.api.budgets import BudgetTable
 from skillsv.api.inputs import Inputs
+from skillsv.api.run_place import TemporaryFolder, choose_place
 from skillsv.api.skill import Skill, compile, compiler_settings  # noqa: A004 - the public name
 from skillsv.api.sync import run_sync
 from skillsv.confirmation.gate import Gate
@@ -41,7 +39,6 @@ from skillsv.pipeline.panel_history import known_panels
 from skillsv.rollout import Forecast, PerRollout, RunFolder
 from skillsv.rollout.adaptive import advise
 from skillsv.rollout.forecast import Cost
-from skillsv.sandbox.workspace import folder_name
 from skillsv.settings import Settings, load_settings, small_settings
 from skillsv.tasks import NO_PANELS, ignored_builds
 
@@ -50,17 +47,6 @@ ASSUMED_TASKS = 60
 
 USUAL_SHARE_READ = 0.5
 """Share of a skill's tokens that an average rollout shows: coalitions range from nothing to the full skill."""
-
-TEMPORARY = "No run_dir was given: the run is kept in a temporary folder, which is deleted with the run object."
-"""The note of a run without a folder of its own."""
-
-
-class TemporaryFolder:
-    """A folder that is deleted with this object, or when the program ends."""
-
-    def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="skillsv-"))
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -300,15 +286,8 @@ def plan_job(
     Without `inputs`, the run remembers the tasks and the agent that the job names.
     """
     name = (job.compiled or job.compile()).skill.name
-    temporary = None
-    if run_dir is None and default_dir is not None:
-        run_dir = default_dir(name)
-    if run_dir is None:
-        temporary = TemporaryFolder()
-        run_dir = temporary.path / folder_name(name)
-        notes = (*notes, TEMPORARY)
-    place = RunFolder(run_dir)
-    place.check_place(job.skill, name)
+    chosen = choose_place(job.skill, name, run_dir, default_dir)
+    place, notes = chosen.folder, (*notes, *chosen.notes)
     panels = NO_PANELS if fresh else known_panels(place)
     prepared = prepare(job, panels)
     earlier = None if fresh else job_of_earlier_version(prepared, place)
@@ -335,7 +314,7 @@ def plan_job(
         per_rollout=measured,
         prepared=prepared,
         folder=place,
-        temporary=temporary,
+        temporary=chosen.temporary,
     )
 
 
@@ -344,11 +323,6 @@ def measure(plan: Plan) -> Plan:
     prepared, folder = plan.runnable_parts()
     measured = run_sync(lambda _stop: probe(prepared, folder))
     return replace(plan, per_rollout=measured, forecast=with_measured_cost(prepared, measured, plan.gamma).forecast)
-
-
-def default_folder(name: str) -> Path:
-    """The run folder of a skill on the command line, unless --run-dir names another."""
-    return Path(".skillsv") / folder_name(name)
 
 
 def forecast_lines(forecast: Forecast) -> list[str]:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from skillsv.api.consent import require_consent, runs_only_own_code
 from skillsv.api.inputs import Inputs
-from skillsv.api.plan import Plan, TemporaryFolder, make_plan
+from skillsv.api.plan import Plan, make_plan
+from skillsv.api.run_place import TemporaryFolder
 from skillsv.api.skill import Skill
 from skillsv.api.sync import run_sync
 from skillsv.api.valuation import Valuation

@@ -39,7 +39,8 @@ def demo(
     See what each line of the example skill is worth. Takes the same settings as `value`; needs no key, no network and
     no model: its agent obeys exactly the rules that it finds in the skill it is shown.
     """
-    from skillsv.api.plan import default_folder, plan_job
+    from skillsv.api.plan import plan_job
+    from skillsv.api.run_place import default_folder
     from skillsv.cli.run_valuation import run_valuation
     from skillsv.pipeline import ValuationJob
 

@@ -54,7 +54,7 @@ def matrix(
     """
     from skillsv.api.inputs import Inputs
     from skillsv.api.matrix_plan import make_matrix_plan
-    from skillsv.api.plan import default_folder
+    from skillsv.api.run_place import default_folder
     from skillsv.cli.consent import agree
     from skillsv.settings import share_of_points
 

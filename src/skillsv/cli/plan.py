@@ -37,7 +37,8 @@ def plan(
     saves: gamma, as assumed or as the run in --run-dir measured it, R_full and the cost ratio of the paper.
     """
     from skillsv.api.inputs import Inputs
-    from skillsv.api.plan import default_folder, make_plan, measure
+    from skillsv.api.plan import make_plan, measure
+    from skillsv.api.run_place import default_folder
 
     flags = given(estimator, budget, how, compiler)
     if probe and (tasks is None or agent is None):

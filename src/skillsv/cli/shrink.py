@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -13,6 +13,7 @@ from skillsv.cli.flags import (
     BudgetFlags,
     CompileFlags,
     Json,
+    MatrixFlags,
     RunFlags,
     given,
     setting_parameter,
@@ -20,7 +21,9 @@ from skillsv.cli.flags import (
 from skillsv.cli.printing import say
 
 if TYPE_CHECKING:
-    from skillsv.api.shrink import ShrinkPlan, ShrunkSkill
+    from skillsv.api.shrink_agents import SharedShrinkPlan
+    from skillsv.api.shrink_plan import ShrinkPlan
+    from skillsv.api.shrunk_skill import ShrunkSkill
 
 
 def shrink(
@@ -31,9 +34,10 @@ def shrink(
         Path, Parameter(help="Tasks: JSONL, evals.json, a folder of Harbor tasks, or inspect:FILE.py@task.")
     ],
     agent: Annotated[
-        str,
+        str | None,
         Parameter(help="command:PROGRAM ..., python:FILE.py:name, model:PROVIDER:NAME, inspect:FILE.py@task."),
-    ],
+    ] = None,
+    agents: MatrixFlags | None = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="Write the shorter skill here.")] = None,
     force: Annotated[bool, Parameter(negative=(), help="Replace an earlier output of skillsv, if unchanged.")] = False,
     max_drop: Annotated[float, Parameter(help="Points that the proof must rule out to be lost.")] = 5,
@@ -50,6 +54,9 @@ def shrink(
     refine: Annotated[
         str | None, Parameter(help="An editor that rewrites what is left: command:PROGRAM, model:PROVIDER:NAME.")
     ] = None,
+    by_values: Annotated[
+        bool, Parameter(negative=(), help="Value all units and choose by that, also where the agent repeats itself.")
+    ] = False,
     seed: Annotated[int | None, setting_parameter("seed")] = None,
     panel_a: Annotated[str | None, setting_parameter("panel_a")] = None,
     panel_b: Annotated[str | None, setting_parameter("panel_b")] = None,
@@ -65,11 +72,11 @@ def shrink(
     Make a skill shorter, and prove that it is no worse: one budget for values and proof together. First it says what
     that can prove; after the first batch it plans again with the measured noise. The exit code is 0 where a shorter
     skill is shown to be no worse, 3 where it is not shown or worse, 5 where the skill makes no difference to the agent.
-    Nothing is written to -o unless it is shown. The same command again resumes.
+    Nothing is written to -o unless it is shown. The same command again resumes. With --agents it is one skill that is
+    shown to be no worse for each of them; a limit holds for all together.
     """
-    from skillsv.api.inputs import Inputs
-    from skillsv.api.plan import default_folder
-    from skillsv.api.shrink import ProofArguments, make_shrink_plan, shrink_options
+    from skillsv.api.run_place import default_folder
+    from skillsv.api.shrink_plan import ProofArguments, shrink_options
     from skillsv.cli.consent import agree
     from skillsv.rendering.output import check_patch
 
@@ -77,13 +84,16 @@ def shrink(
     if output is not None:
         check_patch(output, force=force)
     own = {"seed": seed, "panel_a": panel_a, "panel_b": panel_b}
-    settings = {**given(budget, how, compiler), **{name: value for name, value in own.items() if value is not None}}
-    plan = make_shrink_plan(
+    own = {name: value for name, value in own.items() if value is not None}
+    plan = _make_plan(
         skill,
-        Inputs(tasks=tasks, agent=agent),
-        settings,
+        tasks,
+        agent,
+        {**given(agents, budget, how, compiler), **own},
         goal=ProofArguments(max_drop=max_drop, level=level, same_tasks=same_tasks),
-        options=shrink_options(keep, ask_judge=ask_judge, editor=refine, keep_going=flags.keep_going),
+        options=shrink_options(
+            keep, ask_judge=ask_judge, editor=refine, keep_going=flags.keep_going, by_values=by_values
+        ),
         run_dir=flags.run_dir,
         default_dir=default_folder,
         fresh=flags.fresh,
@@ -96,16 +106,33 @@ def shrink(
     return 0 if short.met else 3
 
 
-def _run(plan: ShrinkPlan, flags: RunFlags) -> ShrunkSkill:
+def _make_plan(
+    skill: Path, tasks: Path, agent: str | None, settings: dict[str, Any], **options: Any
+) -> ShrinkPlan | SharedShrinkPlan:
+    """The plan for one agent; without one, for the agents that --agents or a file of settings lists."""
+    from skillsv.api.inputs import Inputs
+    from skillsv.api.shrink_agents import make_shared_plan
+    from skillsv.api.shrink_plan import make_shrink_plan
+
+    if agent is None or "agents" in settings:
+        return make_shared_plan(skill, Inputs(tasks=tasks, agent=agent), None, settings, **options)
+    return make_shrink_plan(skill, Inputs(tasks=tasks, agent=agent), settings, **options)
+
+
+def _run(plan: ShrinkPlan | SharedShrinkPlan, flags: RunFlags) -> ShrunkSkill:
     import anyio
 
     from skillsv.api.shrink import run_shrink_plan
+    from skillsv.api.shrink_agents import run_shared_plan
+    from skillsv.api.shrink_plan import ShrinkPlan
     from skillsv.pipeline.progress import progress
     from skillsv.rollout import Stop
 
     async def work() -> ShrunkSkill:
         with progress(sys.stderr, quiet=flags.quiet) as listener:
-            return await run_shrink_plan(plan, listener, Stop(), fresh=flags.fresh)
+            if isinstance(plan, ShrinkPlan):
+                return await run_shrink_plan(plan, listener, Stop(), fresh=flags.fresh)
+            return await run_shared_plan(plan, listener, Stop(), fresh=flags.fresh)
 
     return anyio.run(work)
 
@@ -122,5 +149,5 @@ def _deliver(short: ShrunkSkill, output: Path | None, markdown: Path | None, *, 
     if markdown is not None:
         markdown.write_text(short.markdown, encoding="utf-8", newline="\n")
         say(f"Wrote {markdown}.")
-    lines = [*short.lines(), f"Report: {RunFolder(short.run.folder).report}"]
+    lines = [*short.lines(), *(f"Report: {RunFolder(folder).report}" for folder in short.folders)]
     deliver(json_text(short.to_dict()) if json else "".join(f"{line}\n" for line in lines), None)

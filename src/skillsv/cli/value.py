@@ -43,7 +43,8 @@ def value(
     The same command again resumes: nothing that was paid for is paid twice.
     """
     from skillsv.api.inputs import Inputs
-    from skillsv.api.plan import default_folder, make_plan
+    from skillsv.api.plan import make_plan
+    from skillsv.api.run_place import default_folder
     from skillsv.cli.run_valuation import run_valuation
 
     flags = run or RunFlags()

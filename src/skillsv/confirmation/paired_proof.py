@@ -1,7 +1,7 @@
-"""A proof in pairs: old and new skill on the same task, at a fixed size, with one look at half of it.
+"""A proof in pairs: old and new skill on the same task, at a fixed size, with one look on the way.
 
-The look at half can only end a proof that has hardly a chance left: the rollouts that this saves go to the next smaller
-set. It never ends a proof as a success, so it does not raise the chance of a wrong one.
+The look can only end a proof that has hardly a chance left: the rollouts that this saves go to the next set. It never
+ends a proof as a success, so it does not raise the chance of a wrong one.
 
 Held-out tasks speak for tasks like these. On the same tasks that chose the set the claim is about these tasks alone:
 only the noise of the agent counts, and tasks with more noise get more pairs (Neyman). Several pairs on one task differ
@@ -29,14 +29,23 @@ Pair = tuple[str, int]
 REASON = "shrink:proof"
 """The reason of all requests of a proof."""
 
-HOPELESS = 0.03
-"""Chance of success at the look below which a proof ends."""
-
 FRESH = 2
 """The first null change on tasks that were used before: 0 and 1 were asked there already."""
 
 ANY_NOISE = 0.05
 """Added to the deviation of a task's scores where pairs are shared out, so that every task gets some."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """When a proof is looked at, as a share of its pairs, and the chance of success below which it ends there."""
+
+    share: float = 0.5
+    least_chance: float = 0.03
+
+
+HALFWAY = Look()
+"""The usual look: half of the pairs, and only a proof without hope ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,16 +83,23 @@ class PairedProof:
     pairs: Sequence[Pair]
     scores: dict[tuple[Coalition, Pair], float | None] = field(default_factory=dict)
 
-    def run(self, new: Coalition, rollouts: int, claim: Claim, rng: np.random.Generator) -> ProofRun:
-        """Request pairs of old and new until so many rollouts are used; give up at half where there is no hope."""
+    def run(
+        self, new: Coalition, rollouts: int, claim: Claim, rng: np.random.Generator, look: Look = HALFWAY
+    ) -> ProofRun:
+        """Request pairs of old and new until so many rollouts are used; give up at the look where there is no hope."""
         allowed = self.affordable(new, rollouts)
-        half = (allowed + 1) // 2
-        yield from self._ask(new, half)
-        scores = self.read(new, half)
-        if half < allowed and success_chance(scores, allowed, claim) >= HOPELESS:
+        some = math.ceil(look.share * allowed)
+        yield from self._ask(new, some)
+        scores = self.read(new, some)
+        if some < allowed and success_chance(scores, allowed, claim) >= look.least_chance:
             yield from self._ask(new, allowed)
             scores = self.read(new, allowed)
         return ProofResult.of(scores, claim, rng)
+
+    def untouched(self) -> PairedProof:
+        """A proof on the pairs whose tasks were not asked yet."""
+        asked = {task for _, (task, _) in self.scores}
+        return PairedProof(old=self.old, pairs=[pair for pair in self.pairs if pair[0] not in asked])
 
     def affordable(self, new: Coalition, rollouts: int) -> int:
         """The pairs from the first on that so many rollouts pay for; scores that are there cost nothing."""
@@ -165,12 +181,14 @@ ProofRun = Generator[tuple[Request, ...], RequestScores, ProofResult]
 def success_chance(scores: PairScores, pairs: int, claim: Claim) -> float:
     """The chance that the proof succeeds at its full size, if the rest is like the pairs so far.
 
-    The mean of the rest is uncertain by what was seen and by what is to come.
+    The mean of the rest is uncertain by what was seen and by what is to come. Without a loss nothing speaks against it.
     """
     from scipy.special import ndtr, ndtri  # type: ignore[import-untyped]
 
     by_task = scores.by_task()
     changes = np.array([rows[1].mean() - rows[0].mean() for rows in by_task.values()])
+    if not (changes < 0).any():
+        return 1.0
     seen, rest = len(scores.pairs), max(pairs - len(scores.pairs), 1)
     variance = max(float(changes.var()), 1.0 / len(changes))  # never too sure of a loss
     margin = smallest_drop(pairs, claim.gate.level) / 3 + float(ndtri(claim.gate.level)) * math.sqrt(variance / pairs)

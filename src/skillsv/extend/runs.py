@@ -6,8 +6,9 @@
 editor for a new version. `progress` is the listener that shows a run on a terminal.
 """
 
-from skillsv.api.plan import default_folder, forecast_lines, plan_dict, plan_job
+from skillsv.api.plan import forecast_lines, plan_dict, plan_job
 from skillsv.api.run import run_plan
+from skillsv.api.run_place import default_folder
 from skillsv.api.shorten import run_confirmation
 from skillsv.pipeline import (
     ConfirmJob,

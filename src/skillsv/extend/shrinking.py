@@ -3,15 +3,14 @@
 from skillsv.confirmation import Gate
 from skillsv.confirmation.paired_proof import PairedProof, ProofResult
 from skillsv.decide.deletion_sets import candidate_sets, closures
-from skillsv.pipeline.build_valuation import RolloutResult, build_valuation
 from skillsv.pipeline.deletion_choice import ChosenSet
-from skillsv.pipeline.shrink_choice import Evidence, choose_by_posterior, choose_by_values, proof_pairs
+from skillsv.pipeline.shrink_choice import Evidence, choose_by_posterior, choose_by_trials, proof_pairs, start_trials
 from skillsv.pipeline.shrink_plan import (
     FirstBatch,
     ShrinkGoal,
     ShrinkPlan,
     first_batch_size,
-    plan_proof,
+    plan_after_trials,
     plan_shrink,
     read_first_batch,
 )
@@ -23,17 +22,16 @@ __all__ = [
     "Gate",
     "PairedProof",
     "ProofResult",
-    "RolloutResult",
     "ShrinkGoal",
     "ShrinkPlan",
-    "build_valuation",
     "candidate_sets",
     "choose_by_posterior",
-    "choose_by_values",
+    "choose_by_trials",
     "closures",
     "first_batch_size",
-    "plan_proof",
+    "plan_after_trials",
     "plan_shrink",
     "proof_pairs",
     "read_first_batch",
+    "start_trials",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 from msgspec import Meta
 
@@ -57,13 +57,41 @@ class ShrinkCostDocument(TypedDict):
 class ShrinkRolloutsDocument(TypedDict):
     """What was spent."""
 
-    budget: Annotated[Count, Meta(description="The limit of values and proof together.")]
+    budget: Annotated[Count, Meta(description="The limit of values, trials and proof together.")]
     values: Annotated[Count, Meta(description="Rollouts for values.")]
+    trials: Annotated[Count, Meta(description="Rollouts of trials that find what a steady agent does not need.")]
     proof: Annotated[Count, Meta(description="Rollouts for the proof.")]
 
 
+class ShrinkAgentSetDocument(TypedDict):
+    """A proposed set for one of several agents. `proof` is null where another agent failed before, or the budget."""
+
+    power: Annotated[Share, Meta(description="The forecast chance that the proof succeeds for this agent.")]
+    predicted: Annotated[EffectDocument, Meta(description="The predicted change of this agent's score.")]
+    outcome: Annotated[Literal["no worse", "not shown", "worse"] | None, Meta(description="What its proof shows.")]
+    proof: Annotated[ShrinkProofDocument | None, Meta(description="The proof for this agent.")]
+
+
+class ShrinkAgentDocument(TypedDict):
+    """One of several agents that a skill was made shorter for."""
+
+    name: Annotated[str, Meta(description="The name of the agent.")]
+    spec: Annotated[str, Meta(description="The agent as the user named it.")]
+    folder: Annotated[str, Meta(description="The folder of its run.")]
+    noisy: Annotated[bool, Meta(description="Whether the agent answers differently where nothing changes.")]
+    power: Annotated[Share, Meta(description="The chance to prove a set that loses nothing, for this agent.")]
+    sets: Annotated[list[ShrinkAgentSetDocument], Meta(description="The sets, in the order of those of all agents.")]
+    cost: Annotated[ShrinkCostDocument | None, Meta(description="What a run of this agent takes; null without proof.")]
+    rollouts: Annotated[ShrinkRolloutsDocument, Meta(description="What was spent on this agent.")]
+
+
 class ShrinkDocument(TypedDict):
-    """A shorter skill and its proof. Amounts of score are shares in [0, 1], never points of a hundred."""
+    """A shorter skill and its proof. Amounts of score are shares in [0, 1], never points of a hundred.
+
+    With several agents `agents` says what is shown for each. A set is then no worse only if it is for every agent; its
+    `power` is that for all agents together, `predicted` and `proof` are those of the agent that is worst off, and
+    `noisy` means any agent.
+    """
 
     schema: Annotated[Literal["skillsv.shrink/1"], Meta(description="The name and version of this format.")]
     skill: Annotated[str, Meta(description="The name of the skill.")]
@@ -80,3 +108,6 @@ class ShrinkDocument(TypedDict):
     cost: Annotated[ShrinkCostDocument | None, Meta(description="What a run of the agent takes; null without proof.")]
     rollouts: Annotated[ShrinkRolloutsDocument, Meta(description="What was spent.")]
     notes: Annotated[list[str], Meta(description="Sentences about the plan, the choice and the proof.")]
+    agents: NotRequired[
+        Annotated[list[ShrinkAgentDocument], Meta(description="What is shown for each of several agents.")]
+    ]

@@ -57,7 +57,7 @@ class _Search:
 
     def best(self, options: Sequence[DeletionSet]) -> tuple[DeletionSet, float]:
         """The set with the most expected proven tokens, and these tokens; 0 for sets that give a gain away."""
-        drops = self.draws.of_sets(_masks(self.draws, options))
+        drops = self.draws.of_sets(set_masks(self.draws, options))
         power = expected_power(self.gate, self.size, drops.variance(self.size.pairs, self.size.tasks), drops.drop)
         kept = keeps_gains(drops.drop.mean(axis=1), self.gate, self.least_drop)
         worth = power * kept * [self.count(one) for one in options]
@@ -91,12 +91,14 @@ def forecast_power(
     draws: DeletionDraws, options: Sequence[DeletionSet], gate: Gate, size: ProofSize
 ) -> npt.NDArray[np.float64]:
     """For each set the chance, averaged over the draws, that its proof succeeds."""
-    drops = draws.of_sets(_masks(draws, options))
+    drops = draws.of_sets(set_masks(draws, options))
     return expected_power(gate, size, drops.variance(size.pairs, size.tasks), drops.drop)
 
 
-def _masks(draws: DeletionDraws, options: Sequence[DeletionSet]) -> npt.NDArray[np.bool_]:
-    return np.array([[unit in removed for unit in draws.units] for removed in options], dtype=np.bool_)
+def set_masks(draws: DeletionDraws, options: Sequence[DeletionSet]) -> npt.NDArray[np.bool_]:
+    """The units of each set, as the draws take them [sets, units]."""
+    rows = [[unit in removed for unit in draws.units] for removed in options]
+    return np.array(rows, dtype=np.bool_).reshape(len(options), len(draws.units))
 
 
 def choose_sets(
@@ -113,7 +115,7 @@ def choose_sets(
     `draws` choose, `checks` are other draws of the same posterior. Sets that can hardly be proven are left out.
     """
     candidates = candidate_sets(_orders(draws, tokens), groups)
-    least = min(draws.of_sets(_masks(draws, candidates)).drop.mean(axis=1).tolist(), default=0.0)
+    least = min(draws.of_sets(set_masks(draws, candidates)).drop.mean(axis=1).tolist(), default=0.0)
     search = _Search(draws=draws, groups=groups, tokens=tokens, size=size, gate=gates[0], least_drop=least)
     chosen: list[ChosenSet] = []
     most = float("inf")
@@ -134,7 +136,7 @@ def choose_sets(
 
 
 def _describe(search: _Search, checks: DeletionDraws, removed: DeletionSet) -> ChosenSet:
-    drop = checks.of_sets(_masks(checks, [removed])).drop[0]
+    drop = checks.of_sets(set_masks(checks, [removed])).drop[0]
     low, high = np.quantile(drop, [0.025, 0.975]).tolist()
     return ChosenSet(
         removed=removed,

@@ -10,8 +10,8 @@ import numpy as np
 
 from skillsv.confirmation import Gate
 from skillsv.confirmation.agreement import agreements
-from skillsv.decide.agent_effects import effect_of, find_disagreements, pattern_of
-from skillsv.decide.deletion_sets import DeletionSet, candidate_sets, closures, find_kept
+from skillsv.decide.agent_effects import effect_of, find_disagreements, pattern_of, removal_orders
+from skillsv.decide.deletion_sets import DeletionSet, candidate_sets, find_kept
 from skillsv.errors import RecordsError
 from skillsv.estimate.adaptive.deciding_pairs import find_deciding_pairs
 from skillsv.model.coalition import AgentPrior, Operator, Rendering
@@ -24,7 +24,6 @@ from skillsv.model.matrix_document import (
 from skillsv.model.valuation_document import EffectDocument
 from skillsv.model.value import Interval, Ranking
 from skillsv.pipeline.deletion_choice import keeps_gains
-from skillsv.pipeline.edit import count_tokens
 from skillsv.pipeline.job import PreparedRun, make_manifest
 from skillsv.pipeline.run import Run
 from skillsv.pipeline.set_prediction import PredictChanges, make_change_predictor
@@ -190,13 +189,15 @@ def _smallest_skill(
     what the removal of harm gains is not spent. A unit that some agent has no value for stays.
     """
     first = next(iter(runs.values()))
-    options: list[DeletionSet] = [frozenset(), *candidate_sets(*_removal_orders(runs))]
+    columns = [run.valuation.units for run in runs.values()]
+    orders, groups = removal_orders(first.compiled, columns, find_kept(first.compiled, ()))
+    options: list[DeletionSet] = [frozenset(), *candidate_sets(orders, groups)]
     changes = {name: predictors[name](options) for name in runs}
     safe = [place for place in range(len(options)) if all(row[place].low >= -max_drop for row in changes.values())]
     drops = -np.mean([[row[place].value for place in safe] for row in changes.values()], axis=0)
     kept = keeps_gains(drops, Gate(max_drop=max_drop), float(drops.min(initial=0.0)))
     allowed = [place for place, keeps in zip(safe, kept.tolist(), strict=True) if keeps]
-    tokens = {place: count_tokens(first.renderer, first.compiled.everything - options[place]) for place in allowed}
+    tokens = {place: first.renderer.tokens_left(first.compiled.everything - options[place]) for place in allowed}
     best = min(tokens, key=lambda place: (tokens[place], place), default=0)
     return {
         "agents": list(runs),
@@ -204,30 +205,6 @@ def _smallest_skill(
         "tokens_after": tokens.get(best, first.renderer.total_tokens),
         "predicted": [{"agent": name, "change": _within_range(row[best])} for name, row in changes.items()],
     }
-
-
-def _removal_orders(runs: Mapping[str, Run]) -> tuple[list[list[str]], Mapping[str, DeletionSet]]:
-    """Orders in which units may go, and what goes with each: by the agent that values a unit most."""
-    first = next(iter(runs.values()))
-    values = [{unit.id: unit.value for unit in run.valuation.units} for run in runs.values()]
-    tested = {unit for unit in values[0] if all(column[unit].has_value for column in values)}
-    groups = {
-        unit: group
-        for unit, group in closures(first.compiled, find_kept(first.compiled, ())).items()
-        if group <= tested
-    }
-    length = {unit.id: max(unit.tokens, 1) for unit in first.valuation.units}
-
-    def most(unit: str, errors: float) -> float:
-        return max(column[unit].net.value + errors * column[unit].standard_error for column in values)
-
-    keys = (
-        lambda unit: most(unit, 0.0),
-        lambda unit: most(unit, 1.0),
-        lambda unit: most(unit, 2.0),
-        lambda unit: most(unit, 1.0) / length[unit],
-    )
-    return [sorted(groups, key=key) for key in keys], groups
 
 
 def _within_range(change: Interval) -> EffectDocument:

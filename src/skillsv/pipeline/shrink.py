@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import anyio
 import msgspec
@@ -11,9 +12,8 @@ import numpy as np
 
 from skillsv.confirmation.paired_proof import ProofResult
 from skillsv.decide.deletion_sets import find_kept
-from skillsv.errors import BudgetReached, GateNotMet, NoDifference, SkillSVError
+from skillsv.errors import BudgetReached, GateNotMet, NoDifference, NoisyAgent, SkillSVError
 from skillsv.model.coalition import Operator
-from skillsv.model.edit import ProofOutcome
 from skillsv.model.events import Note, RunFinished, RunStarted
 from skillsv.model.format import count, points, with_bounds
 from skillsv.model.protocols import Listener
@@ -30,25 +30,21 @@ from skillsv.pipeline.panel_history import known_panels, unseen_tasks
 from skillsv.pipeline.publish import publish
 from skillsv.pipeline.refine import refine_by
 from skillsv.pipeline.run import Run, build_run, read_manifest
-from skillsv.pipeline.shrink_choice import Evidence, choose_by_posterior, choose_by_values, proof_pairs
+from skillsv.pipeline.shrink_attempts import Attempts, attempt_by_posterior, attempt_by_trials, attempt_by_values
+from skillsv.pipeline.shrink_choice import Evidence
 from skillsv.pipeline.shrink_plan import (
     FirstBatch,
     ShrinkGoal,
     ShrinkPlan,
     first_batch_size,
+    noisy_estimate,
     panel_size,
+    plan_by_values,
     plan_proof,
     plan_shrink,
     read_first_batch,
 )
-from skillsv.pipeline.shrink_proof import (
-    NewVersion,
-    ProofOutcomes,
-    as_panel_proof,
-    prove_versions,
-    pruned_version,
-    revised_version,
-)
+from skillsv.pipeline.shrink_proof import NewVersion, ProofSession, as_panel_proof, pruned_version, revised_version
 from skillsv.pipeline.valuation import run_rollouts
 from skillsv.report.valuation_json import interval_dict
 from skillsv.rollout import RunFolder, Stop
@@ -58,18 +54,21 @@ from skillsv.tasks import NO_PANELS, KnownPanels
 SHRINK_FILE = "shrink.json"
 """The file in the run folder that holds the result."""
 
-CHOICE_STREAM = 17
-"""Random stream of the choice and of the bounds of the proof."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShrinkOptions:
-    """What a shrink may do besides its goal: units that must stay, a judge's opinion, an editor, doubtful proofs."""
+    """What a shrink may do besides its goal: units that must stay, a judge's opinion, an editor, doubtful proofs.
+
+    `by_values`: units are valued, and sets chosen by these values, also where the agent repeats itself.
+    `steady_only`: nothing more is spent when the agent turns out to be noisy.
+    """
 
     keep: tuple[str, ...] = ()
     ask_judge: bool = False
     editor: str | None = None
     keep_going: bool = False
+    by_values: bool = False
+    steady_only: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +81,11 @@ class PreparedShrink:
     plan: ShrinkPlan
     held_out: tuple[Task, ...]
     kept: frozenset[str]
+
+    @property
+    def proof_tasks(self) -> Sequence[Task]:
+        """The tasks that a proof can use."""
+        return self.prepared.panel_a.tasks if self.goal.same_tasks else self.held_out
 
 
 def prepare_shrink(
@@ -136,7 +140,7 @@ async def run_shrink(
     Raises NoDifference where the skill makes no difference to the agent, and GateNotMet where the measured noise leaves
     the proof less than even odds; both before most of the budget is spent.
     """
-    work = _Shrink(shrink, folder, listener, stop)
+    work = ShrinkSteps(shrink, folder, listener, stop)
     listener(RunStarted(run=folder.path.name, chains=0, expected_rollouts=shrink.goal.rollouts))
     try:
         result = await work.run(fresh=fresh)
@@ -148,7 +152,7 @@ async def run_shrink(
 
 
 @dataclass(slots=True)
-class _Shrink:
+class ShrinkSteps:
     """The steps of one shrink, and what they have spent and noted so far."""
 
     shrink: PreparedShrink
@@ -165,39 +169,59 @@ class _Shrink:
         first = await self.estimate(first_batch_size(len(shrink.prepared.panel_a.tasks)), fresh=fresh)
         batch = self.read_batch(first)
         self.require_difference(batch)
-        plan = plan_shrink(shrink.goal, len(shrink.prepared.panel_a.tasks), self.proof_tasks, batch)
+        self.require_steady(batch)
+        plan = self.plan(batch)
         self.note(*plan.lines())
         self.require_power(plan)
         judged = await self.ask_judge(plan)
-        result = await self.estimate(plan.estimate - len(judged or ()))
-        late = self.read_batch(result)
-        if late.noisy and not batch.noisy:
-            plan = plan_proof(plan, late, self.proof_tasks)
+        result, late, plan = await self.value_units(batch, plan, asked=len(judged or ()))
         run = build_run(shrink.prepared.renderer, self.settings(plan.estimate), read_manifest(self.folder), result)
-        evidence, chosen = self.choose(run, plan, judged, noisy=late.noisy)
-        versions = [await self.make_version(run, one) for one in chosen]
-        outcomes = await self.prove(plan, evidence, versions)
-        document = self.document(run, plan, chosen, versions, outcomes, noisy=late.noisy)
+        attempts = await self.attempt(run, plan, judged, noisy=late.noisy)
+        document = self.document(run, plan, attempts, noisy=late.noisy)
         self.folder.write(SHRINK_FILE, msgspec.json.format(msgspec.json.encode(document), indent=2))
         if not shrink.goal.same_tasks:  # the page calls the tasks of a proof held out
-            for tried, proof in zip(versions, outcomes.results, strict=False):
+            for tried, proof in zip(attempts.versions, attempts.outcomes.results, strict=False):
                 store_proof(self.folder, tried.after.digest, as_panel_proof(proof))
         publish(self.folder, run)
-        passed = document["outcome"] == ProofOutcome.NO_WORSE.value
-        proved = versions[len(outcomes.results) - 1] if passed else None
-        return ShrinkResult(document=document, run=run, version=proved, results=outcomes.results)
+        return ShrinkResult(document=document, run=run, version=attempts.proved, results=attempts.outcomes.results)
 
-    @property
-    def proof_tasks(self) -> int:
-        """The number of tasks that a proof can use."""
-        shrink = self.shrink
-        return len(shrink.prepared.panel_a.tasks if shrink.goal.same_tasks else shrink.held_out)
+    async def value_units(
+        self, batch: FirstBatch, plan: ShrinkPlan, *, asked: int
+    ) -> tuple[RolloutResult, FirstBatch, ShrinkPlan]:
+        """Run the rollouts for values; a judge has taken `asked` of them. Gives the plan of the proof, too.
+
+        A steady agent's values may take more of the budget than a noisy one's, whose proof needs more. So there is a
+        look at what the latter may take, for noise that the first batch did not show.
+        """
+        parts = sorted({min(noisy_estimate(plan.goal), plan.estimate), plan.estimate})
+        for rollouts in parts:
+            result = await self.estimate(rollouts - asked)
+            late = self.read_batch(result)
+            if late.noisy and not batch.noisy:
+                self.require_steady(late)
+                plan = self.plan(late)
+                spent = len(result.observations) + asked
+                if spent < plan.estimate:
+                    result = await self.estimate(plan.estimate - asked)
+                else:  # what is spent cannot be given to the proof
+                    plan = plan_proof(replace(plan, estimate=spent), late, len(self.shrink.proof_tasks))
+                break
+        return result, late, plan
+
+    def plan(self, batch: FirstBatch) -> ShrinkPlan:
+        """How the budget is divided, by the noise that a batch showed."""
+        divide = plan_by_values if self.shrink.options.by_values else plan_shrink
+        return divide(self.shrink.goal, len(self.shrink.prepared.panel_a.tasks), len(self.shrink.proof_tasks), batch)
 
     def note(self, *sentences: str) -> None:
         """Show sentences now, and keep them for the result."""
         for sentence in sentences:
             self.notes.append(sentence)
             self.listener(Note(message=sentence))
+
+    def count_usage(self, usage: Usage) -> None:
+        """Add what a session used: the next one gets the rest of the limits."""
+        self.usage += usage
 
     def settings(self, rollouts: int) -> Settings:
         """The settings with so many rollouts, and with what is left of the other limits."""
@@ -222,7 +246,7 @@ class _Shrink:
             forecast=forecast_job(prepared.compiled, settings, tasks),
         )
         result = await run_rollouts(prepared, self.folder, self.listener, self.stop, fresh=fresh, whole=False)
-        self.usage += result.usage
+        self.count_usage(result.usage)
         # Attempts that failed count, too, so the limit may come before the record is complete: that is enough here.
         if result.error is not None and not (isinstance(result.error, BudgetReached) and result.observations):
             raise result.error
@@ -248,6 +272,13 @@ class _Shrink:
             examples=(),
         )
 
+    def require_steady(self, batch: FirstBatch) -> None:
+        """Raise NoisyAgent where a score varied that should not, and the caller wants no more spent then."""
+        if self.shrink.options.steady_only and (batch.noisy or batch.varied):
+            seen = f"a change that means nothing altered the scores of {batch.varied} of {len(batch.full)} tasks"
+            shown = seen if batch.varied else "later rollouts of the same coalition had other scores"
+            raise NoisyAgent(f"The agent is noisy: {shown}. Nothing more was spent and nothing was deleted.")
+
     def require_power(self, plan: ShrinkPlan) -> None:
         """Raise GateNotMet where the proof would fail more often than not, unless the user goes on."""
         if plan.worthwhile:
@@ -265,22 +296,36 @@ class _Shrink:
         settings = self.settings(plan.estimate)
         return await ask_opinions(self.shrink.prepared, self.folder, settings, self.listener, self.stop)
 
-    def choose(
-        self, run: Run, plan: ShrinkPlan, judged: Mapping[str, float] | None, *, noisy: bool
-    ) -> tuple[Evidence, tuple[ChosenSet, ...]]:
-        """The sets to prove, and what they were chosen from."""
-        renderer = run.renderer
-        evidence = Evidence(
+    def evidence(self, run: Run, judged: Mapping[str, float] | None) -> Evidence:
+        """What a set is chosen from."""
+        return Evidence(
             compiled=run.compiled,
             observations=run.observations,
-            tokens={unit: renderer.tokens_of(unit) for unit in run.compiled.execution},
+            tokens={unit: run.renderer.tokens_of(unit) for unit in run.compiled.execution},
             kept=self.shrink.kept,
             judged=judged,
         )
-        rng = np.random.default_rng([run.settings.seed, CHOICE_STREAM])
+
+    def proof_session(self) -> ProofSession:
+        """Where trials and proofs run, within the limits of this shrink."""
+        return ProofSession(
+            prepared=self.shrink.prepared,
+            folder=self.folder,
+            held_out=self.shrink.held_out,
+            settings=self.settings,
+            count_usage=self.count_usage,
+            listener=self.listener,
+            stop=self.stop,
+        )
+
+    async def attempt(self, run: Run, plan: ShrinkPlan, judged: Mapping[str, float] | None, *, noisy: bool) -> Attempts:
+        """Choose sets and prove them with the rest of the budget."""
+        what = self.proof_session(), self.evidence(run, judged), plan, partial(self.make_version, run)
         if noisy:
-            return evidence, choose_by_posterior(evidence, plan, rng)
-        return evidence, choose_by_values(evidence, run.valuation.units, plan, rng)
+            return await attempt_by_posterior(*what)
+        if self.shrink.options.by_values:
+            return await attempt_by_values(*what, units=run.valuation.units)
+        return await attempt_by_trials(*what)
 
     async def make_version(self, run: Run, chosen: ChosenSet) -> NewVersion:
         """The files without the set; an editor may rewrite them."""
@@ -296,40 +341,11 @@ class _Shrink:
         revision = await refine_by(editor, run, self.folder, run.settings, job.folder, before=version.after)
         return revised_version(version, revision.after, run.compiled, run.settings)
 
-    async def prove(self, plan: ShrinkPlan, evidence: Evidence, versions: Sequence[NewVersion]) -> ProofOutcomes:
-        """Prove the versions in turn with the rest of the budget."""
-        shrink = self.shrink
-        tasks = shrink.prepared.panel_a.tasks if shrink.goal.same_tasks else shrink.held_out
-        if not versions:
-            return ProofOutcomes(results=(), cost=None, rollouts=0)
-        return await prove_versions(
-            shrink.prepared,
-            self.folder,
-            versions,
-            shrink.goal.claims(len(versions)),
-            proof_pairs(evidence, plan, [task.id for task in tasks]),
-            tasks=tasks,
-            rollouts=plan.size.rollouts,
-            settings=self.settings(plan.size.rollouts),
-            rng=np.random.default_rng([shrink.prepared.job.settings.seed, CHOICE_STREAM, 1]),
-            listener=self.listener,
-            stop=self.stop,
-        )
-
-    def document(
-        self,
-        run: Run,
-        plan: ShrinkPlan,
-        chosen: Sequence[ChosenSet],
-        versions: Sequence[NewVersion],
-        outcomes: ProofOutcomes,
-        *,
-        noisy: bool,
-    ) -> ShrinkDocument:
+    def document(self, run: Run, plan: ShrinkPlan, attempts: Attempts, *, noisy: bool) -> ShrinkDocument:
         """The result as `skillsv.shrink/1`."""
+        chosen, outcomes, passed = attempts.chosen, attempts.outcomes, attempts.proved
         results: list[ProofResult | None] = [*outcomes.results, *[None] * (len(chosen) - len(outcomes.results))]
         outcome = outcomes.results[-1].confirmation.outcome.value if outcomes.results else "nothing to remove"
-        passed = versions[len(outcomes.results) - 1] if outcome == ProofOutcome.NO_WORSE.value else None
         total = run.renderer.total_tokens
         return {
             "schema": "skillsv.shrink/1",
@@ -343,14 +359,20 @@ class _Shrink:
             "tokens_after": total if passed is None else passed.tokens,
             "noisy": noisy,
             "power": plan.power,
-            "sets": [_set_dict(*row) for row in zip(chosen, versions, results, strict=True)],
+            "sets": [set_dict(*row) for row in zip(chosen, attempts.versions, results, strict=True)],
             "cost": outcomes.cost,
-            "rollouts": {"budget": plan.goal.rollouts, "values": len(run.observations), "proof": outcomes.rollouts},
+            "rollouts": {
+                "budget": plan.goal.rollouts,
+                "values": len(run.observations),
+                "trials": attempts.trials,
+                "proof": outcomes.rollouts,
+            },
             "notes": list(self.notes),
         }
 
 
-def _set_dict(chosen: ChosenSet, version: NewVersion, result: ProofResult | None) -> ShrinkSetDocument:
+def set_dict(chosen: ChosenSet, version: NewVersion, result: ProofResult | None) -> ShrinkSetDocument:
+    """A proposed set with its proof, as the result lists it."""
     drop = chosen.drop
     return {
         "removed": list(version.removed),

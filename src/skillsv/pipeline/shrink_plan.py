@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skillsv.confirmation import Gate
-from skillsv.confirmation.paired_proof import Claim
+from skillsv.confirmation.paired_proof import HALFWAY, Claim, Look
 from skillsv.confirmation.power import (
     LEAST_POWER,
     USUAL_VARIANCE,
@@ -28,8 +28,17 @@ from skillsv.rollout.adaptive.task_panel import FIRST_TASKS
 ESTIMATED_SHARE = 0.55
 """Share of the budget that values of a noisy agent get; the proof gets the rest."""
 
-STEADY_TASKS = 120
+STEADY_TASKS = 150
 """Held-out tasks that the proof of a steady agent gets, if there are so many: each takes two rollouts."""
+
+VALUED_TASKS = 120
+"""The same where its units are valued: values take more rollouts than trials."""
+
+STEADY_SHARE = 0.3
+"""Share of the budget up to which a steady agent is run on all tasks with and without the skill's content."""
+
+TRIED_SHARE = 0.5
+"""Share of the rest that finds out by trial what a steady agent does not need; the proof gets the other half."""
 
 FEW_TASKS = 20
 """The least tasks to estimate on, where tasks are few."""
@@ -52,6 +61,12 @@ NOISY_IF = 2
 FIRST_SHARE = 0.9
 """Share of the error rate that the first set gets, where a second one may be tried."""
 
+STEADY_FIRST_SHARE = 0.4
+"""The same for a steady agent, whose second set is proved on fewer tasks: two lost ones of 150, or one of 105."""
+
+MENDING_LOOK = Look(share=0.3, least_chance=0.5)
+"""The look at a steady agent's proof: with tasks lost so far, the set is mended and proved on the other tasks."""
+
 PAIRS_OF_SAME_TASK = 2
 """Pairs on each task, at least, of a proof on the same tasks: a single one does not show the noise of its task."""
 
@@ -67,13 +82,23 @@ class ShrinkGoal:
     gate: Gate
     same_tasks: bool = False
 
-    def claims(self, sets: int) -> tuple[Claim, ...]:
+    def claims(self, sets: int, first_share: float = FIRST_SHARE) -> tuple[Claim, ...]:
         """What is proved of each set in turn. All together are wrong no more often than the level says."""
-        shares = (1.0,) if sets == 1 else (FIRST_SHARE, 1.0 - FIRST_SHARE)
+        shares = (1.0,) if sets == 1 else (first_share, 1.0 - first_share)
         error = 1 - self.gate.level
         return tuple(
             Claim(gate=replace(self.gate, level=1 - share * error), same_tasks=self.same_tasks) for share in shares
         )
+
+    def steady_claims(self, tasks: int) -> tuple[tuple[Claim, Look], ...]:
+        """The claims of a steady agent's sets, with their looks, where so many tasks are held out.
+
+        A second set needs enough tasks that the first was not proved on. Without them there is one set.
+        """
+        first, second = self.claims(2, STEADY_FIRST_SHARE)
+        if self.same_tasks or math.floor((1 - MENDING_LOOK.share) * tasks) < second.gate.tasks_needed():
+            return ((self.claims(1)[0], HALFWAY),)
+        return (first, MENDING_LOOK), (second, HALFWAY)
 
 
 def panel_size(tasks: int, goal: ShrinkGoal) -> int:
@@ -103,6 +128,11 @@ class FirstBatch:
     def variance(self) -> float:
         """The variance of a pair's difference; zero for a steady agent."""
         return pair_variance(np.array(self.full), np.array(self.changed)) if self.noisy else 0.0
+
+    @property
+    def varied(self) -> int:
+        """The number of tasks whose score a null change alters: one is a sign of noise, though no proof."""
+        return int(np.count_nonzero(np.array(self.full) != np.array(self.changed)))
 
     @property
     def silent(self) -> bool:
@@ -140,13 +170,17 @@ def read_first_batch(compiled: CompiledSkill, observations: Sequence[Observation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShrinkPlan:
-    """How the budget is divided. `power`: the chance to prove a set that loses nothing. `measured`: after the batch."""
+    """How the budget is divided. `power`: the chance to prove a set that loses nothing. `measured`: after the batch.
+
+    `trials` are the rollouts that find out what a steady agent does not need.
+    """
 
     goal: ShrinkGoal
     estimate: int
     size: ProofSize
     variance: float
     measured: bool
+    trials: int = 0
 
     @property
     def power(self) -> float:
@@ -163,8 +197,9 @@ class ShrinkPlan:
         gate, size = self.goal.gate, self.size
         drop, what = short_points(gate.max_drop), "measured" if self.measured else "usual"
         where = "these tasks" if self.goal.same_tasks else plural(size.tasks, "held-out task")
+        trials = f", at most {count(self.trials)} for trials" if self.trials else ""
         first = (
-            f"Of {count(self.goal.rollouts)} rollouts about {count(self.estimate)} are for values and "
+            f"Of {count(self.goal.rollouts)} rollouts about {count(self.estimate)} are for values{trials} and "
             f"{count(size.rollouts)} for the proof on {where}: with the {what} noise of the agent they show a skill "
             f"that loses nothing to be within {drop} points with {percent(self.power)} power."
         )
@@ -179,14 +214,14 @@ class ShrinkPlan:
         rollouts = self.estimate + 2 * pairs
         return [f"Within {short_points(FINE_DROP)} points would need about {count(rollouts)} rollouts."]
 
-    def advice(self) -> str:
-        """What would help where the power is too small."""
+    def advice(self, agents: int = 1) -> str:
+        """What would help where the power is too small; a budget is that of so many agents."""
         gate, options = self.goal.gate, []
         if self.size.tasks < gate.tasks_needed() and not self.goal.same_tasks:
             options.append(f"at least {gate.tasks_needed()} held-out tasks (now {self.size.tasks})")
         pairs = pairs_needed(gate, self.variance)
         if pairs is not None and 2 * pairs > self.size.rollouts:
-            options.append(f"--max-rollouts {count(self.estimate + 2 * pairs).replace(',', '')}")
+            options.append(f"--max-rollouts {agents * (self.estimate + 2 * pairs)}")
         drop = smallest_gate(gate, self.size, self.variance)
         if drop is not None and drop > gate.max_drop:
             options.append(f"--max-drop {short_points(drop)}")
@@ -202,22 +237,63 @@ FINE_DROP = 0.02
 
 def plan_shrink(goal: ShrinkGoal, panel_a: int, held_out: int, batch: FirstBatch | None = None) -> ShrinkPlan:
     """Divide the budget: by the usual noise before anything is spent, by the measured noise after the first batch."""
-    variance = USUAL_VARIANCE if batch is None else batch.variance
-    estimate = round(ESTIMATED_SHARE * goal.rollouts)
+    first = min(first_batch_size(panel_a), goal.rollouts)
     if batch is not None and not batch.noisy:
-        needed = max(STEADY_TASKS, goal.gate.tasks_needed())
+        return _plan_steady(goal, first, panel_a, held_out)
+    variance = USUAL_VARIANCE if batch is None else batch.variance
+    estimate = max(noisy_estimate(goal), first)
+    rest = goal.rollouts - estimate
+    size = proof_size(rest, rest if goal.same_tasks else held_out)
+    return ShrinkPlan(goal=goal, estimate=estimate, size=size, variance=variance, measured=batch is not None)
+
+
+def _plan_steady(goal: ShrinkGoal, first: int, panel_a: int, held_out: int) -> ShrinkPlan:
+    """A steady agent needs no values: trials find out what can go."""
+    estimate = max(first, min(ROLLOUTS_A_TASK * panel_a, round(STEADY_SHARE * goal.rollouts)))
+    rest = goal.rollouts - estimate
+    if goal.same_tasks:
+        pairs = max(PAIRS_OF_SAME_TASK * held_out, goal.gate.tasks_needed())
+    else:
+        pairs = min(held_out, STEADY_TASKS, max(goal.gate.tasks_needed(), round((1 - TRIED_SHARE) * rest) // 2))
+    size = proof_size(min(2 * pairs, rest), pairs)
+    return ShrinkPlan(goal=goal, estimate=estimate, size=size, variance=0.0, measured=True, trials=rest - size.rollouts)
+
+
+def plan_after_trials(plan: ShrinkPlan, used: int) -> ShrinkPlan:
+    """The plan when trials have used so many rollouts. On the same tasks the rest of theirs goes to the proof.
+
+    Held-out tasks say no more when they are asked again; there the rest mends the set.
+    """
+    if not plan.goal.same_tasks:
+        return replace(plan, trials=used)
+    rest = plan.goal.rollouts - plan.estimate - used
+    return replace(plan, trials=used, size=proof_size(rest, rest))
+
+
+def plan_by_values(goal: ShrinkGoal, panel_a: int, held_out: int, batch: FirstBatch) -> ShrinkPlan:
+    """Divide the budget where sets are chosen by values alone, for a steady agent, too: several agents share them."""
+    estimate = max(noisy_estimate(goal), first_batch_size(panel_a))
+    if not batch.noisy:
+        needed = max(VALUED_TASKS, goal.gate.tasks_needed())
         pairs = max(PAIRS_OF_SAME_TASK * held_out, needed) if goal.same_tasks else min(held_out, needed)
         estimate = max(estimate, goal.rollouts - 2 * pairs)
-    estimate = min(max(estimate, first_batch_size(panel_a)), goal.rollouts)
-    return _with_proof(goal, estimate, held_out, variance, measured=batch is not None)
+    plan = ShrinkPlan(
+        goal=goal,
+        estimate=min(estimate, goal.rollouts),
+        size=proof_size(0, held_out),
+        variance=batch.variance,
+        measured=True,
+    )
+    return plan_proof(plan, batch, held_out)
+
+
+def noisy_estimate(goal: ShrinkGoal) -> int:
+    """The rollouts that values of a noisy agent get."""
+    return round(ESTIMATED_SHARE * goal.rollouts)
 
 
 def plan_proof(plan: ShrinkPlan, batch: FirstBatch, held_out: int) -> ShrinkPlan:
     """The plan of the proof after the values, with noise that only the later rollouts showed."""
-    return _with_proof(plan.goal, plan.estimate, held_out, batch.variance, measured=True)
-
-
-def _with_proof(goal: ShrinkGoal, estimate: int, held_out: int, variance: float, *, measured: bool) -> ShrinkPlan:
-    rest = goal.rollouts - estimate
-    size = proof_size(rest, rest if goal.same_tasks else held_out)
-    return ShrinkPlan(goal=goal, estimate=estimate, size=size, variance=variance, measured=measured)
+    rest = plan.goal.rollouts - plan.estimate
+    size = proof_size(rest, rest if plan.goal.same_tasks else held_out)
+    return replace(plan, size=size, variance=batch.variance)

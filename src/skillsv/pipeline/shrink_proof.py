@@ -1,9 +1,10 @@
-"""The proof of a shrink: its session, its versions under null changes, and what a run of the agent costs in each."""
+"""Trials and proof of a shrink: sessions, versions under null changes, and what a run of the agent costs in each."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,15 +12,16 @@ import numpy as np
 
 from skillsv.compiler import compile_skill
 from skillsv.confirmation import Proof
-from skillsv.confirmation.paired_proof import REASON, Claim, Pair, PairedProof, ProofResult
+from skillsv.confirmation.paired_proof import HALFWAY, REASON, Claim, Look, PairedProof, ProofResult
 from skillsv.model.coalition import Coalition, Operator, Rendering
 from skillsv.model.edit import ProofOutcome
 from skillsv.model.protocols import Listener
-from skillsv.model.rollout import Request, Rollout
+from skillsv.model.rollout import Request, Rollout, Usage
 from skillsv.model.shrink_document import RunCostDocument, ShrinkCostDocument
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.task import Task
 from skillsv.model.value import UNKNOWN, Anchors
+from skillsv.pipeline.deletion_trials import DeletionTrials
 from skillsv.pipeline.job import PreparedRun, make_renderer
 from skillsv.pipeline.session import REVISED, Session, open_runner, runner_options
 from skillsv.rendering import Renderer
@@ -62,65 +64,107 @@ def revised_version(version: NewVersion, after: Rendering, compiled: CompiledSki
         revised = compile_skill(main, compile_options(settings))
     named = replace(revised, skill=replace(revised.skill, name=compiled.skill.name))
     renderer = make_renderer(named, settings)
-    return replace(version, coalition=REVISED, after=after, tokens=renderer.total_tokens, renderer=renderer)
+    coalition = REVISED | {after.digest}  # the texts of two sets are told apart
+    return replace(version, coalition=coalition, after=after, tokens=renderer.total_tokens, renderer=renderer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProofOutcomes:
     """The proofs of some versions in turn, and what the agent's runs took with the old and the last new version."""
 
-    results: tuple[ProofResult, ...]
-    cost: ShrinkCostDocument | None
-    rollouts: int
+    results: tuple[ProofResult, ...] = ()
+    cost: ShrinkCostDocument | None = None
+    rollouts: int = 0
+
+    @property
+    def passed(self) -> bool:
+        """Whether the last version is shown to be no worse."""
+        return bool(self.results) and self.results[-1].confirmation.outcome is ProofOutcome.NO_WORSE
+
+    def __add__(self, later: ProofOutcomes) -> ProofOutcomes:
+        return ProofOutcomes(
+            results=self.results + later.results,
+            cost=later.cost or self.cost,
+            rollouts=self.rollouts + later.rollouts,
+        )
 
 
-async def prove_versions(
-    prepared: PreparedRun,
-    folder: RunFolder,
-    versions: Sequence[NewVersion],
-    claims: Sequence[Claim],
-    pairs: Sequence[Pair],
-    *,
-    tasks: Sequence[Task],
-    rollouts: int,
-    settings: Settings,
-    rng: np.random.Generator,
-    listener: Listener,
-    stop: Stop | None,
-) -> ProofOutcomes:
-    """Prove one version after the other, until one is shown to be no worse or the rollouts are used up."""
-    revised = {version.coalition: version.renderer for version in versions if version.renderer is not None}
-    renderer = prepared.renderer
+NO_PROOF = ProofOutcomes()
+"""Nothing was proved."""
 
-    def render(coalition: Coalition, operator: Operator, null_change: int = 0) -> Rendering:
-        other = revised.get(coalition)
-        if other is not None:
-            return other.render(other.compiled.everything, operator, null_change)
-        return renderer.render(coalition, operator, null_change)
 
-    session = Session(
-        job=replace(prepared.job, settings=settings),
-        agent=prepared.agent,
-        verifier=prepared.verifier,
-        tasks=tasks,
-        render=render,
-        folder=folder,
-        options=runner_options(settings, f"{folder.run_id}-{PURPOSE}"),
-    )
-    proof = PairedProof(old=prepared.compiled.everything, pairs=pairs)
-    results: list[ProofResult] = []
-    cost = None
-    async with open_runner(session, listener, stop) as runner:
-        for version, claim in zip(versions, claims, strict=False):
-            left = rollouts - proof.used()
-            if not proof.affordable(version.coalition, left):
-                break
-            (result,) = await runner.run_policies([proof.run(version.coalition, left, claim, rng)])
-            results.append(_with_tokens(result, renderer.total_tokens, version.tokens))
-            cost = _measure_cost(runner, proof, version.coalition)
-            if result.confirmation.outcome is ProofOutcome.NO_WORSE:
-                break
-    return ProofOutcomes(results=tuple(results), cost=cost, rollouts=proof.used())
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProofSession:
+    """Where trials and proofs run. `settings` gives the settings for so many rollouts, with what other limits leave.
+
+    `count_usage` is told what each session used, so that all of them together stay within the limits.
+    """
+
+    prepared: PreparedRun
+    folder: RunFolder
+    held_out: tuple[Task, ...]
+    settings: Callable[[int], Settings]
+    count_usage: Callable[[Usage], None]
+    listener: Listener
+    stop: Stop | None
+
+    @asynccontextmanager
+    async def open(self, rollouts: int, versions: Sequence[NewVersion] = ()) -> AsyncIterator[Runner]:
+        """A runner on the tasks for values and the held-out ones, for so many rollouts."""
+        prepared, settings = self.prepared, self.settings(rollouts)
+        revised = {version.coalition: version.renderer for version in versions if version.renderer is not None}
+
+        def render(coalition: Coalition, operator: Operator, null_change: int = 0) -> Rendering:
+            other = revised.get(coalition)
+            if other is not None:
+                return other.render(other.compiled.everything, operator, null_change)
+            return prepared.renderer.render(coalition, operator, null_change)
+
+        session = Session(
+            job=replace(prepared.job, settings=settings),
+            agent=prepared.agent,
+            verifier=prepared.verifier,
+            tasks=(*prepared.panel_a.tasks, *self.held_out),
+            render=render,
+            folder=self.folder,
+            options=runner_options(settings, f"{self.folder.run_id}-{PURPOSE}"),
+        )
+        async with open_runner(session, self.listener, self.stop) as runner:
+            yield runner
+            self.count_usage(runner.usage)
+
+    async def run_trials(
+        self, trials: DeletionTrials, tasks: Sequence[str], rollouts: int, rng: np.random.Generator
+    ) -> None:
+        """Run trials on these tasks."""
+        async with self.open(rollouts) as runner:
+            await runner.run_policies([trials.run(tasks, rollouts, rng)])
+
+    async def prove(
+        self,
+        proof: PairedProof,
+        versions: Sequence[NewVersion],
+        claims: Sequence[Claim],
+        *,
+        rollouts: int,
+        rng: np.random.Generator,
+        look: Look = HALFWAY,
+    ) -> ProofOutcomes:
+        """Prove one version after the other, until one is shown to be no worse or the rollouts are used up."""
+        tokens = self.prepared.renderer.total_tokens
+        results: list[ProofResult] = []
+        cost = None
+        async with self.open(rollouts, versions) as runner:
+            for version, claim in zip(versions, claims, strict=False):
+                left = rollouts - proof.used()
+                if not proof.affordable(version.coalition, left):
+                    break
+                (result,) = await runner.run_policies([proof.run(version.coalition, left, claim, rng, look)])
+                results.append(_with_tokens(result, tokens, version.tokens))
+                cost = _measure_cost(runner, proof, version.coalition)
+                if result.confirmation.outcome is ProofOutcome.NO_WORSE:
+                    break
+        return ProofOutcomes(results=tuple(results), cost=cost, rollouts=proof.used())
 
 
 def as_panel_proof(result: ProofResult) -> Proof:

@@ -117,7 +117,7 @@ def matrix_lines(document: MatrixDocument, *, units: bool = True) -> list[str]:
         reused = "" if rollouts is None or not rollouts["reused"] else f", {count(rollouts['reused'])} reused"
         error = "" if agent["error"] is None else f"{'; ' if spent else ''}{agent['error']}"
         lines.append(f"{agent['name']}: {spent}{reused}{error}".rstrip(".") + ".")
-    lines.append("Values and shorter skills are predicted, not proved: 'skillsv confirm' proves one for one agent.")
+    lines.append("Values and shorter skills are predicted, not proved: 'skillsv shrink --agents' proves one for all.")
     return [escape_line(line) for line in lines]
 
 

@@ -18,29 +18,26 @@ from skillsv.extend.estimators import (
     Sampler,
     adaptive_policy,
 )
-from skillsv.extend.settings import settings_from
 from skillsv.extend.shrinking import (
     ChosenSet,
     Evidence,
     FirstBatch,
     PairedProof,
     ProofResult,
-    RolloutResult,
     ShrinkGoal,
     ShrinkPlan,
-    build_valuation,
     choose_by_posterior,
-    choose_by_values,
+    choose_by_trials,
     first_batch_size,
-    plan_proof,
+    plan_after_trials,
     plan_shrink,
     proof_pairs,
     read_first_batch,
+    start_trials,
 )
-from skillsv.model.coalition import Coalition, Operator
+from skillsv.model.coalition import Coalition
 from skillsv.model.edit import ProofOutcome
-from skillsv.model.rollout import Request, RequestScores, Usage
-from skillsv.model.value import Spending
+from skillsv.model.rollout import Request, RequestScores
 from skillsv_bench.families import FamilyGame, FamilyNoise, FamilyPlayer
 
 T = TypeVar("T")
@@ -121,16 +118,50 @@ def play(table: Table, goal: ShrinkGoal, *, judged: Mapping[str, float] | None =
     """Play the whole of `shrink`, whatever power the plan forecasts."""
     ledger = MemoryLedger(FamilyPlayer(table.game, table.noise, table.seed))
     rng = np.random.default_rng([table.seed, PROOF_STREAM])
-    first = first_batch_size(len(table.panel_a))
-    record = estimate(table, ledger, first)
-    plan = plan_shrink(goal, len(table.panel_a), len(table.held_out), _batch(table, record))
+    batch = _batch(table, estimate(table, ledger, first_batch_size(len(table.panel_a))))
+    plan = plan_shrink(goal, len(table.panel_a), len(table.held_out), batch)
     record = estimate(table, ledger, plan.estimate)
-    if record.noisy and not plan.variance:  # noise that the first batch did not show
-        plan = plan_proof(plan, _batch(table, record), len(table.held_out))
+    late = _batch(table, record)
+    if late.noisy and not batch.noisy:  # noise that the first batch did not show
+        plan = plan_shrink(goal, len(table.panel_a), len(table.held_out), late)
+        record = estimate(table, ledger, plan.estimate)
     evidence = evidence_of(table, record, judged)
-    chosen = choose(table, evidence, plan, rng, noisy=record.noisy)
+    if not late.noisy:
+        return _play_steady(table, ledger, evidence, plan, rng)
+    chosen = choose_by_posterior(evidence, plan, rng)
     results = prove_in_turn(evidence, table.held_out, ledger, plan, [one.removed for one in chosen], rng=rng)
-    return Play(plan=plan, noisy=record.noisy, chosen=chosen, results=results, spent=ledger.spent)
+    return Play(plan=plan, noisy=True, chosen=chosen, results=results, spent=ledger.spent)
+
+
+def _play_steady(
+    table: Table, ledger: MemoryLedger, evidence: Evidence, plan: ShrinkPlan, rng: np.random.Generator
+) -> Play:
+    """Trials, a proof, and where it loses tasks a mended set on the other tasks, as the product does."""
+    everything: Coalition = evidence.compiled.everything
+    trials = start_trials(evidence)
+    ledger.run(trials.run(table.panel_a, plan.trials, rng))
+    plan = plan_after_trials(plan, trials.used)
+    proof = PairedProof(old=everything, pairs=proof_pairs(evidence, plan, table.held_out))
+    chosen: list[ChosenSet] = []
+    results: list[ProofResult] = []
+    for claim, look in plan.goal.steady_claims(plan.size.tasks):
+        one = choose_by_trials(evidence, trials, plan, claim.gate, rng)
+        left = plan.goal.rollouts - ledger.spent
+        if (
+            one is None
+            or one.removed in {other.removed for other in chosen}
+            or not proof.affordable(everything - one.removed, left)
+        ):
+            break
+        chosen.append(one)
+        results.append(ledger.run(proof.run(everything - one.removed, left, claim, rng, look)))
+        if results[-1].confirmation.outcome is ProofOutcome.NO_WORSE:
+            break
+        trials.read_proof(proof)
+        proof = proof.untouched()
+        room = plan.goal.rollouts - ledger.spent - 2 * claim.gate.tasks_needed()
+        ledger.run(trials.run(results[-1].lost, room, rng))
+    return Play(plan=plan, noisy=False, chosen=tuple(chosen), results=tuple(results), spent=ledger.spent)
 
 
 def evidence_of(
@@ -157,20 +188,6 @@ def estimate(table: Table, ledger: MemoryLedger, rollouts: int) -> AdaptiveRecor
         strata={task.id: task.stratum for task in table.game.tasks},
     )
     return ledger.run(adaptive_policy(problem, AdaptiveOptions(stop=MaxRollouts(rollouts)), table.seed))
-
-
-def choose(
-    table: Table, evidence: Evidence, plan: ShrinkPlan, rng: np.random.Generator, *, noisy: bool
-) -> tuple[ChosenSet, ...]:
-    """The sets to prove, as the product chooses them."""
-    if noisy:
-        return choose_by_posterior(evidence, plan, rng)
-    result = RolloutResult(
-        observations=tuple(evidence.observations), spending=Spending(spent=0, reused=0, failed=0), usage=Usage()
-    )
-    settings = settings_from({"operators": (Operator.DELETE.value,), "seed": table.seed})
-    units = build_valuation(evidence.compiled, settings, "", result).units
-    return choose_by_values(evidence, units, plan, rng)
 
 
 def prove_in_turn(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skillsv_bench.shrinking.study import Trial
+from skillsv_bench.shrinking.study import NEAR, Trial
 
 BARS = {400: 0.08, 800: 0.18, 1600: 0.30}
 """Proven tokens that `shrink` should reach with a noisy agent, at a drop of 5 points."""
@@ -83,8 +83,9 @@ def claims(rows: Sequence[Row], trials: Sequence[Trial], *, max_drop: float) -> 
     found = [_proven_claim(row, BARS[row.rollouts]) for row in _shrinks(rows, "noisy") if row.rollouts in BARS]
     for study, (rollouts, bar) in (("same tasks", SAME_TASKS_BAR), ("steady", STEADY_BAR)):
         found += [_proven_claim(row, bar) for row in _shrinks(rows, study) if row.rollouts == rollouts]
-    found.append(_wrong_claim("lose more than the limit", trials, max_drop, np.inf, MOST_WRONG))
-    found.append(_wrong_claim("lose 1 to 1.5 times the limit", trials, max_drop, 1.5 * max_drop, MOST_NEAR))
+    usual = [trial for trial in trials if trial.arm != "near limit"]
+    found.append(_wrong_claim("lose more than the limit", usual, max_drop, np.inf, MOST_WRONG))
+    found.append(_wrong_claim(f"lose 1 to {NEAR} times the limit", trials, max_drop, NEAR * max_drop, MOST_NEAR))
     for row in _shrinks(rows, "noisy"):
         off = abs((row.forecast or 0.0) - row.passed)
         measured = f"forecast {row.forecast:.2f}, passed {row.passed:.2f}"

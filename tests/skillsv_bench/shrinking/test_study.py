@@ -28,6 +28,14 @@ def test_a_play_stays_within_its_budget(table, same_tasks):
     assert played.results
 
 
+def test_a_steady_agent_is_shrunk_by_trials_within_the_budget():
+    table = next(tables(1, ["T=0"], first_seed=40))
+    played = play(table, ShrinkGoal(rollouts=800, gate=GATE))
+    assert not played.noisy
+    assert played.spent <= 800
+    assert token_share(table.game, played.chosen[0].removed) > 0.2
+
+
 def test_a_play_is_the_same_again(table):
     goal = ShrinkGoal(rollouts=300, gate=GATE)
     assert play(table, goal).chosen == play(table, goal).chosen
@@ -60,6 +68,21 @@ def test_claims_count_proven_tokens_and_wrong_proofs():
     assert "1 of 100" in found["of sets that really lose more than the limit at most 1% pass"].measured
     assert not found["of sets that really lose 1 to 1.5 times the limit at most 5% pass"].holds
     assert found["power forecast at 800"].holds
+
+
+def test_sets_near_the_limit_count_only_for_their_own_claim():
+    trials = [trial(arm="near limit", passed=passed, drop=0.06, forecast=None) for passed in (True, *[False] * 39)]
+    found = {claim.text: claim.measured for claim in claims([], trials, max_drop=0.05)}
+    assert "0 of 0" in found["of sets that really lose more than the limit at most 1% pass"]
+    assert "1 of 40" in found["of sets that really lose 1 to 1.5 times the limit at most 5% pass"]
+
+
+def test_sets_near_the_limit_lose_a_little_more_than_it(table):
+    truth = Truth(game=table.game, noise=NOISES["T=.25"])
+    near = truth.near_limit(0.05)
+    assert near
+    assert all(0.05 < truth.drop(removed) <= 0.075 for removed in near)
+    assert {task.id for task in truth.panel(200).tasks} == {task.id for task in truth.new_tasks.tasks[200:350]}
 
 
 def test_a_study_proves_every_arm_at_every_budget():

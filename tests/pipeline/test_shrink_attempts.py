@@ -1,0 +1,103 @@
+"""The sets of a steady agent in turn: trials, a proof, and a mended set on tasks that were not asked."""
+
+from types import SimpleNamespace
+
+import anyio
+
+import skillsv as sv
+from skillsv.confirmation import Gate
+from skillsv.model.coalition import AdaptiveReason, Observation, Operator
+from skillsv.pipeline.shrink_attempts import attempt_by_trials
+from skillsv.pipeline.shrink_choice import Evidence
+from skillsv.pipeline.shrink_plan import FirstBatch, ShrinkGoal, plan_shrink
+from skillsv.pipeline.shrink_proof import NewVersion, ProofOutcomes
+
+BULLETS = "".join(f"- Fact {number} of many.\n" for number in range(8))
+SKILL = sv.compile(f"# Facts\n\n{BULLETS}")
+UNITS = SKILL.compiled.execution
+STEADY = FirstBatch(trigger=(0.0,) * 20, full=(1.0,) * 20, changed=(1.0,) * 20, noisy=False)
+
+
+class MemorySession:
+    """Plays trials and proofs with `needed`: the unit that each task needs."""
+
+    def __init__(self, needed, panel_a, held_out):
+        self.needed, self.asked = needed, []
+        panel = SimpleNamespace(tasks=[SimpleNamespace(id=task) for task in panel_a])
+        self.prepared = SimpleNamespace(panel_a=panel, job=SimpleNamespace(settings=SimpleNamespace(seed=1)))
+        self.held_out = [SimpleNamespace(id=task) for task in held_out]
+
+    def play(self, policy):
+        try:
+            requests = next(policy)
+            while True:
+                self.asked += requests
+                requests = policy.send({one: float(self.needed[one.task] in one.coalition) for one in requests})
+        except StopIteration as end:
+            return end.value
+
+    async def run_trials(self, trials, tasks, rollouts, rng):
+        self.play(trials.run(tasks, rollouts, rng))
+
+    async def prove(self, proof, versions, claims, *, rollouts, rng, look):
+        result = self.play(proof.run(versions[0].coalition, rollouts, claims[0], rng, look))
+        return ProofOutcomes(results=(result,), rollouts=proof.used())
+
+
+def attempt(session, *, rollouts=800):
+    everything = SKILL.compiled.everything
+    observations = [
+        Observation(
+            coalition=everything,
+            operator=Operator.DELETE,
+            task=task.id,
+            replicate=0,
+            score=1.0,
+            why=AdaptiveReason.ANCHOR_FULL,
+        )
+        for task in session.prepared.panel_a.tasks
+    ]
+    evidence = Evidence(compiled=SKILL.compiled, observations=observations, tokens=dict.fromkeys(UNITS, 6))
+    goal = ShrinkGoal(rollouts=rollouts, gate=Gate(max_drop=0.05))
+    plan = plan_shrink(goal, len(observations), len(session.held_out), STEADY)
+
+    async def make_version(chosen):
+        return NewVersion(coalition=everything - chosen.removed, after=None, tokens=0, removed=tuple(chosen.removed))
+
+    return anyio.run(attempt_by_trials, session, evidence, plan, make_version)
+
+
+def panels(held_out, rare=()):
+    a, b = [f"a{number}" for number in range(20)], [f"b{number}" for number in range(held_out)]
+    return {task: UNITS[2] if task in rare else UNITS[1] for task in (*a, *b)}, a, b
+
+
+def test_a_set_that_loses_tasks_is_mended_and_proved_on_tasks_that_were_not_asked():
+    session = MemorySession(*panels(150, rare=("b2", "b3", "b9")))
+    attempts = attempt(session)
+    first, second = attempts.chosen
+    assert UNITS[2] in first.removed
+    assert second.removed == set(UNITS) - {UNITS[1], UNITS[2]}
+    assert [result.confirmation.tasks for result in attempts.outcomes.results] == [45, 105]
+    assert attempts.outcomes.results[0].lost == ("b2", "b3", "b9")
+    assert attempts.proved.coalition == SKILL.compiled.everything - second.removed
+    assert attempts.trials + attempts.outcomes.rollouts == len(set(session.asked)) <= 800
+
+
+def test_a_set_that_loses_nothing_is_proved_on_all_tasks_at_once():
+    attempts = attempt(MemorySession(*panels(150)))
+    assert [result.confirmation.tasks for result in attempts.outcomes.results] == [150]
+    assert len(attempts.proved.removed) == 7
+
+
+def test_a_set_that_loses_most_tasks_is_mended_down_to_what_no_task_needs():
+    needed, a, b = panels(150)
+    needed |= {task: UNITS[3 + number % 5] for number, task in enumerate(b)}
+    attempts = attempt(MemorySession(needed, a, b))
+    assert set(attempts.proved.removed) == {UNITS[0], UNITS[2]}
+
+
+def test_without_enough_tasks_for_a_second_set_nothing_is_deleted():
+    attempts = attempt(MemorySession(*panels(70, rare=("b2", "b3", "b9"))))
+    assert len(attempts.chosen) == 1
+    assert attempts.proved is None
