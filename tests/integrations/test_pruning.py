@@ -129,7 +129,59 @@ def test_records_for_trace2skill_hold_no_helpful_line(pruner):
     assert all(record["instance_id"] and record["items"][0]["type"] == "failure_memory" for record in records)
 
 
-@pytest.mark.parametrize("wrong", [{"every": 0}, {"budget": 0}])
+def test_a_pruning_waits_until_its_share_of_all_metric_calls_pays_for_it():
+    pruner = Pruner(EXAMPLES, PrunePolicy(budget=600, share=0.25, least_budget=300, jobs=1), own_calls=800)
+    early = pruner.shorten(LINES, GAME.score)
+    assert (early.text, early.postponed, pruner.rollouts) == (LINES, True, 0)
+    assert "leaves 266 rollouts for it after 800 metric calls" in early.note
+    pruner.own_calls = 1200
+    later = pruner.shorten(LINES, GAME.score)
+    assert count_lines(later.text).useless == 0
+    assert not later.postponed
+    assert 0 < pruner.rollouts <= 400, "a quarter of all calls, its own included"
+
+
+def test_what_pruning_spent_counts_against_its_share():
+    policy = PrunePolicy(share=0.25)
+    assert [policy.affordable(own, 0) for own in (0, 1200, 2400, 6000)] == [0, 400, 800, 800]
+    assert [policy.affordable(2400, spent) for spent in (300, 800, 900)] == [500, 0, 0]
+
+
+def test_a_total_is_never_exceeded_and_a_small_one_is_left_to_the_optimizer():
+    small, large = PrunePolicy(total=1200), PrunePolicy(total=3000)
+    assert (small.optimizer_calls, large.optimizer_calls) == (1200, 2200)
+    assert [small.is_enough(small.affordable(own, 0)) for own in range(0, 1201, 100)] == [False] * 13
+    assert [large.affordable(own, 0) for own in (2200, 2500)] == [800, 500]
+    assert [large.affordable(1800, 400, last=last) for last in (False, True)] == [371, 800]
+    assert [PrunePolicy().affordable(1800, 400, last=last) for last in (False, True)] == [371, 371]
+
+
+def test_a_noisy_agent_is_pruned_once_after_the_end_of_the_optimizer():
+    noisy = GrowthGame(seed=1, topics=6, flips=0.1)
+    pruner = Pruner(EXAMPLES, PrunePolicy(budget=900, total=6000, jobs=1), own_calls=3000)
+    first = pruner.shorten(LINES, noisy.score)
+    assert (first.text, first.postponed, pruner.noisy) == (LINES, True, True)
+    assert 0 < first.rollouts <= 90, "the first batch alone"
+    assert "after the end of the optimizer" in first.note
+    assert pruner.shorten(LINES, noisy.score).rollouts == 0
+    last = pruner.shorten(LINES, noisy.score, last=True)
+    assert count_lines(last.text).helpful == 3
+    assert count_lines(last.text).useless < 3
+    assert pruner.rollouts <= 900, "the last pruning continues the run of the first batch"
+
+
+def test_a_noisy_agent_is_pruned_where_nobody_counts_calls():
+    noisy = GrowthGame(seed=1, topics=6, flips=0.1)
+    result = Pruner(EXAMPLES, PrunePolicy(budget=900, jobs=1)).shorten(LINES, noisy.score)
+    assert count_lines(result.text).useless < 3
+
+
+def test_without_a_total_there_is_no_part_of_it():
+    with pytest.raises(sv.errors.SettingsError, match="total"):
+        _ = PrunePolicy().optimizer_calls
+
+
+@pytest.mark.parametrize("wrong", [{"every": 0}, {"budget": 0}, {"share": 0.0}, {"share": 1.0}])
 def test_a_policy_that_cannot_work_is_refused(wrong):
     with pytest.raises(sv.errors.SettingsError):
         PrunePolicy(**wrong)

@@ -7,7 +7,6 @@ leaving out goes through the product while the model is asked directly.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -25,15 +24,17 @@ import psutil
 import pytest
 
 from skillsv.agents import AgentOptions, ChatOptions, make_agent
-from skillsv.agents.local_server import LocalServer, find_gguf
-from skillsv.errors import SettingsError
+from skillsv.agents.local_server import LocalServer
 from skillsv.model.coalition import Operator, RenderedFile, Rendering
 from skillsv.pipeline.rankings import leave_out, loo_tasks
 from skillsv.pipeline.run import RunOverrides, reopen
 from skillsv.rollout import Stop
+from skillsv.rollout.run_folder import RunFolder
 from skillsv.tasks import load_tasks
 
 pytestmark = pytest.mark.heavy
+
+PACKAGES = ("pydantic_ai",)
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "faq"
 FULL = os.environ.get("SKILLSV_REAL_MODEL") == "full"
@@ -42,17 +43,6 @@ FACTS = 10 if FULL else 3
 DISTRACTORS = 4 if FULL else 1
 MODEL = "model:openai:smollm2"
 DECODING = {"tools": "none", "max_output_tokens": 32}
-
-
-@pytest.fixture(scope="module")
-def weights():
-    for package in ("xllamacpp", "pydantic_ai"):
-        if importlib.util.find_spec(package) is None:
-            pytest.skip(f"the package {package} is not installed")
-    try:
-        return find_gguf()
-    except SettingsError as trouble:
-        pytest.skip(str(trouble))
 
 
 @pytest.fixture(scope="module")
@@ -218,16 +208,16 @@ def _rendering(text):
 def _agreeing(run, valuation, direct):
     """How many rollouts of the valuation were also asked directly; all of them have the same score there."""
     bullets = {unit["id"]: unit["text"] for unit in valuation["units"]}
-    records = [json.loads(line)["record"] for line in (run / "records.jsonl").read_text().splitlines()]
-    everything = max((frozenset(record["coalition"]) for record in records), key=len)
+    records = [record for record in RunFolder(run).read_records().observations if not record.null_change]
+    everything = max((record.coalition for record in records), key=len)
     agreed = 0
     for record in records:
-        left = everything - frozenset(record["coalition"])
+        left = everything - record.coalition
         arm = {0: direct.full, len(everything): direct.none}.get(len(left))
         if len(left) == 1:
             arm = direct.without.get(bullets.get(*left))
         if arm is not None:
-            assert record["score"] == arm[record["task"]], record
+            assert record.score == arm[record.task], record
             agreed += 1
     return agreed
 

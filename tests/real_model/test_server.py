@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import urllib.request
 from pathlib import Path
 
 import pytest
 
-from skillsv.agents.local_server import LocalServer, find_gguf
-from skillsv.errors import SettingsError
+from skillsv.agents.local_server import LocalServer
 
 pytestmark = pytest.mark.heavy
+
+PACKAGES = ()
 
 SKILL = (Path(__file__).parents[2] / "examples" / "faq" / "SKILL.md").read_text()
 QUESTION = "What is the name of the harbour master?"
 
 
 @pytest.fixture
-def server():
-    if importlib.util.find_spec("xllamacpp") is None:
-        pytest.skip("the package xllamacpp is not installed")
-    try:
-        weights = find_gguf()
-    except SettingsError as trouble:
-        pytest.skip(str(trouble))
+def server(weights):
+    """A server of its own for each test: what was asked before is known."""
     with LocalServer(weights) as running:
         yield running
 

@@ -2,7 +2,7 @@
 
     from skillsv.integrations.dspy import prune_and_confirm, with_values
 
-    pruning = prune_and_confirm(program, metric, trainset, PrunePolicy(budget=400))
+    pruning = prune_and_confirm(program, metric, trainset, PrunePolicy())
     optimizer = dspy.GEPA(
         metric=with_values(metric, pruning), gepa_kwargs={"selection_strategy": pruning}, use_merge=False, ...)
     better = optimizer.compile(program, trainset=trainset, valset=valset)

@@ -3,7 +3,7 @@
     from skillsv.integrations.gepa import PruneAndConfirm, ValuedAdapter
     from skillsv.integrations.pruning import PrunePolicy
 
-    pruning = PruneAndConfirm(adapter, trainset, PrunePolicy(budget=400, max_drop=10))
+    pruning = PruneAndConfirm(adapter, trainset, PrunePolicy(max_drop=10))
     result = gepa.optimize(
         seed_candidate, trainset, valset, adapter=ValuedAdapter(adapter, pruning), selection_strategy=pruning, ...)
 
@@ -32,6 +32,9 @@ from skillsv.integrations.pruning import PrunePolicy, Pruner, PruneResult
 VALUES = "Values of lines"
 """The key of the measured values in a record of a reflective dataset."""
 
+PROGRESS = "skillsv_pruning"
+"""The attribute of GEPA's state, saved with it: the rollouts, the accepted edits, and whether the agent is noisy."""
+
 Candidate = dict[str, str]
 """The texts of a candidate by component."""
 
@@ -47,7 +50,8 @@ class PruneAndConfirm(SelectionStrategy):
     valued and pruned; GEPA then evaluates the shortened candidate on its validation set as it does any other.
 
     The rollouts are added to GEPA's count of metric calls, unless `policy.charge` is false; `pruner.rollouts` has their
-    number. `version` is a text that changes whenever something changes that the source of the adapter does not show.
+    number. `results` has an entry for each pruning, and for each that the policy could not pay for yet. `version` is a
+    text that changes whenever something changes that the source of the adapter does not show.
     """
 
     def __init__(
@@ -65,6 +69,7 @@ class PruneAndConfirm(SelectionStrategy):
         self._version = f"{_source_digest(scorer)} {version}"
         self._inner = inner or AllImprovements()
         self._accepted = 0
+        self._state: GEPAState[Any, Any] | None = None
 
     def select(
         self,
@@ -74,38 +79,70 @@ class PruneAndConfirm(SelectionStrategy):
     ) -> list[CandidateProposal[Any]]:
         """The accepted proposals, shortened where that is proved."""
         selected: list[CandidateProposal[Any]] = self._inner.select(proposals, state, acceptance_criterion)
+        if state is not self._state:
+            self._state = state
+            self.pruner.rollouts, self._accepted, *noisy = getattr(state, PROGRESS, (0, 0))
+            self.pruner.noisy = any(noisy)  # a state of an earlier release does not say it
         for proposal in selected:
             self._accepted += 1
-            if self._accepted % self.pruner.policy.every == 0:
-                before = self.pruner.rollouts
-                parents = [state.program_candidates[number] for number in proposal.parent_program_ids]
-                changed = [
-                    name
-                    for name, text in proposal.candidate.items()
-                    if all(parent.get(name) != text for parent in parents)
-                ]
-                proposal.candidate.update(self.shorten(proposal.candidate, changed))
-                if self.pruner.policy.charge:
-                    state.increment_evals(self.pruner.rollouts - before)
+            if self._accepted >= self.pruner.policy.every:
+                self._prune(proposal, state)
+        setattr(state, PROGRESS, (self.pruner.rollouts, self._accepted, self.pruner.noisy))
         return selected
 
+    def _prune(self, proposal: CandidateProposal[Any], state: GEPAState[Any, Any]) -> None:
+        """Shorten the texts that a proposal changed. What cannot be paid for yet stays due."""
+        before, first = self.pruner.rollouts, len(self.results)
+        parents = [state.program_candidates[number] for number in proposal.parent_program_ids]
+        changed = [
+            name for name, text in proposal.candidate.items() if all(parent.get(name) != text for parent in parents)
+        ]
+        proposal.candidate.update(self._shorten(proposal.candidate, changed, last=False))
+        if not all(result.postponed for result in self.results[first:]):
+            self._accepted = 0
+        if self.pruner.policy.charge:
+            state.increment_evals(self.pruner.rollouts - before)
+
+    def is_over(self, state: GEPAState[Any, Any]) -> bool:
+        """A stop callback of GEPA: whether the last pruning needs what is left of `policy.total`.
+
+        A noisy agent's needs less, so GEPA may go on for longer than `policy.optimizer_calls` says.
+        """
+        policy = self.pruner.policy
+        uncharged = 0 if policy.charge else self.pruner.rollouts
+        return bool(state.total_num_evals + uncharged >= policy.optimizer_limit(noisy=self.pruner.noisy))
+
     def shorten(self, candidate: Mapping[str, str], components: Sequence[str] | None = None) -> Candidate:
-        """The candidate with its components pruned and proved one after another (all of them by default)."""
+        """The result of GEPA with its components pruned and proved one after another (all of them by default)."""
+        return self._shorten(candidate, list(candidate) if components is None else components, last=True)
+
+    def _shorten(self, candidate: Mapping[str, str], components: Sequence[str], *, last: bool) -> Candidate:
         shorter = dict(candidate)
-        for name in components if components is not None else list(candidate):
+        self._count_own_calls()
+        for name in components:
             score, version = self._component(shorter, name)
-            result = self.pruner.shorten(shorter[name], score, version=version)
+            result = self.pruner.shorten(shorter[name], score, version=version, last=last)
             self.results.append(result)
             shorter[name] = result.text
         return shorter
 
     def describe(self, candidate: Mapping[str, str], component: str, *, spend: bool = False) -> str:
-        """What is measured of a component's lines, in sentences. With `spend`, a new text is valued first."""
+        """What is measured of a component's lines, in sentences.
+
+        With `spend`, a new text is valued first, if the policy can pay for it; before GEPA's first proposal it cannot.
+        """
         text = candidate[component]
-        if spend and not self.pruner.known_values(text):
+        if spend and self._state is not None and not self.pruner.known_values(text):
             score, version = self._component(candidate, component)
+            self._count_own_calls()
             self.pruner.value(text, score, version=version)
         return self.pruner.known_values(text)
+
+    def _count_own_calls(self) -> None:
+        """Tell the pruner how many metric calls GEPA has made for itself; before its first proposal nobody knows."""
+        if self._state is not None:
+            charged = self.pruner.rollouts if self.pruner.policy.charge else 0
+            self.pruner.own_calls = self._state.total_num_evals - charged
 
     def _component(self, candidate: Mapping[str, str], name: str) -> tuple[Callable[[str, Any], float], str]:
         """The score of a text as this component, and what it depends on besides the text."""
@@ -123,8 +160,8 @@ class ValuedAdapter:
 
     A record with the values is put before the records of each component. Only what is resolved is called helpful or
     harmful. The values are those that `pruning` has measured. With `spend=True` a candidate that was not measured yet
-    is valued for its first reflection; GEPA is told these rollouts as metric calls of the next evaluation, unless
-    `policy.charge` is false.
+    is valued for its reflection, if the policy can pay for it; GEPA is told these rollouts as metric calls of the next
+    evaluation, unless `policy.charge` is false.
     """
 
     def __init__(self, adapter: GEPAAdapter[Any, Any, Any], pruning: PruneAndConfirm, *, spend: bool = False) -> None:

@@ -3,7 +3,7 @@
     from skillsv.integrations.skillopt import ValuedEnvAdapter, pruning_gate
     from skillsv.integrations.pruning import PrunePolicy, Pruner
 
-    pruner = Pruner(train_items, PrunePolicy(budget=400))
+    pruner = Pruner(train_items, PrunePolicy())
     with pruning_gate(pruner, evaluate):
         ReflACTTrainer(cfg, ValuedEnvAdapter(adapter, pruner)).train()
 

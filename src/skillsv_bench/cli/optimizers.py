@@ -25,6 +25,7 @@ def optimizers(
     every: Annotated[int, Parameter(help="Prune after this many accepted edits.")] = 5,
     max_drop: Annotated[float, Parameter(help="Points that a shorter text may lose at most.")] = 10.0,
     flips: Annotated[float, Parameter(help="Chance that a score is wrong.")] = 0.0,
+    seed: Annotated[int, Parameter(help="Seed of the first game.")] = 2000,
     json: Json = False,
 ) -> int:
     """skillsv bench optimizers --names gepa,textgrad --games 20
@@ -34,6 +35,7 @@ def optimizers(
     """
     from skillsv.integrations.pruning import PrunePolicy
     from skillsv_bench.optimizers import study
+    from skillsv_bench.optimizers.growth import GrowthGame
 
     chosen = [name.strip() for name in names.split(",")]
     unknown = [name for name in chosen if name not in study.OPTIMIZERS]
@@ -43,7 +45,8 @@ def optimizers(
             hint=f"Choose from {', '.join(study.OPTIMIZERS)}, and at least one game.",
         )
     policy = PrunePolicy(every=every, budget=prune_budget, max_drop=max_drop, jobs=1)
-    played = list(study.play_games(chosen, games, budget, policy, flips=flips, tell=_tell))
+    drawn = [GrowthGame(seed=number, flips=flips) for number in range(seed, seed + games)]
+    played = list(study.play_games(chosen, drawn, budget, policy, tell=_tell))
     rows = study.compare(played)
     deliver(json_text({"schema": SCHEMA, **study.as_dict(rows, played)}) if json else _text(rows), None)
     return 0

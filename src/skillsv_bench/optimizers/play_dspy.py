@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
@@ -15,6 +16,8 @@ from skillsv.integrations.dspy import prune_and_confirm, with_values
 from skillsv.integrations.pruning import PrunePolicy
 from skillsv_bench.optimizers.growth import SEED_TEXT, Editor, GrowthGame
 from skillsv_bench.optimizers.play import BATCH, FAILED, TRAIN, VALIDATION, Calls, Grown, failed_topics
+
+logging.getLogger("dspy").setLevel(logging.WARNING)  # it logs every candidate in full
 
 
 def grow_with_dspy(game: GrowthGame, budget: int, policy: PrunePolicy | None) -> Grown:
@@ -52,14 +55,14 @@ def grow_with_dspy(game: GrowthGame, budget: int, policy: PrunePolicy | None) ->
         pruning = None if policy is None else prune_and_confirm(program, metric, train, policy)
         optimizer = dspy.GEPA(
             metric=metric if pruning is None else with_values(metric, pruning),
-            max_metric_calls=budget - (0 if policy is None else policy.budget),
+            max_metric_calls=budget,
             reflection_minibatch_size=BATCH,
             reflection_lm=Model(model="scripted"),
             instruction_proposer=rewrite,
             use_merge=False,
             num_threads=1,
             seed=game.seed,
-            gepa_kwargs={"selection_strategy": pruning},
+            gepa_kwargs={} if pruning is None else {"selection_strategy": pruning, "stop_callbacks": pruning.is_over},
         )
         with redirect_stdout(StringIO()):
             better = optimizer.compile(program, trainset=train, valset=validation)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 
 import numpy as np
@@ -19,9 +19,6 @@ OPTIMIZERS = ("gepa", "dspy", "textgrad", "skillopt")
 
 HELD_OUT = 240
 """Examples that no optimizer sees, which compare the results."""
-
-FIRST_SEED = 1000
-"""Seed of the first game. The policy's defaults were chosen on games of smaller seeds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,21 +57,19 @@ class Comparison:
 
 def play_games(
     names: Sequence[str],
-    games: int,
+    games: Sequence[GrowthGame],
     budget: int,
     policy: PrunePolicy,
     *,
-    flips: float,
     tell: Callable[[str], None],
 ) -> Iterator[Played]:
     """Play every game twice with each optimizer, with and without pruning."""
     for name in names:
         play = find_play(name)
-        for seed in range(FIRST_SEED, FIRST_SEED + games):
-            game = GrowthGame(seed=seed, flips=flips)
-            for chosen in (None, policy):
+        for game in games:
+            for chosen in (None, replace(policy, total=budget)):
                 played = _measure(name, game, play(game, budget, chosen), pruned=chosen is not None)
-                tell(f"{name}, game {seed}, {'pruned' if played.pruned else 'alone'}: score {played.score:.3f}")
+                tell(f"{name}, game {game.seed}, {'pruned' if played.pruned else 'alone'}: score {played.score:.3f}")
                 yield played
 
 
