@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import pytest
 from playwright.sync_api import expect
@@ -111,7 +112,9 @@ def test_two_runs_are_compared_by_values_cost_and_text(two_runs, serve, opened):
     row_of(page, HOSTILE).locator("input").check()
     page.locator("#compare").click()
     expect(page.locator("#comparison-units tbody tr")).to_have_count(3, timeout=LIVE)
-    assert "a remark" in page.locator("#comparison-diff").inner_text()
+    expect(page.locator("#comparison-diff .added", has_text="a remark")).to_have_count(1)
+    words = page.locator("#comparison-words").inner_text()
+    assert all(name in words for name in page.locator("#runs .path").all_inner_texts())
     assert "rollouts" in page.locator("#comparison-words").inner_text()
     shown.assert_no_errors()
 
@@ -135,6 +138,27 @@ def test_transcripts_are_found_by_task_words_and_partial_skill(two_runs, serve, 
     page.locator("#words").fill("no such words")
     expect(page.locator("#found")).to_have_text("0 rollouts hold these words", timeout=LIVE)
     shown.assert_no_errors()
+
+
+def test_a_narrow_page_breaks_no_words_and_overlaps_no_columns(two_runs, serve, opened):
+    shown = opened(serve(two_runs))
+    page = shown.page
+    page.set_viewport_size({"width": 400, "height": 900})
+    row_of(page, "shorter").get_by_role("button", name="Transcripts").click(timeout=LIVE)
+    expect(page.locator("#window button").first).to_contain_text("t", timeout=LIVE)
+    columns = (
+        page.locator("#window button")
+        .first.locator("span")
+        .evaluate_all(
+            "spans => spans.filter(one => one.offsetWidth).map(one => one.getBoundingClientRect()).map(box => [box.left, box.right])"
+        )
+    )
+    assert len(columns) == 4
+    assert all(one[1] <= other[0] for one, other in pairwise(columns))
+    assert columns[-1][1] <= 400
+    heads = page.locator("#runs th").evaluate_all("heads => heads.map(one => one.getBoundingClientRect().height)")
+    assert max(heads) < 45, "a word of the head is broken"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
 def test_hostile_names_tasks_and_answers_run_nothing(two_runs, serve, opened):

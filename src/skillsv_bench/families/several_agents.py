@@ -1,6 +1,7 @@
 """What the values of one agent save for the next: three agents with known values on the same skill and tasks.
 
-python -m skillsv_bench.families.several_agents        # prints the tables; about ten minutes
+python -m skillsv_bench.families.several_agents                # prints the tables; about half an hour
+python -m skillsv_bench.families.several_agents noisy 2100     # noisy agents alone, in the games of one seed
 
 The second and third agent share four fifths of their tasks' formulas with the first. On the other tasks they have
 formulas of their own, and one unit, among the most valuable for the first agent, does the opposite for them. The
@@ -157,10 +158,12 @@ def rollouts_for(errors: Sequence[float], goal: float, budgets: Sequence[int] = 
 
 
 def main(words: Sequence[str]) -> None:
-    """Print one table for steady and one for noisy agents; words name kinds of games, by default all."""
+    """Print one table for steady and one for noisy agents; words choose agents, seeds and kinds of games."""
     out = sys.stdout
-    for agent in AGENTS:
-        found = [row for seed in SEEDS for kind in words or KINDS for row in measure_game(kind, seed, agent)]
+    seeds = [int(word) for word in words if word.isdigit()] or SEEDS
+    kinds = [word for word in words if word in KINDS] or KINDS
+    for agent in [word for word in words if word in AGENTS] or AGENTS:
+        found = [row for seed in seeds for kind in kinds for row in measure_game(kind, seed, agent)]
         out.write(f"{agent}: agent, informed, rollouts: error, width, coverage, right of shown signs\n")
         curves: dict[tuple[int, bool], list[float]] = {}
         for key in sorted({(row.agent, row.informed) for row in found}):

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from skillsv_bench.families import several_agents
 from skillsv_bench.families.noise import NOISES
-from skillsv_bench.families.several_agents import draw_agents, measure_game, rollouts_for
+from skillsv_bench.families.several_agents import BUDGETS, AgentPrecision, draw_agents, main, measure_game, rollouts_for
 
 
 def test_a_later_agent_shares_formulas_and_has_one_unit_turned_over():
@@ -19,6 +20,24 @@ def test_rollouts_are_interpolated_between_budgets():
     assert rollouts_for([0.4, 0.2, 0.1], 0.3, [100, 200, 300]) == pytest.approx(150)
     assert rollouts_for([0.4, 0.2, 0.1], 0.5, [100, 200, 300]) == 100
     assert rollouts_for([0.4, 0.2, 0.1], 0.05, [100, 200, 300]) == float("inf")
+
+
+def test_words_choose_agents_seeds_and_kinds(monkeypatch, capsys):
+    asked = []
+
+    def measure(kind, seed, agent):
+        asked.append((kind, seed, agent))
+        for number, informed in ((0, False), (1, False), (1, True), (2, False), (2, True)):
+            for budget in BUDGETS:
+                yield AgentPrecision(
+                    agent=number, informed=informed, budget=budget, error=1 / budget, width=0.1, covered=1.0, shown=1,
+                    right=1,
+                )  # fmt: skip
+
+    monkeypatch.setattr(several_agents, "measure_game", measure)
+    main(["noisy", "7", "dense", "8"])
+    assert asked == [("dense", 7, "noisy"), ("dense", 8, "noisy")]
+    assert "three agents need 3.00 times the rollouts of the first" in capsys.readouterr().out
 
 
 @pytest.mark.heavy

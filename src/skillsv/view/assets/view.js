@@ -50,8 +50,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const showRun = (run) => {
     const row = rows.get(run.id) || makeRow(run);
     const cells = row.cells;
-    cells[1].textContent = run.skill;
-    cells[1].title = run.path;
+    cells[1].replaceChildren(make("span", run.skill), make("span", run.path, { class: "path" }));
     cells[2].textContent = run.agent;
     cells[3].textContent = run.state;
     cells[3].className = run.state;
@@ -83,14 +82,17 @@ document.addEventListener("DOMContentLoaded", () => {
     const found = await ask(`compare/${first}/${second}`);
     if (!found) return;
     byId("comparison").hidden = false;
-    byId("comparison-words").textContent = `Lift ${found.lift[0]} and ${found.lift[1]}; change of the whole skill's score ${found.score_change}. ` +
+    const [one, other] = [first, second].map((run) => rows.get(run)?.querySelector(".path").textContent ?? "");
+    byId("comparison-words").textContent = `First: ${one}. Second: ${other}. Lift ${found.lift[0]} and ${found.lift[1]}; change of the whole skill's score ${found.score_change}. ` +
       `Tokens ${number.format(found.tokens[0])} and ${number.format(found.tokens[1])}. Cost: ${found.cost[0]}; ${found.cost[1]}.` + (found.same_tasks ? "" : " The runs were valued on different tasks.");
     byId("comparison-units").tBodies[0].replaceChildren(...found.units.map((unit) => {
       const row = make("tr");
       row.append(make("td", unit.unit), make("td", unit.first ?? "–"), make("td", unit.second ?? "–"), make("td", unit.change ?? "–", unit.real ? { class: "real" } : {}));
       return row;
     }));
-    byId("comparison-diff").textContent = found.diff.length ? found.diff.join("\n") : "Nothing: both runs have the same files.";
+    const kind = (line) => (/^(\+\+\+|---) /.test(line) ? "" : { "+": "added", "-": "removed" }[line[0]] ?? "");
+    const lines = found.diff.length ? found.diff : ["Nothing: both runs have the same files."];
+    byId("comparison-diff").replaceChildren(...lines.map((line) => make("span", `${line}\n`, { class: kind(line) })));
     byId("comparison").scrollIntoView();
   });
 
