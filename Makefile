@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/pip --disable-pip-version-check --quiet install
 PIP := $(INSTALL) --constraint constraints.txt
+# Tests start hundreds of programs: without bytecode each compiles the whole package, half a second of CPU.
+export PYTHONDONTWRITEBYTECODE :=
 # The build requirements of skillsv come from requirements.txt, with hashes: its build downloads nothing.
 OWN := $(PIP) --no-build-isolation
 
