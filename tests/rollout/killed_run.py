@@ -37,14 +37,18 @@ SKILL = Skill(
 
 
 class LoggingAgent(ToyAgent):
-    """Logs every invocation before it acts; a write to an append-only file survives SIGKILL."""
+    """Logs every invocation before it acts; a write to an append-only file survives SIGKILL.
+
+    A write across the boundary of two pages can be cut there by SIGKILL. Every entry begins on a line of its own, so a
+    cut one never joins the next: both count as invocations.
+    """
 
     def __init__(self, log: Path) -> None:
         super().__init__(seconds=0.002)
         self._log = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
     async def run(self, skill, task, replicate, workspace):
-        os.write(self._log, f"{'bare' if skill is None else skill.digest} {task.digest}\n".encode())
+        os.write(self._log, f"\n{'bare' if skill is None else skill.digest} {task.digest}".encode())
         return await super().run(skill, task, replicate, workspace)
 
 
@@ -69,7 +73,7 @@ async def session(path: Path) -> None:
 
 def invocations(path: Path) -> list[str]:
     log = path / "invocations.log"
-    return log.read_text().splitlines() if log.exists() else []
+    return [line for line in log.read_text().splitlines() if line] if log.exists() else []
 
 
 def saved(path: Path) -> set[str]:

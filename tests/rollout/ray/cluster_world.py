@@ -7,7 +7,7 @@ import os
 import signal
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 
@@ -24,7 +24,10 @@ B = 4
 
 
 class LoggingAgent(ToyAgent):
-    """Plays the toy game and logs every start and end with its process; appended lines survive a kill."""
+    """Plays the toy game and logs every start and end with its process; appended lines survive a kill.
+
+    Every entry begins on a line of its own: SIGKILL can cut a write at the boundary of two pages.
+    """
 
     def __init__(self, log: Path, seconds: float) -> None:
         super().__init__(seconds=seconds)
@@ -32,9 +35,9 @@ class LoggingAgent(ToyAgent):
 
     async def run(self, skill, task, replicate, workspace):
         key = f"{'bare' if skill is None else skill.digest} {task.digest}"
-        os.write(self._log, f"begin {os.getpid()} {time.monotonic()} {key}\n".encode())
+        os.write(self._log, f"\nbegin {os.getpid()} {time.monotonic()} {key}".encode())
         outcome = await super().run(skill, task, replicate, workspace)
-        os.write(self._log, f"end {os.getpid()} {time.monotonic()} {key}\n".encode())
+        os.write(self._log, f"\nend {os.getpid()} {time.monotonic()} {key}".encode())
         return outcome
 
 
@@ -108,7 +111,7 @@ def log_lines(log: Path) -> list[Line]:
     if not log.exists():
         return []
     rows = (line.split(maxsplit=3) for line in log.read_text().splitlines())
-    return [Line(what, int(process), float(at), key) for what, process, at, key in rows]
+    return [Line(row[0], int(row[1]), float(row[2]), row[3]) for row in rows if len(row) == len(fields(Line))]
 
 
 def started(log: Path) -> Counter:
