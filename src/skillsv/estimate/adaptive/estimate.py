@@ -10,7 +10,6 @@ import numpy as np
 
 from skillsv.errors import RecordsError
 from skillsv.estimate.adaptive.observations import (
-    Bools,
     Floats,
     Numbers,
     RunObservations,
@@ -18,16 +17,17 @@ from skillsv.estimate.adaptive.observations import (
     anchor_scores,
     read_observations,
 )
+from skillsv.estimate.adaptive.shown_evidence import ShownEvidence
 from skillsv.estimate.adaptive.steady_values import steady_values
 from skillsv.estimate.adaptive.values import ValueDraws, count_samples, join_tasks, noisy_values
 from skillsv.estimate.chain import DEFAULT, EstimateOptions
-from skillsv.estimate.intervals import FINEST, NOISY_ANSWERS, evidence_of, reporting_resolution
+from skillsv.estimate.intervals import FINEST, NOISY_ANSWERS, reporting_resolution
 from skillsv.estimate.panel import AnchorScores, TaskSums, anchors_of, gap_interval
 from skillsv.estimate.scopes import sampling_variance
 from skillsv.estimate.totals import closure_of, units_below
 from skillsv.model.coalition import Observation, Order
 from skillsv.model.skill import CompiledSkill
-from skillsv.model.value import UNKNOWN, Anchors, Estimate, Evidence, Interval, SectionValue, UnitValue
+from skillsv.model.value import UNKNOWN, Anchors, Estimate, Interval, SectionValue, UnitValue
 
 AVERAGED_ORDERS = 1000
 """Orders to average over: the error of the average is then negligible, and orders cost no rollouts."""
@@ -37,15 +37,6 @@ MANY_UNITS = 100
 
 LEAST_ORDERS = 200
 """Orders averaged at least; their error is part of the interval."""
-
-FALSE_SIGNS = 0.1
-"""Noisy agent: expected share of wrong signs among the signs that count as shown (false discovery rate)."""
-
-FALSE_EXPENDABLE = 0.015
-"""Expected share of units worth more than the resolution among those that are called expendable."""
-
-SMALLEST_ERROR = 1e-12
-"""Standard error below which a value counts as exact; it keeps the division finite."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +199,7 @@ def _unit_values(
     cost = None if padded is None else padded.minus(net)
     samples = count_samples(valued.observed.net)
     on_panel, on_new_tasks = _scope_errors(valued, options)
-    shown = _ShownEvidence(valued, on_panel, resolution)
+    shown = ShownEvidence(net, on_panel, resolution, noisy=valued.observed.noisy)
     rows = []
     for column, unit in enumerate(compiled.execution):
         identical = unit in options.identical
@@ -270,62 +261,6 @@ def _scope_errors(valued: AdaptiveValues, options: EstimateOptions) -> tuple[Flo
     left_out = max(1.0 - len(tasks) / max(options.panel, len(tasks)), 0.0)
     square = net.standard_error**2
     return np.sqrt(square + left_out * drawn), np.sqrt(square + drawn)
-
-
-class _ShownEvidence:
-    """What the intervals of all units show together: of many intervals some exclude a value by chance."""
-
-    def __init__(self, valued: AdaptiveValues, error: Floats, resolution: float) -> None:
-        self._noisy, self._resolution = valued.observed.noisy, resolution
-        values = valued.net.values
-        self._signs = _shown_signs(values, error)
-        self._expendable = _below(values, error, resolution) & valued.net.separated
-        self._idle = ~np.any(valued.net.task_values != 0.0, axis=0)
-
-    def of(self, column: int, interval: Interval, *, tested: bool, identical: bool) -> Evidence:
-        """The evidence about one unit, by its interval on the panel."""
-        evidence = evidence_of(
-            interval,
-            resolution=self._resolution,
-            tested=tested,
-            identical=identical,
-            idle=not self._noisy and bool(self._idle[column]),
-        )
-        if self._noisy and evidence in {Evidence.POSITIVE, Evidence.NEGATIVE} and not self._signs[column]:
-            evidence = Evidence.UNRESOLVED
-        if evidence is Evidence.UNRESOLVED and tested and self._expendable[column]:
-            return Evidence.EXPENDABLE
-        return evidence
-
-
-def _shown_signs(values: Floats, error: Floats) -> Bools:
-    """Units whose sign is shown, by Benjamini and Hochberg's rule over all units at the rate `FALSE_SIGNS`.
-
-    Of fifty units without effect two or three have a 95 % interval that excludes zero, by chance alone.
-    `scipy.stats.false_discovery_control` does the same, but importing `scipy.stats` takes about three times as long
-    as `scipy.special`, and every valuation of a noisy agent would wait for it.
-    """
-    from scipy.special import ndtr
-
-    p_values = 2.0 * np.asarray(ndtr(-np.abs(values) / np.maximum(error, SMALLEST_ERROR)))
-    ranked = np.sort(p_values)
-    below = ranked <= FALSE_SIGNS * np.arange(1, len(ranked) + 1) / max(len(ranked), 1)
-    limit = ranked[below].max(initial=-1.0)
-    shown: Bools = p_values <= limit
-    return shown
-
-
-def _below(values: Floats, error: Floats, resolution: float) -> Bools:
-    """Units that are worth less than the resolution: as many as possible with a mean error of `FALSE_EXPENDABLE`."""
-    from scipy.special import ndtr
-
-    chance = np.asarray(ndtr((values - resolution) / np.maximum(error, SMALLEST_ERROR)))
-    order = np.argsort(chance, kind="stable")
-    means = np.cumsum(chance[order]) / np.arange(1, len(chance) + 1)
-    count = int(np.searchsorted(means, FALSE_EXPENDABLE, side="right"))
-    below = np.zeros(len(chance), dtype=np.bool_)
-    below[order[:count]] = True
-    return below
 
 
 def _notes(observed: RunObservations) -> list[str]:

@@ -1,0 +1,81 @@
+"""What the values of all units show together: signs, and units worth less than the resolution."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillsv.estimate.adaptive.shown_evidence import (
+    NOISY_FALSE_EXPENDABLE,
+    ShownEvidence,
+    _chance_above,
+    _drawn_above,
+    _fewest_false,
+)
+from skillsv.estimate.adaptive.values import ValueDraws
+from skillsv.model.value import Evidence, Interval
+
+RESOLUTION = 0.02
+NARROW = Interval(0.0, -0.01, 0.01)
+"""An interval within the resolution."""
+
+
+def drawn(*columns):
+    """Values with these draws, a column for each unit."""
+    draws = np.array(columns, dtype=np.float64).T
+    units = draws.shape[1]
+    return ValueDraws(
+        values=draws.mean(axis=0),
+        draws=draws,
+        task_values=np.ones((1, units)),
+        task_variance=np.zeros((1, units)),
+        task_sums=np.zeros(1),
+        separated=np.ones(units, dtype=np.bool_),
+    )
+
+
+def evidence(net, *, noisy, interval=NARROW):
+    shown = ShownEvidence(net, net.standard_error, RESOLUTION, noisy=noisy)
+    return [shown.of(unit, interval, tested=True, identical=False) for unit in range(len(net.values))]
+
+
+def rarely_large(large):
+    """A unit without effect in most of 80 draws, and with a large one in the others."""
+    return [0.05] * large + [0.0] * (80 - large)
+
+
+def test_a_unit_of_a_noisy_agent_with_rare_large_draws_is_not_called_about_zero():
+    net = drawn(rarely_large(3))
+    assert float(_chance_above(net.values, net.standard_error, RESOLUTION)[0]) < NOISY_FALSE_EXPENDABLE + 0.04
+    assert evidence(net, noisy=False) == [Evidence.NEGLIGIBLE]
+    assert evidence(net, noisy=True) == [Evidence.UNRESOLVED]
+
+
+def test_a_unit_of_a_noisy_agent_that_no_draw_finds_large_is_called_about_zero():
+    assert evidence(drawn(rarely_large(0)), noisy=True) == [Evidence.NEGLIGIBLE]
+
+
+def test_a_doubtful_unit_is_expendable_among_many_that_are_not_doubtful():
+    net = drawn(rarely_large(3), *[rarely_large(0)] * 4)
+    found = evidence(net, noisy=True, interval=Interval(0.0, -0.1, 0.03))
+    assert found == [Evidence.EXPENDABLE] * 5
+
+
+def test_draws_are_widened_to_the_error_on_the_panel():
+    net = drawn([0.015] * 40 + [-0.015] * 40)
+    assert _drawn_above(net, net.standard_error, RESOLUTION)[0] == 0.0
+    assert _drawn_above(net, 2.0 * net.standard_error, RESOLUTION)[0] == pytest.approx(0.5)
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=30), st.floats(0.001, 0.2))
+def test_as_many_units_as_the_rate_allows_are_chosen(chances, rate):
+    chance = np.array(chances)
+    chosen = _fewest_false(chance, rate)
+    if chosen.any():
+        assert chance[chosen].mean() <= rate + 1e-12
+        assert chance[chosen].max() <= chance[~chosen].min(initial=1.0)
+    if not chosen.all():
+        next_one = np.sort(chance)[: int(chosen.sum()) + 1]
+        assert next_one.mean() > rate - 1e-12
