@@ -25,17 +25,35 @@ FALSE_QUOTATIONS_IN_SENTENCES = {
 TRUE_QUOTATIONS = {"litaohz__SkillOpt__xlsx-skill": {22, 43}, "openai__skills__linear": {44}}
 """Lines of SKILL.md that point at a section by its heading."""
 
+INDEPENDENT_EXAMPLES = {
+    ("vercel-labs__agent-skills__react-native-skills", "AGENTS.md"): {213, 231, 267, 315, 569, 1376, 1473, 1498, 1704},
+    ("vercel-labs__agent-skills__react-best-practices", "AGENTS.md"): {343, 1208, 1218, 2128, 3017},
+    ("vercel-labs__agent-skills__vercel-cli-with-tokens", "SKILL.md"): {45, 57, 112, 301, 325},
+}
+"""Lines that use a name which an example of another section happens to define, too."""
+
+SHARED_DEFINITIONS = {
+    ("K-Dense-AI__claude-scientific-skills__open-notebook", "SKILL.md"): {114, 135, 148, 166, 183, 203},
+    ("K-Dense-AI__claude-scientific-skills__esm", "references/esm-c-api.md"): {247, 273},
+    ("muratcankoylan__Agent-Skills-for-Context-Engineering__memory-systems", "references/implementation.md"): {
+        85,
+        252,
+        326,
+    },
+}
+"""Lines that need a constant, function or class of another section."""
+
 
 @pytest.fixture(scope="module")
 def lines_of(corpus):
-    """The lines of a corpus skill from which a rule finds edges."""
+    """The lines of a file of a corpus skill, SKILL.md if not told, from which a rule finds edges."""
 
-    def lines(name, rule, **options):
+    def lines(name, rule, file="SKILL.md", **options):
         folder = next((folder for folder in corpus if folder.name == name), None)
         if folder is None:
             pytest.skip(f"the corpus has no skill {name}")
         edges = compile_skill(folder, CompileOptions(**options)).edges
-        return {edge.at.line for edge in edges if edge.rule == rule and edge.at.file == "SKILL.md"}
+        return {edge.at.line for edge in edges if edge.rule == rule and edge.at.file == file}
 
     return lines
 
@@ -66,6 +84,17 @@ def test_labels_in_bold_introduce_the_code_below_them(lines_of):
     labels = {54, 59, 69, 74, 79}
     assert not lines_of("K-Dense-AI__claude-scientific-skills__fluidsim", "R9", rules_version="1") & labels
     assert lines_of("K-Dense-AI__claude-scientific-skills__fluidsim", "R9") >= labels
+
+
+def test_names_of_independent_examples_need_nothing(lines_of):
+    for (name, file), lines in INDEPENDENT_EXAMPLES.items():
+        assert lines_of(name, "R4", file, rules_version="1") >= lines
+        assert not lines_of(name, "R4", file) & lines
+
+
+def test_definitions_that_other_sections_share_are_found(lines_of):
+    for (name, file), lines in SHARED_DEFINITIONS.items():
+        assert lines_of(name, "R4", file) >= lines
 
 
 def test_references_between_documents_merge_nothing(corpus):

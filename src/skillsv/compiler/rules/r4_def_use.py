@@ -10,7 +10,7 @@ from typing import NamedTuple
 from skillsv.compiler.draft import Draft, DraftUnit, make_edge
 from skillsv.compiler.paths import module_resource
 from skillsv.compiler.symbols import Definitions, Language, language_of, language_of_file
-from skillsv.compiler.symbols.definitions import first_lines
+from skillsv.compiler.symbols.definitions import CONSTANT, first_lines
 from skillsv.model.skill import Edge, UnitKind
 
 _INLINE = re.compile(r"(?<!`)`([A-Z][A-Z0-9_]+|[A-Za-z_]\w*\(\))`(?!`)")
@@ -36,11 +36,16 @@ class _Code(NamedTuple):
 
 
 class _Definition(NamedTuple):
-    """Where a name is defined: the unit, the line in its file, and whether what it names may have members."""
+    """Where a name is defined: the unit, the line in its file and its text.
+
+    `has_members`: what it names may have members. `is_variable`: only later units of the same section may use it.
+    """
 
     unit: DraftUnit
     line: int
-    has_members: bool = True
+    text: str
+    has_members: bool
+    is_variable: bool
 
 
 class _Use(NamedTuple):
@@ -52,27 +57,43 @@ class _Use(NamedTuple):
     families: tuple[str, ...]
     members: bool = False
 
+    @property
+    def is_inline(self) -> bool:
+        """Whether it is inline code of the prose; its language is unknown."""
+        return len(self.families) > 1
+
 
 def find_def_use_edges(draft: Draft) -> Iterator[Edge]:
-    """Edges from uses in code and inline code to definitions in code blocks and code files, and for imports."""
-    return _find_edges(draft, read_tags=True)
+    """Edges from uses in code and inline code to definitions in code blocks and code files, and for imports.
+
+    Sections of a document often hold examples that are independent of each other and share names. So a definition in
+    another section counts only where the name has no other one, and functions and classes only for what follows them.
+    """
+    return _find_edges(draft, early=False)
 
 
 def find_early_def_use_edges(draft: Draft) -> Iterator[Edge] | None:
-    """The edges of version 1, in which `<Menu.Item>` needs any `Menu`, also a function; None where no code has such."""
-    if any(_MEMBER_TAG.search(unit.text) for unit in draft.readable):
-        return _find_edges(draft, read_tags=False)
+    """The edges of version 1: the nearest definition above counts, else the first below, in whatever section.
+
+    There `<Menu.Item>` needs any `Menu`, also a function. None where both versions give the same.
+    """
+    has_tags = any(_MEMBER_TAG.search(unit.text) for unit in draft.readable)
+    if has_tags or sum(bool(unit.code) for unit in draft.body) > 1:
+        return _find_edges(draft, early=True)
     return None
 
 
-def _find_edges(draft: Draft, *, read_tags: bool) -> Iterator[Edge]:
+def _find_edges(draft: Draft, *, early: bool) -> Iterator[Edge]:
     read_documents = any(language_of_file(path) for path in draft.resources)
     codes = [code for unit in draft.readable for code in _codes(unit, read_documents=read_documents)]
     yield from _imports(draft, codes)
     table = _definition_table(draft, codes)
     pairs: dict[tuple[str, str], dict[str, tuple[_Use, _Definition]]] = {}
-    for use in _uses(draft, codes, table, read_tags=read_tags):
-        target = _resolve(use, table, _file_scope(use.unit, draft))
+    uses = list(_uses(draft, codes, table, read_tags=not early))
+    for use in uses:
+        table.add_use(use)
+    for use in uses:
+        target = _resolve_early(use, table, _file_scope(use.unit, draft)) if early else _resolve(use, table, draft)
         if target is not None:
             pairs.setdefault((use.unit.id, target.unit.id), {}).setdefault(use.name, (use, target))
     yield from map(_edge, pairs.values())
@@ -114,14 +135,36 @@ class _DefinitionTable:
 
     def __init__(self) -> None:
         self._definitions: dict[tuple[str, str, int | None], list[_Definition]] = {}
+        self._in_documents: dict[tuple[str, str, str], list[_Definition]] = {}
+        self._uses_in_code: dict[tuple[str, str, str], list[DraftUnit]] = {}
         self.words: set[tuple[str, str]] = set()
 
     def add(self, family: str, name: str, scope: int | None, definition: _Definition) -> None:
         self._definitions.setdefault((family, name, scope), []).append(definition)
         self.words.add((family, name))
+        if definition.unit.kind is not UnitKind.RESOURCE:
+            self._in_documents.setdefault((family, name, definition.unit.file), []).append(definition)
+
+    def add_use(self, use: _Use) -> None:
+        if not use.is_inline:
+            self._uses_in_code.setdefault((use.families[0], use.name, use.unit.file), []).append(use.unit)
 
     def of(self, family: str, name: str, scope: int | None) -> list[_Definition]:
         return self._definitions.get((family, name, scope), [])
+
+    def in_document(self, family: str, name: str, file: str) -> list[_Definition]:
+        """All definitions by units of a Markdown file, variables included."""
+        return self._in_documents.get((family, name, file), [])
+
+    def in_programs(self, family: str, name: str) -> list[_Definition]:
+        """The definitions by code files."""
+        return [item for item in self.of(family, name, None) if item.unit.kind is UnitKind.RESOURCE]
+
+    def is_used_before(self, family: str, name: str, definition: _Definition) -> bool:
+        """Whether code of another section uses the name before it is defined: then examples use it freely."""
+        target = definition.unit
+        users = self._uses_in_code.get((family, name, target.file), [])
+        return any(unit.position < target.position and unit.heading != target.heading for unit in users)
 
 
 def _file_scope(unit: DraftUnit, draft: Draft) -> int | None:
@@ -138,15 +181,19 @@ def _definition_table(draft: Draft, codes: list[_Code]) -> _DefinitionTable:
             continue  # the code in a Markdown resource is an example: it defines nothing for other units
         family = code.language.family
         shared = _file_scope(code.unit, draft)
-        with_members = code.definitions.with_members
         for name, line in code.definitions.names.items():
             if name != _ENTRY_POINT:
-                table.add(family, name, shared, _Definition(code.unit, code.line + line, name in with_members))
+                table.add(family, name, shared, _make_definition(code, name, line, is_variable=False))
         if code.unit.kind is not UnitKind.RESOURCE:
             for name, line in code.definitions.variables.items():
-                definition = _Definition(code.unit, code.line + line, name in with_members)
+                definition = _make_definition(code, name, line, is_variable=True)
                 table.add(family, name, code.unit.heading, definition)
     return table
+
+
+def _make_definition(code: _Code, name: str, line: int, *, is_variable: bool) -> _Definition:
+    text = code.text.split("\n")[line].strip()
+    return _Definition(code.unit, code.line + line, text, name in code.definitions.with_members, is_variable)
 
 
 def _uses(draft: Draft, codes: list[_Code], table: _DefinitionTable, *, read_tags: bool) -> Iterator[_Use]:
@@ -167,8 +214,62 @@ def _uses(draft: Draft, codes: list[_Code], table: _DefinitionTable, *, read_tag
             yield _Use(unit, match[1].removesuffix("()"), unit.line_of(match.start(), prose), _FAMILIES)
 
 
-def _resolve(use: _Use, table: _DefinitionTable, scope: int | None) -> _Definition | None:
-    """The definition that a reader would take: the nearest above, else the first below, else that of the only file.
+def _resolve(use: _Use, table: _DefinitionTable, draft: Draft) -> _Definition | None:
+    """The definition that the author means, or None where that is unclear.
+
+    It is the nearest one above in the unit's own section or one around it. Else it is the only one of the document, as
+    `_find_only_definition` says, or that of the only code file.
+    """
+    for family in use.families:
+        definitions = table.in_document(family, use.name, use.unit.file)
+        programs = table.in_programs(family, use.name)
+        if use.members:
+            definitions, programs = ([item for item in items if item.has_members] for items in (definitions, programs))
+        if use.is_inline:
+            definitions = [item for item in definitions if not item.is_variable]
+        if _is_defined_in(definitions, use.unit):
+            return None
+        above = _last_above([item for item in definitions if _is_in_sight(item, use, draft)], use.unit)
+        if above is not None:
+            return above
+        if any(not item.is_variable for item in definitions):
+            return _find_only_definition(use, family, definitions, table)
+        if len({item.unit.id for item in programs}) == 1:
+            return programs[0]
+    return None
+
+
+def _is_in_sight(definition: _Definition, use: _Use, draft: Draft) -> bool:
+    """Whether the definition is in the section of the use, or (no variable) in a section around it."""
+    if definition.is_variable:
+        return definition.unit.heading == use.unit.heading
+    return definition.unit.heading in draft.ancestors(use.unit.heading)
+
+
+def _find_only_definition(
+    use: _Use, family: str, definitions: list[_Definition], table: _DefinitionTable
+) -> _Definition | None:
+    """The definition for a use elsewhere in the document: of the only unit that defines the name.
+
+    - Units that define a constant by the same line count as one.
+    - A function or class of another section is for code below it, and not for any code if a section above uses the
+      name, too: then the name stands for whatever the reader has.
+    """
+    is_constant = CONSTANT.fullmatch(use.name) is not None
+    is_same = is_constant and len({item.text for item in definitions}) == 1
+    if not is_same and len({item.unit.id for item in definitions}) > 1:
+        return None
+    above = _last_above(definitions, use.unit)
+    target = above or definitions[0]
+    if is_constant or use.is_inline:
+        return target
+    if above is None:
+        return target if target.unit.heading == use.unit.heading else None
+    return None if table.is_used_before(family, use.name, target) else target
+
+
+def _resolve_early(use: _Use, table: _DefinitionTable, scope: int | None) -> _Definition | None:
+    """Version 1: the nearest definition above, else the first below, else that of the only file.
 
     A unit inside a reference file sees the definitions of its own file (`scope`) and those of programs.
     """
