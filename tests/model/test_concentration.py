@@ -1,6 +1,8 @@
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from skillsv.model.concentration import concentration, count_best, count_carriers, cumulative_gains
 
@@ -30,3 +32,13 @@ def test_carriers_are_the_fewest_units_that_hold_the_share():
     assert count_carriers({"a": 0.5, "b": 0.3, "c": 0.15, "d": 0.05, "bad": -0.4}) == 3
     assert count_carriers({f"u{n}": 0.1 for n in range(10)}) == 9  # 0.9 up to rounding
     assert count_carriers({"a": -0.1}) == count_carriers({}) == 0
+
+
+@given(values=st.lists(st.floats(-1, 1), max_size=30))
+def test_shares_are_sums_of_the_best_values(values):
+    gains = sorted((max(value, 0.0) for value in values), reverse=True)
+    shares = cumulative_gains({f"u{place}": value for place, value in enumerate(values)})
+    if sum(gains):
+        assert shares == tuple(math.fsum(gains[:k]) / math.fsum(gains) for k in range(len(gains) + 1))
+    else:
+        assert shares == ()

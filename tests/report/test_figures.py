@@ -5,6 +5,8 @@ from types import SimpleNamespace
 from xml.etree import ElementTree as ET
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from skillsv.model.coalition import AdaptiveReason, Observation, Operator
 from skillsv.model.edit import CurvePoint, PruneStep, PruningCurve
@@ -26,7 +28,7 @@ from skillsv.report.figures import (
     waterfall,
 )
 from skillsv.report.figures.axis import Scale, drawable, largest_end, padded_range
-from skillsv.report.figures.coalitions import REASONS
+from skillsv.report.figures.coalitions import REASONS, scored_coalitions
 from skillsv.report.line_names import LineNames
 from skillsv.report.marginals import marginals_by_unit
 from skillsv.report.sentences import execution_units
@@ -297,3 +299,15 @@ def test_the_section_list_shows_no_number_where_no_unit_has_a_value(early):
     assert {row[-1] for row in figure.rows} == {None}
     assert "+0.0" not in figure.svg
     assert ": – points" in figure.svg
+
+
+@given(coalitions=st.lists(st.frozensets(st.sampled_from("abcdefgh")), max_size=20), data=st.data())
+def test_scored_coalitions_are_sorted_by_size_operator_and_units(coalitions, data):
+    observations = [
+        Observation(
+            coalition=units, operator=data.draw(st.sampled_from(Operator)), task="t", replicate=0, score=1.0, why=""
+        )
+        for units in coalitions
+    ]
+    found = [(len(item.coalition), item.operator, sorted(item.coalition)) for item in scored_coalitions(observations)]
+    assert found == sorted(found)

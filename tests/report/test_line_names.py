@@ -1,3 +1,6 @@
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
 from skillsv.report.line_names import LineNames, distinct_labels
 from skillsv.report.sentences import execution_units
 
@@ -38,3 +41,37 @@ def test_labels_with_one_beginning_stay_distinct():
     assert len(set(cut.values())) == 3
     assert "invoice" in cut["a"]
     assert cut["c"] == "Another line"
+
+
+def joined(words):
+    if len(words) > 6:
+        words = [*words[:5], f"{len(words) - 5} more"]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else ""
+
+
+def named_one_by_one(units, chosen):
+    """The lines of chosen units, looked at in the order of the document."""
+    ranges, others, before = [], [], None
+    for place, unit in enumerate(units):
+        if unit.id not in chosen:
+            continue
+        if unit.file != "SKILL.md":
+            others.append(unit.file)
+        elif before is not None and before == place - 1:
+            ranges[-1] = (ranges[-1][0], unit.lines.last)
+            before = place
+        else:
+            ranges.append((unit.lines.first, unit.lines.last))
+            before = place
+    if len(ranges) > 1 and all(first == last for first, last in ranges):
+        return joined([f"lines {joined([str(first) for first, _ in ranges])}", *others])
+    words = [f"line {first}" if first == last else f"lines {first} to {last}" for first, last in ranges]
+    return joined([*words, *others])
+
+
+@given(data=st.data())
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_lines_of_any_units_are_those_found_one_by_one(case, data):
+    units, names = names_of(case)
+    chosen = data.draw(st.frozensets(st.sampled_from([*(unit.id for unit in units), "unknown"])))
+    assert names.lines(chosen) == named_one_by_one(units, chosen)

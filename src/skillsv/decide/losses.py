@@ -50,9 +50,10 @@ def end_at_lift(predict: PredictLoss, compiled: CompiledSkill, values: Mapping[s
     if not total:
         size, total = dict.fromkeys(compiled.execution, 1.0), float(len(compiled.execution))
     gap = lift - predict(frozenset({compiled.trigger}))
+    counted = frozenset(unit for unit, amount in size.items() if amount)
 
     def corrected(kept: Coalition) -> float:
-        removed = fsum(map(size.__getitem__, size.keys() - kept))
+        removed = fsum(map(size.__getitem__, counted - kept))
         return predict(kept) + gap * removed / total if total else predict(kept)
 
     return corrected

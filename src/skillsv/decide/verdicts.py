@@ -90,6 +90,8 @@ def _unresolved_files(compiled: CompiledSkill, estimate: Estimate, actions: Mapp
 def _dependants(compiled: CompiledSkill, unit: str) -> tuple[str, ...]:
     """All units that need the unit, in document order."""
     needing = compiled.reverse_closure(frozenset({unit})) - {unit}
+    if not needing:
+        return ()
     return tuple(other for other in compiled.execution if other in needing)
 
 

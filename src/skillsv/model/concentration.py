@@ -23,7 +23,11 @@ def cumulative_gains(values: Mapping[str, float]) -> tuple[float, ...]:
     """Item k is the share of all gains that the k best units hold, from 0 to 1; empty where no unit has a gain."""
     gains = sorted((value if value > 0 else 0.0 for value in values.values()), reverse=True)
     total = math.fsum(gains)
-    return tuple(math.fsum(gains[:number]) / total for number in range(len(gains) + 1)) if total else ()
+    if not total:
+        return ()
+    positive = sum(gain > 0 for gain in gains)  # often few, and the units behind them add nothing
+    shares = [math.fsum(gains[:number]) / total for number in range(positive + 1)]
+    return (*shares, *shares[-1:] * (len(gains) - positive))
 
 
 def count_best(units: int, top: float = BEST_SHARE) -> int:

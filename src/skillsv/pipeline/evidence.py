@@ -214,7 +214,9 @@ class _AnswerReader:
     def _trees(self, item: Comparison) -> tuple[str, str]:
         render = self._run.renderer.render
         smaller, larger = item.coalition, item.coalition | {item.unit}
-        return render(smaller, Operator.DELETE).digest, render(larger, Operator.DELETE).digest
+        # The rollouts were checked when they ran: here the digests are names to look up.
+        without, with_unit = (render(units, Operator.DELETE, check=False) for units in (smaller, larger))
+        return without.digest, with_unit.digest
 
     def _answer(self, tree: str, item: Comparison, ledger: Ledger | None) -> str | None:
         key = RolloutKey(

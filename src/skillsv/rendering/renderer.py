@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from functools import cached_property, reduce
 from operator import or_
 
@@ -14,7 +14,7 @@ from skillsv.rendering.document import tree_digest
 from skillsv.rendering.documents import DocumentRenderer, RenderedDocument
 from skillsv.rendering.padding import Padder, find_filler
 from skillsv.rendering.resources import Resources, is_text
-from skillsv.rendering.tokens import token_counter
+from skillsv.rendering.tokens import NamedCounter, token_counter
 
 
 class Renderer:
@@ -117,7 +117,7 @@ class Renderer:
     @cached_property
     def total_tokens(self) -> int:
         """The tokens of all files of units as the author wrote them, without binary files."""
-        return self.count_tokens(self.render(self.compiled.everything, Operator.DELETE))
+        return self._count_rendered(self.compiled.everything)
 
     def count_tokens(self, rendering: Rendering) -> int:
         """The tokens of the text files in a rendering that belong to units."""
@@ -128,8 +128,32 @@ class Renderer:
         """The tokens of what a coalition renders to by deletion. They are counted once."""
         kept = self._coalitions.to_bits(coalition)
         if kept not in self._tokens_left:
-            self._tokens_left[kept] = self.count_tokens(self.render(coalition, Operator.DELETE, check=False))
+            count = self._sum_tokens
+            self._tokens_left[kept] = self._count_rendered(coalition) if count is None else count(kept)
         return self._tokens_left[kept]
+
+    def _count_rendered(self, coalition: Coalition) -> int:
+        return self.count_tokens(self.render(coalition, Operator.DELETE, check=False))
+
+    @cached_property
+    def _sum_tokens(self) -> Callable[[int], int] | None:
+        """Sums up the tokens of slices, without rendering; None where the counter needs the text of all of them."""
+        from skillsv.rendering.token_sums import DocumentTokens, SkillTokens, can_sum  # loads numpy
+
+        by_lines = isinstance(self.counter, NamedCounter) and self.counter.by_lines
+        documents = [
+            renderer.document
+            for path, renderer in self._documents.items()
+            if path == self.compiled.skill.main or self._resources.is_of_unit(path)
+        ]
+        if not by_lines or not all(map(can_sum, documents)):
+            return None
+        units = len(self.compiled.units)
+        return SkillTokens(
+            (DocumentTokens(document, units, self._count) for document in documents),
+            self._resources.texts_of_units(),
+            self._count,
+        )
 
     def tokens_of(self, unit_id: str) -> int:
         """The tokens of the text of one unit; 0 for a binary file."""
@@ -151,16 +175,27 @@ class Coalitions:
         for number, unit in enumerate(compiled.units):
             for name in (unit.id, *unit.members):
                 self.bits.setdefault(name, 1 << number)
-        self._needs = {unit: self._mask(needs) for unit, needs in compiled.needs.items()}
+        self._all = sum(map(self.bits.__getitem__, compiled.everything))
+        self._needing = self._group_by_needs()
 
-    def _mask(self, units: Iterable[str]) -> int:
-        return reduce(or_, map(self.bits.__getitem__, units), 0)
+    def _group_by_needs(self) -> list[tuple[int, int]]:
+        """Sets of needed units, each with all units that need just this set, as bits."""
+        needing: dict[int, int] = {}
+        for unit, needs in self.compiled.needs.items():
+            mask = reduce(or_, map(self.bits.__getitem__, needs), 0)
+            needing[mask] = needing.get(mask, 0) | self.bits[unit]
+        return list(needing.items())
 
     def to_bits(self, coalition: Coalition) -> int:
         """The bits of the coalition. Raises CoalitionError for unknown units and for needed units that are missing."""
-        require_known(self.compiled, coalition)
-        kept = self._mask(coalition)
-        if reduce(or_, map(self._needs.__getitem__, coalition), 0) & ~kept:
+        absent = self.compiled.everything - coalition
+        if len(coalition) + len(absent) != len(self.compiled.everything):
+            require_known(self.compiled, coalition)
+        # Adding up few large numbers is faster: those of the units that are absent, if they are fewer.
+        few = absent if len(absent) < len(coalition) else coalition
+        number = sum(map(self.bits.__getitem__, few))
+        kept = self._all - number if few is absent else number
+        if any(needs & ~kept and units & kept for needs, units in self._needing):
             raise self._not_closed(coalition)
         return kept
 
@@ -175,7 +210,7 @@ class Coalitions:
 
 def require_known(compiled: CompiledSkill, units: Coalition) -> None:
     """Raise CoalitionError for names that are not units of the skill."""
-    unknown = sorted(units - compiled.everything)
-    if unknown:
+    if not units <= compiled.everything:
+        unknown = sorted(units - compiled.everything)
         hint = "List the units with 'skillsv compile'."
         raise CoalitionError(f"The skill has no unit {', '.join(unknown)}.", hint=hint)

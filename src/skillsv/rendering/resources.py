@@ -48,7 +48,17 @@ class Resources:
 
     def any_unit(self, files: list[RenderedFile]) -> bool:
         """Whether any of these files belongs to a unit; files without a unit alone are no skill."""
-        return any(file.path in self._owner for file in files)
+        return any(self.is_of_unit(file.path) for file in files)
+
+    def is_of_unit(self, path: str) -> bool:
+        """Whether the file at this path belongs to a unit."""
+        return path in self._owner
+
+    def texts_of_units(self) -> list[tuple[int, bytes]]:
+        """The text files that belong to a unit, each with the bit of the unit."""
+        return [
+            (self._bit[file.path], file.data) for file in self._files if file.path in self._bit and is_text(file.data)
+        ]
 
     def _pad_once(self, file: SkillFile) -> RenderedFile | None:
         if file.path not in self._padded:

@@ -19,7 +19,7 @@ VOCABULARIES = {"o200k": "o200k_base", "cl100k": "cl100k_base"}
 _BINDINGS = "bpe_openai._bindings"
 """The compiled module of bpe-openai."""
 
-_MAX_CHARS = 500_000
+MAX_CHARS = 500_000
 """bpe-openai refuses a text of a million characters. Longer texts are counted in parts that end at a line."""
 
 _CACHED_LINES = 65_536
@@ -32,16 +32,24 @@ _LINES = re.compile(r"(?:[^\n]*+\n(?=[\s/]))*+(?:[^\n]++\n?|\n)")
 """Lines that can be counted one by one: both vocabularies split a text into words before they look for tokens, and no
 word goes on behind a line end unless white space or a slash follows. Then the next line belongs to this one."""
 
-_PARTS = re.compile(rf"[\s\S]{{1,{_MAX_CHARS}}}(?:\n|\Z)|[\s\S]{{1,{_MAX_CHARS}}}")
+_GOES_ON = re.compile(r"[\s/]")
+"""How a line begins that belongs to the line before it."""
+
+_PARTS = re.compile(rf"[\s\S]{{1,{MAX_CHARS}}}(?:\n|\Z)|[\s\S]{{1,{MAX_CHARS}}}")
 """The parts of a long text."""
 
 
 class NamedCounter:
-    """A token counter with a name for reports."""
+    """A token counter with a name for reports.
 
-    def __init__(self, name: str, count: Callable[[str], int]) -> None:
+    `by_lines` says that a text up to a line end and the text behind it can be counted apart if the latter
+    `begins_apart`.
+    """
+
+    def __init__(self, name: str, count: Callable[[str], int], *, by_lines: bool = False) -> None:
         self.name = name
         self.count = count
+        self.by_lines = by_lines
 
     def __call__(self, text: str) -> int:
         """The number of tokens of the text. Raises InputError if the counter fails or returns no count."""
@@ -64,7 +72,12 @@ def token_counter(name: str | Callable[[str], int] = "o200k") -> TokenCounter:
         return NamedCounter(str(getattr(name, "name", getattr(name, "__name__", "custom"))), name)
     if name not in VOCABULARIES:
         raise SettingsError(f"There is no tokenizer '{name}'.", hint=f"Choose one of: {', '.join(VOCABULARIES)}.")
-    return NamedCounter(name, _load_vocabulary(VOCABULARIES[name]))
+    return NamedCounter(name, _load_vocabulary(VOCABULARIES[name]), by_lines=True)
+
+
+def begins_apart(text: str) -> bool:
+    """Whether no token goes on from a line end into this text, which stands behind it."""
+    return bool(text) and _GOES_ON.match(text) is None
 
 
 @cache
@@ -76,7 +89,7 @@ def _load_vocabulary(name: str) -> Callable[[str], int]:
         return count_short(line) if len(line) <= _CACHED_CHARS else count_encoded(line)
 
     def count(text: str) -> int:
-        if len(text) > _MAX_CHARS:
+        if len(text) > MAX_CHARS:
             return sum(map(count_encoded, _PARTS.findall(text)))
         lines = _LINES.findall(text)
         all_short = len(text) <= _CACHED_CHARS or max(map(len, lines)) <= _CACHED_CHARS

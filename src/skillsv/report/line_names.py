@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
 
 from skillsv.model.skill import UnitKind
 from skillsv.model.value import UnitReport
@@ -16,6 +17,9 @@ _MOST_NAMED = 6
 _NEIGHBOURS = re.compile(r"line \d+(?:, line \d+)+")
 """Several lines in a row, which read better as `lines 14, 15`."""
 
+_FLAGGED = re.compile(rb"\x01+")
+"""A run of positions with a flag."""
+
 _FIRST_WORDS = 48
 """Characters of a line's first words behind its number."""
 
@@ -24,10 +28,13 @@ class LineNames:
     """Names the units of one skill. Lines of the main file need no file name."""
 
     def __init__(self, units: Sequence[UnitReport], main: str = "SKILL.md") -> None:
-        self._in_order = tuple(units)
         self._units = {unit.id: unit for unit in units}
         self._position = {unit.id: number for number, unit in enumerate(units)}
         self._main = main
+        self._other = {unit.id for unit in units if unit.kind is UnitKind.RESOURCE or unit.file != main}
+        self._place_in_main = {unit: place for unit, place in self._position.items() if unit not in self._other}
+        self._first_lines = [unit.lines.first for unit in units]
+        self._last_lines = [unit.lines.last for unit in units]
         ids = sorted(map(re.escape, self._units), key=len, reverse=True)
         self._ids = re.compile("|".join(ids)) if ids else None
 
@@ -51,11 +58,10 @@ class LineNames:
 
     def lines(self, unit_ids: Iterable[str]) -> str:
         """Several units in document order: `lines 14 to 18`, `line 12, line 20 and references/a.md`."""
-        chosen = sorted({name for name in unit_ids if name in self._units}, key=self._position.__getitem__)
-        plain = [name for name in chosen if self._is_plain(self._units[name])]
-        places = _join_ranges([self._range(run) for run in _runs([self._position[name] for name in plain])])
-        others = [self.line(name) for name in chosen if not self._is_plain(self._units[name])]
-        return _sentence_list([*places, *others])
+        chosen = frozenset(unit_ids)
+        others = sorted(self._other & chosen, key=self._position.__getitem__)
+        places, count = _name_ranges(self._ranges(chosen))
+        return _sentence_list([*places, *map(self.line, others)], count + len(others))
 
     def explain(self, text: str) -> str:
         """A text with unit ids, such as the reason of a verdict, with lines in their place."""
@@ -64,36 +70,32 @@ class LineNames:
         named = self._ids.sub(lambda match: self.line(match[0]), text)
         return _NEIGHBOURS.sub(lambda match: "lines" + match[0].removeprefix("line").replace(", line ", ", "), named)
 
-    def _is_plain(self, unit: UnitReport) -> bool:
-        return unit.kind is not UnitKind.RESOURCE and unit.file == self._main
-
-    def _range(self, positions: Sequence[int]) -> tuple[int, int]:
-        """The first and last line of neighbouring units."""
-        return self._in_order[positions[0]].lines.first, self._in_order[positions[-1]].lines.last
-
-
-def _runs(positions: Sequence[int]) -> list[list[int]]:
-    """Positions that follow each other, together."""
-    runs: list[list[int]] = []
-    for position in positions:
-        if runs and position == runs[-1][-1] + 1:
-            runs[-1].append(position)
-        else:
-            runs.append([position])
-    return runs
+    def _ranges(self, chosen: frozenset[str]) -> list[tuple[int, int]]:
+        """The first and last line of each run of neighbouring units in the main file."""
+        flags = bytearray(len(self._first_lines) + 1)  # the last one is for names that are no units
+        for place in map(self._place_in_main.get, chosen, repeat(-1)):
+            flags[place] = 1
+        flags[-1] = 0
+        runs = (match.span() for match in _FLAGGED.finditer(flags))
+        return [(self._first_lines[start], self._last_lines[end - 1]) for start, end in runs]
 
 
-def _join_ranges(ranges: Sequence[tuple[int, int]]) -> list[str]:
-    """`["line 3", "lines 14 to 18"]`, or one text for single lines: `["lines 3, 7 and 9"]`."""
-    singles = [str(first) for first, last in ranges if first == last]
-    if len(singles) == len(ranges) > 1:
-        return [f"lines {_sentence_list(singles)}"]
-    return [f"line {first}" if first == last else f"lines {first} to {last}" for first, last in ranges]
+def _name_ranges(ranges: Sequence[tuple[int, int]]) -> tuple[list[str], int]:
+    """`["line 3", "lines 14 to 18"]`, or one text for single lines: `["lines 3, 7 and 9"]`; and how many there are.
+
+    There may be hundreds, so only those that a list names become words.
+    """
+    named = ranges[:_MOST_NAMED]
+    if len(ranges) > 1 and all(first == last for first, last in ranges):
+        return [f"lines {_sentence_list([str(first) for first, _ in named], len(ranges))}"], 1
+    words = [f"line {first}" if first == last else f"lines {first} to {last}" for first, last in named]
+    return words, len(ranges)
 
 
-def _sentence_list(words: Sequence[str]) -> str:
-    if len(words) > _MOST_NAMED:
-        words = [*words[: _MOST_NAMED - 1], f"{len(words) - _MOST_NAMED + 1} more"]
+def _sentence_list(words: Sequence[str], count: int) -> str:
+    """The first words of a list of so many."""
+    if count > _MOST_NAMED:
+        words = [*words[: _MOST_NAMED - 1], f"{count - _MOST_NAMED + 1} more"]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else ""
 
 

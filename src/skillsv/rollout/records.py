@@ -65,6 +65,9 @@ _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {name: msgspec.json.Decoder(ki
 _NAMES_DECODER = msgspec.json.Decoder(list[str])
 _COMPACT_DECODER = msgspec.json.Decoder(_CompactObservation)
 
+_DIGIT_VALUES = bytes.maketrans(b"01", b"\0\1")
+"""Turns binary digits into the bytes 0 and 1."""
+
 
 @dataclass(slots=True)
 class UnitTable:
@@ -92,7 +95,7 @@ class UnitTable:
         number = int(units, 16)
         if number < 0 or number >> len(self.names):
             raise ValueError("a unit that no line names")
-        return frozenset(compress(self.names, map("1".__eq__, reversed(f"{number:b}"))))
+        return frozenset(compress(self.names, f"{number:b}"[::-1].encode().translate(_DIGIT_VALUES)))
 
     def encode_new_names(self) -> list[bytes]:
         """The line, newline included, for the units that the file does not name yet; none if it names all."""

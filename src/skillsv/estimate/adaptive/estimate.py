@@ -200,6 +200,8 @@ def _unit_values(
     samples = count_samples(valued.observed.net)
     on_panel, on_new_tasks = _scope_errors(valued, options)
     shown = ShownEvidence(net, on_panel, resolution, noisy=valued.observed.noisy)
+    costs = () if cost is None else _intervals(cost, options.level)
+    contents = () if padded is None else _intervals(padded, options.level)
     rows = []
     for column, unit in enumerate(compiled.execution):
         identical = unit in options.identical
@@ -209,8 +211,8 @@ def _unit_values(
         value, zero = float(net.values[column]), Interval(0.0, 0.0, 0.0)
         panel_at = zero if identical else _interval(value, float(on_panel[column]), options.level)
         net_at = zero if identical else _interval(value, float(on_new_tasks[column]), options.level)
-        cost_at = None if cost is None else _at(cost, column, options.level)
-        content_at = None if padded is None else _at(padded, column, options.level)
+        cost_at = costs[column] if costs else None
+        content_at = contents[column] if contents else None
         if cost_at is not None and content_at is not None:
             # Round the cost first; content == net + cost then holds to the last bit.
             cost_at = Interval(content_at.value - net_at.value, cost_at.low, cost_at.high)
@@ -239,8 +241,10 @@ def _without_value(unit: str, net: Interval, samples: int, *, padded: bool) -> U
     return UnitValue(id=unit, net=net, content=other, cost=other, samples=samples, standard_error=error)
 
 
-def _at(drawn: ValueDraws, column: int, level: float) -> Interval:
-    return _interval(float(drawn.values[column]), float(drawn.standard_error[column]), level)
+def _intervals(drawn: ValueDraws, level: float) -> tuple[Interval, ...]:
+    """The interval of every unit."""
+    pairs = zip(drawn.values.tolist(), drawn.standard_error.tolist(), strict=True)
+    return tuple(_interval(value, error, level) for value, error in pairs)
 
 
 def _interval(value: float, error: float, level: float) -> Interval:

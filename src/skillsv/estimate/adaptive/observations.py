@@ -58,8 +58,13 @@ class RunObservations:
     missing: int
 
 
-def read_observations(compiled: CompiledSkill, observations: Sequence[Observation]) -> RunObservations:
-    """Sort the observations of a run by operator; raise `RecordsError` for those that do not belong to this skill."""
+def read_observations(
+    compiled: CompiledSkill, observations: Sequence[Observation], *, with_padded: bool = True
+) -> RunObservations:
+    """Sort the observations of a run by operator; raise `RecordsError` for those that do not belong to this skill.
+
+    `with_padded=False` leaves out what the operator `pad` scored.
+    """
     if not any(observation.score is not None for observation in observations):
         raise RecordsError(
             "no rollout has a score, so there is nothing to estimate from.",
@@ -71,7 +76,7 @@ def read_observations(compiled: CompiledSkill, observations: Sequence[Observatio
     bare = [observation for observation in scored if not observation.coalition]
     noisy = any(observation.agent_is_noisy for observation in observations)
     alone = {observation.task for observation in observations if observation.why == AdaptiveReason.NOISY_TASK}
-    padding = any(observation.operator is Operator.PAD for observation in scored)
+    padding = with_padded and any(observation.operator is Operator.PAD for observation in scored)
     return RunObservations(
         tasks=tasks,
         net=_scored(compiled, scored, Operator.DELETE, number),
@@ -112,10 +117,13 @@ def _scored(
         for observation in observations
         if observation.coalition and (observation.operator is operator or observation.coalition == full)
     ]
-    column = {unit: place for place, unit in enumerate(compiled.execution)}
-    present = np.zeros((len(rows), len(column)), dtype=np.bool_)
+    units = compiled.execution
+    column = dict.fromkeys(full, len(units)) | {unit: place for place, unit in enumerate(units)}
+    flags = np.zeros((len(rows), len(units) + 1), dtype=np.bool_)  # the last column is for the trigger
     for row, observation in enumerate(rows):
-        present[row, [column[unit] for unit in observation.coalition if unit in column]] = True
+        coalition = observation.coalition
+        flags[row, np.fromiter(map(column.__getitem__, coalition), dtype=np.int64, count=len(coalition))] = True
+    present = np.ascontiguousarray(flags[:, :-1])
     probe = np.array([observation.why in PROBES for observation in rows], dtype=np.bool_)
     return ScoredCoalitions(present=present, task=_task_numbers(rows, number), score=_scores(rows), probe=probe)
 

@@ -33,14 +33,12 @@ def make_predictor(
 
     The surrogate adds units up on the logit scale. For `pairs` of units it has an effect of both together besides.
     """
-    observed = read_observations(compiled, observations)
+    observed = read_observations(compiled, observations, with_padded=False)
     if observed.noisy:
         column = {unit: place for place, unit in enumerate(compiled.execution)}
         together = [(column[one], column[other]) for one, other in pairs]
-        predict_tasks = _fit_surrogate(observed.net, len(observed.tasks), together)
-    else:
-        predict_tasks = _tabulate_patterns(observed.net, len(observed.tasks))
-    return _mean_over_tasks(compiled, predict_tasks)
+        return _mean_over_tasks(compiled, _fit_surrogate(observed.net, len(observed.tasks), together))
+    return _tabulate_patterns(compiled, observed.net, len(observed.tasks))
 
 
 def can_tabulate(records: Sequence[ChainRecord]) -> bool:
@@ -60,7 +58,7 @@ def tabulate_chains(compiled: CompiledSkill, records: Sequence[ChainRecord]) -> 
         task=np.concatenate([part.task for part in parts]),
         score=np.concatenate([part.score for part in parts]),
     )
-    return _mean_over_tasks(compiled, _tabulate_patterns(scored, len(number)))
+    return _tabulate_patterns(compiled, scored, len(number))
 
 
 def _prefixes_of(compiled: CompiledSkill, record: ChainRecord, number: Mapping[str, int]) -> ScoredCoalitions:
@@ -74,20 +72,24 @@ def _prefixes_of(compiled: CompiledSkill, record: ChainRecord, number: Mapping[s
 
 
 def _mean_over_tasks(compiled: CompiledSkill, predict_tasks: Callable[[Bools], Floats]) -> PredictScore:
+    units = compiled.execution
+
     def predict(coalition: Coalition) -> float:
-        present = np.array([unit in coalition for unit in compiled.execution], dtype=np.bool_)
+        present = np.fromiter(map(coalition.__contains__, units), dtype=np.bool_, count=len(units))
         return float(predict_tasks(present).mean())
 
     return predict
 
 
-def _tabulate_patterns(scored: ScoredCoalitions, tasks: int) -> Callable[[Bools], Floats]:
+def _tabulate_patterns(compiled: CompiledSkill, scored: ScoredCoalitions, tasks: int) -> PredictScore:
+    """The mean over the tasks of the score that each task's table has for the deciding units that are present."""
     rows = [scored.task == task for task in range(tasks)]
     tables = [score_patterns(scored.present[own], scored.score[own]) for own in rows]
+    deciding = [[(compiled.execution[unit], 1 << bit) for bit, unit in enumerate(table.deciding)] for table in tables]
 
-    def predict(present: Bools) -> Floats:
-        patterns = (sum(1 << bit for bit, unit in enumerate(table.deciding) if present[unit]) for table in tables)
-        return np.array([table.scores[pattern] for table, pattern in zip(tables, patterns, strict=True)])
+    def predict(coalition: Coalition) -> float:
+        patterns = (sum(bit for unit, bit in units if unit in coalition) for units in deciding)
+        return float(np.array([table.scores[pattern] for table, pattern in zip(tables, patterns, strict=True)]).mean())
 
     return predict
 

@@ -67,7 +67,22 @@ def scored_coalitions(observations: Sequence[Observation]) -> list[ScoredCoaliti
         ScoredCoalition(coalition=key[0], operator=key[1], scores=tuple(values), why=tuple(reasons[key]))
         for key, values in scores.items()
     ]
-    return sorted(coalitions, key=lambda item: (len(item.coalition), item.operator, sorted(item.coalition)))
+    units = frozenset[str]().union(*(item.coalition for item in coalitions))
+    rank = {unit: place for place, unit in enumerate(sorted(units))}
+    return sorted(
+        coalitions, key=lambda item: (len(item.coalition), item.operator, _alphabetical_key(item.coalition, rank))
+    )
+
+
+def _alphabetical_key(coalition: Coalition, rank: Mapping[str, int]) -> bytes:
+    """Sorts coalitions of one size as lists of their units in alphabetical order. `rank` is the rank of all units.
+
+    Of two such coalitions the first in order has the first unit that they do not share.
+    """
+    absent = bytearray(b"\1" * len(rank))
+    for place in map(rank.__getitem__, coalition):
+        absent[place] = 0
+    return bytes(absent)
 
 
 def coalition_chart(observations: Sequence[Observation], everything: Coalition, names: LineNames) -> Figure:
