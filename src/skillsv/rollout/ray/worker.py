@@ -6,7 +6,7 @@ import os
 import sys
 import tempfile
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from skillsv.errors import SettingsError, SkillSVError
 from skillsv.model.rollout import Rollout
 from skillsv.rollout.engine import Job, LocalEngine
 from skillsv.rollout.ray.cluster_options import AgentFactory
+from skillsv.rollout.ray.job_exchange import AnswerQueue, NumberedAnswer, NumberedJob
 from skillsv.rollout.ray.transfer import ForgottenObject, PackedJob, Unpacker
 from skillsv.sandbox.orphan_reaper import start_orphan_reaper
 from skillsv.sandbox.redaction import RedactingStream
@@ -50,6 +51,7 @@ class NodeWorker:
         tempfile.tempdir = str(folder)
         self._unpacker = Unpacker(folder, _fetch)
         self._engine: LocalEngine | None = None
+        self._queue = AnswerQueue(self._run)
 
     async def open(self, setup: WorkerSetup) -> SkillSVError | None:
         """Create agent and verifier; returns an error if they are not those of the driver."""
@@ -68,7 +70,15 @@ class NodeWorker:
         self._engine = LocalEngine(agent, verifier)
         return None
 
-    async def run(self, packed: PackedJob) -> Rollout | SkillSVError | None:
+    async def exchange(self, jobs: Sequence[NumberedJob]) -> list[NumberedAnswer]:
+        """Start these jobs, and return the answers to any jobs as soon as there are some."""
+        return await self._queue.exchange(jobs)
+
+    async def cancel(self, number: int) -> None:
+        """Stop a job. Its answer says when it has stopped."""
+        self._queue.cancel(number)
+
+    async def _run(self, packed: PackedJob) -> Rollout | SkillSVError | None:
         """Execute one job. Returns None if this worker does not keep all that the driver thinks it has."""
         assert self._engine is not None, "a worker is opened before it runs rollouts"
         try:
