@@ -390,3 +390,24 @@ def test_a_worker_that_forgot_what_it_fetched_is_sent_all_of_it(tmp_path):
 
     assert anyio.run(go) == [1.0, 1.0]
     assert sent == [[True, True], [False, False], [True, True]]
+
+
+def test_one_engine_runs_the_rollouts_of_several_agents(cluster, tmp_path):
+    def job_of(agent, replicate):
+        one = job(replicate=replicate)
+        return replace(one, key=replace(one.key, agent=agent))
+
+    async def go():
+        engine = RayEngine(
+            logging_factory(tmp_path / "log"),
+            ToyAgent.fingerprint,
+            ClusterOptions(address=cluster.address),
+            others={"reporting/1": cluster_world.reporting},
+        )
+        async with engine:
+            return [await engine.run(job_of(agent, 0)) for agent in (ToyAgent.fingerprint, "reporting/1")]
+
+    toy, reporting = anyio.run(go)
+    assert [rollout.failure for rollout in (toy, reporting)] == [None, None]
+    assert "skill" in json.loads(reporting.answer)
+    assert len(log_lines(tmp_path / "log")) == 2, "only the toy agent's rollout is in its log"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Any, Self
@@ -33,7 +33,7 @@ class RayEngine:
     """Runs jobs on the nodes of a cluster, with the same results as the local engine.
 
     `factory` creates agent and verifier on each node; `fingerprint` is the driver's agent, and a node whose agent has
-    another is left out. If a worker
+    another is left out. `others` create further agents, by fingerprint: the key of a job names its agent. If a worker
     or node dies, the failure of its rollouts is marked `lost`: it says nothing about the rollout, and the scheduler
     sends it again. `note` receives messages for the user.
     """
@@ -44,14 +44,17 @@ class RayEngine:
         fingerprint: str,
         options: ClusterOptions | None = None,
         *,
+        others: Mapping[str, AgentFactory] | None = None,
         note: Callable[[str], None] = lambda _message: None,
     ) -> None:
         self._factory = factory
+        self._others = others or {}
         self._fingerprint = fingerprint
         self._options = options or ClusterOptions()
         self._stack = AsyncExitStack()
         self._packer = Packer(ray.put)
         self._factory_ref: Any = None
+        self._other_refs: dict[str, Any] = {}
         self._cluster = RayCluster(self._options, self._setup)
         self.pool = WorkerPool(self._cluster, self._options, note=note)
 
@@ -69,6 +72,7 @@ class RayEngine:
         self._stack.callback(disconnect)
         try:
             self._factory_ref = ray.put(self._factory)
+            self._other_refs = {fingerprint: ray.put(factory) for fingerprint, factory in self._others.items()}
             group = await self._stack.enter_async_context(anyio.create_task_group())
             self._stack.callback(group.cancel_scope.cancel)
             group.start_soon(self.pool.watch, group)
@@ -87,6 +91,7 @@ class RayEngine:
         for worker in tuple(self.pool.workers.values()):
             self.pool.remove(worker)
         self._factory_ref = None
+        self._other_refs = {}
         self._packer = Packer(ray.put)
         await self._stack.aclose()
 
@@ -96,6 +101,7 @@ class RayEngine:
             factory=self._factory_ref,
             secrets={name: os.environ[name] for name in names if name in os.environ} | _salt_for(names),
             fingerprint=self._fingerprint,
+            others=self._other_refs,
         )
 
     async def run(self, job: Job) -> Rollout:

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ from skillsv.version import __version__
 class WorkerSetup:
     """What a worker receives first. `secrets` are the forwarded variables; `factory` refers to the `AgentFactory`.
 
+    `others` are the factories of further agents by their fingerprints.
+
     The driver sends it as the argument of a call: the cluster's head stores and shows the arguments of a constructor
     and the variables of a runtime environment.
     """
@@ -33,6 +35,7 @@ class WorkerSetup:
     factory: Any
     secrets: Mapping[str, str]
     fingerprint: str
+    others: Mapping[str, Any] = field(default_factory=dict)
     version: str = __version__
 
     def __repr__(self) -> str:
@@ -50,7 +53,7 @@ class NodeWorker:
         # The workspaces of rollouts lie there, too: all are removed when this process ends.
         tempfile.tempdir = str(folder)
         self._unpacker = Unpacker(folder, _fetch)
-        self._engine: LocalEngine | None = None
+        self._engines: dict[str, LocalEngine] = {}  # by the agent's fingerprint
         self._queue = AnswerQueue(self._run)
 
     async def open(self, setup: WorkerSetup) -> SkillSVError | None:
@@ -60,14 +63,15 @@ class NodeWorker:
         sys.stderr = RedactingStream(sys.stderr, setup.secrets)
         if setup.version != __version__:
             return _different(f"skillsv {__version__} is installed there, {setup.version} here.")
-        factory: AgentFactory = await _fetch(setup.factory)
-        try:
-            agent, verifier = factory()
-        except SkillSVError as error:
-            return error
-        if agent.fingerprint != setup.fingerprint:
-            return _different("the agent there is another one: its program, files or settings differ.")
-        self._engine = LocalEngine(agent, verifier)
+        for fingerprint, ref in {setup.fingerprint: setup.factory, **setup.others}.items():
+            factory: AgentFactory = await _fetch(ref)
+            try:
+                agent, verifier = factory()
+            except SkillSVError as error:
+                return error
+            if agent.fingerprint != fingerprint:
+                return _different("the agent there is another one: its program, files or settings differ.")
+            self._engines[fingerprint] = LocalEngine(agent, verifier)
         return None
 
     async def exchange(self, jobs: Sequence[NumberedJob]) -> list[NumberedAnswer]:
@@ -80,16 +84,20 @@ class NodeWorker:
 
     async def _run(self, packed: PackedJob) -> Rollout | SkillSVError | None:
         """Execute one job. Returns None if this worker does not keep all that the driver thinks it has."""
-        assert self._engine is not None, "a worker is opened before it runs rollouts"
+        assert self._engines, "a worker is opened before it runs rollouts"
         try:
             skill, task = await self._unpacker.skill(packed.skill), await self._unpacker.task(packed.task)
         except ForgottenObject:
             return None
         job = Job(key=packed.key, skill=skill, task=task, timeout=packed.timeout, score_cut=packed.score_cut)
         try:
-            return await self._engine.run(job)
+            return await self._engine_of(job).run(job)
         except SkillSVError as error:
             return error
+
+    def _engine_of(self, job: Job) -> LocalEngine:
+        only = next(iter(self._engines.values()))
+        return only if len(self._engines) == 1 else self._engines[job.key.agent]
 
     async def process(self) -> int:
         """The number of this process."""
