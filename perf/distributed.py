@@ -65,7 +65,8 @@ async def through(engine, folder: Path, policies, *, slots: int):
 
 def on_a_cluster(folder: Path, *, quick: bool) -> list[tuple[str, float, str]]:
     """Figures of three raylets on this machine."""
-    os.environ |= {"PYTHONPATH": str(PLACE), "RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+    path = os.pathsep.join((str(PLACE), str(PLACE / "src")))
+    os.environ |= {"PYTHONPATH": path, "RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
     from ray.cluster_utils import Cluster
 
     from skillsv.rollout.ray.cluster_options import ClusterOptions

@@ -48,6 +48,17 @@ def test_the_json_fits_its_schema_and_finds_the_disagreement(place, capsys, vali
     assert json.loads((place / ".skillsv" / "letters" / "matrix.json").read_text()) == document
 
 
+def test_agents_at_once_from_a_flag_or_a_file_have_the_same_values(place, capsys):
+    assert run([*WORDS, "--agents", AGENTS, "--at-once", "--json", "--run-dir", "one"]) == 0
+    by_flag = json.loads(capsys.readouterr().out)
+    (place / "skillsv.toml").write_text("at-once = true\n")
+    words = [word for word in WORDS if word != "-q"]
+    assert run([*words, "--agents", AGENTS, "--json", "--run-dir", "two"]) == 0
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["units"] == by_flag["units"]
+    assert "2 agents on the same 18 tasks, at the same time; they share the budget" in shown.err
+
+
 def test_the_table_names_each_agent_and_the_page(place, capsys):
     assert run([*WORDS, "--agents", AGENTS, "--csv", "units.csv", "-o", "shorter", "--max-drop", "40"]) == 0
     shown = capsys.readouterr()

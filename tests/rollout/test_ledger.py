@@ -413,13 +413,13 @@ def test_rollouts_of_earlier_sessions_are_counted_once_as_reused(path):
     with Ledger.open(path) as ledger:
         ledger.record(scored(0), scored(1), failed(2))
         ledger.lookup([key(0)])
-        assert ledger.reused.rollouts == 0
+        assert ledger.reused[key(0).agent].rollouts == 0
     with Ledger.open(path) as ledger:
         ledger.record(scored(2), scored(3))
         ledger.lookup([key(0), key(2), key(3)])
         ledger.lookup([key(0), key(9)])
-        assert ledger.reused.rollouts == 1
-        assert ledger.reused.since is not None
+        assert ledger.reused[key(0).agent].rollouts == 1
+        assert ledger.reused[key(0).agent].since is not None
 
 
 def test_copied_rollouts_have_the_new_key_and_the_old_ones_stay(path):
@@ -430,7 +430,7 @@ def test_copied_rollouts_have_the_new_key_and_the_old_ones_stay(path):
         new = key(0, agent="agent/2")
         assert ledger.lookup([key(0), new])[new].score == 0.5
         assert ledger.detail(new).answer == "yes"
-        assert ledger.reused.taken_over == 1
+        assert ledger.reused[new.agent].taken_over == 1
         assert [(group.agent, group.rollouts) for group in ledger.groups()] == [("agent/1", 2), ("agent/2", 2)]
 
 

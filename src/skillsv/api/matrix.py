@@ -5,27 +5,26 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import anyio
-
 from skillsv.api.inputs import Inputs
-from skillsv.api.matrix_plan import AgentInputs, Limits, MatrixPlan, make_matrix_plan, with_limits
-from skillsv.api.run import Progress, Run, listener_of, run_plan
+from skillsv.api.matrix_agents import run_at_once, run_in_turn
+from skillsv.api.matrix_plan import AgentInputs, MatrixPlan, make_matrix_plan
+from skillsv.api.run import Progress, Run, listener_of
 from skillsv.api.run_place import TemporaryFolder
 from skillsv.api.shorten import Proof, confirm
 from skillsv.api.skill import Skill
 from skillsv.api.sync import run_sync
 from skillsv.confirmation.gate import DEFAULT_MAX_DROP
-from skillsv.errors import BudgetReached, Interrupted, SkillSVError, Unavailable
+from skillsv.errors import SkillSVError
 from skillsv.model.events import Note
 from skillsv.model.matrix_document import MatrixDocument
 from skillsv.model.protocols import Listener, Verifier
 from skillsv.model.task import Task
 from skillsv.model.value import UnitTable
-from skillsv.pipeline.matrix import AgentRun, build_matrix, prior_of, shorter_rendering, with_prior
+from skillsv.pipeline.matrix import AgentRun, build_matrix, shorter_rendering
 from skillsv.rollout import RunFolder, Stop
 from skillsv.settings import share_of_points
 
@@ -177,9 +176,9 @@ def matrix(
 
     `agents` is a list, or a dict by name; each agent is what `value` takes. Without it, a file of settings lists them.
     A limit such as `max_rollouts` holds for all agents together: each gets the same share of what is left when its turn
-    comes. `max_drop` is the loss in points that the shorter skills are predicted to stay below. An agent that fails, or
-    that the skill makes no difference to, has no values, and the others go on. All other arguments are those of
-    `value`.
+    comes. With `at_once=True` the agents run at the same time, and none begins with what another showed. `max_drop` is
+    the loss in points that the shorter skills are predicted to stay below. An agent that fails, or that the skill makes
+    no difference to, has no values, and the others go on. All other arguments are those of `value`.
     """
     plan = make_matrix_plan(
         skill,
@@ -204,33 +203,15 @@ def matrix(
 async def run_matrix_plan(
     plan: MatrixPlan, listener: Listener, stop: Stop | None, *, fresh: bool = False, keep_going: bool = False
 ) -> Matrix:
-    """Value the skill with one agent after another, and write JSON and page into the folder of the matrix."""
+    """Value the skill with all agents, and write JSON and page into the folder of the matrix."""
     if fresh:
         RunFolder(plan.folder).start_fresh()
-    limits, runs, columns = Limits.of(plan.settings), dict[str, Run](), list[AgentRun]()
-    errors: list[SkillSVError] = []
-    for number, (name, agent_plan) in enumerate(plan.plans.items()):
-        prepared, folder = agent_plan.runnable_parts()
-        column = {"name": name, "spec": prepared.job.agent, "folder": str(folder.path)}
-        if errors and isinstance(errors[-1], Interrupted):
-            columns.append(AgentRun(**column, run=None, error="The matrix was interrupted before this agent."))
-            continue
-        listener(Note(message=f"Agent {number + 1} of {len(plan.plans)}: {name}."))
-        share = limits.divide(plan.settings, len(plan.plans) - number)
-        begun = anyio.current_time()
-        try:
-            current = with_limits(agent_plan, share)
-            prior = prior_of([run.stored for run in runs.values()])
-            current = replace(current, prepared=with_prior(*current.runnable_parts(), prior))
-            run = await run_plan(current, listener, stop, keep_going=keep_going)
-        except (BudgetReached, Interrupted, Unavailable) as error:
-            errors.append(error)
-            columns.append(AgentRun(**column, run=None, error=str(error)))
-            continue
-        runs[name] = run
-        limits = limits.minus(run.valuation, anyio.current_time() - begun)
-        errors += [] if run.error is None else [run.error]
-        columns.append(AgentRun(**column, run=run.stored, error=None if run.error is None else str(run.error)))
+    run_agents = run_at_once if plan.settings.at_once else run_in_turn
+    results = await run_agents(plan, listener, stop, keep_going=keep_going)
+    runs = {name: result for name, result in results.items() if isinstance(result, Run)}
+    columns = [_column(plan, name, result) for name, result in results.items()]
+    ended = [result.error if isinstance(result, Run) else result for result in results.values()]
+    errors = [error for error in ended if error is not None]
     if not runs:
         raise errors[0]
     document = build_matrix(columns, max_drop=plan.max_drop)
@@ -245,3 +226,16 @@ async def run_matrix_plan(
     place.write(MATRIX_JSON, json.dumps(document, indent=2).encode())
     place.write(MATRIX_PAGE, found.page().encode("utf-8", errors="replace"))
     return found
+
+
+def _column(plan: MatrixPlan, name: str, result: Run | SkillSVError) -> AgentRun:
+    prepared, folder = plan.plans[name].runnable_parts()
+    run = result if isinstance(result, Run) else None
+    error = result.error if isinstance(result, Run) else result
+    return AgentRun(
+        name=name,
+        spec=prepared.job.agent,
+        folder=str(folder.path),
+        run=None if run is None else run.stored,
+        error=None if error is None else str(error),
+    )

@@ -31,6 +31,12 @@ AgentInput = str | Agent | Callable[..., object]
 AgentInputs = Mapping[str, AgentInput] | Sequence[AgentInput]
 """Several agents, by name or in a row."""
 
+AT_ONCE = (
+    "Note: the agents run at the same time, so none begins with what another showed: less waiting, and more rollouts "
+    "for the same precision."
+)
+"""The note of a matrix whose agents run at the same time."""
+
 NAME_CHARACTERS = 40
 """Characters of an agent's name in the name of its run folder; a digest follows."""
 
@@ -107,7 +113,8 @@ class MatrixPlan:
     def lines(self) -> list[str]:
         """The forecast in words."""
         tasks = next(iter(self.plans.values())).tasks
-        agents = f"{plural(len(self.plans), 'agent')} on the same {plural(tasks, 'task')}, one after another"
+        when = "at the same time" if self.settings.at_once else "one after another"
+        agents = f"{plural(len(self.plans), 'agent')} on the same {plural(tasks, 'task')}, {when}"
         shared = "; they share the budget" if self.has_limit else ""
         return [*forecast_lines(self.forecast), f"{agents}{shared}: {', '.join(self.plans)}."]
 
@@ -150,7 +157,16 @@ def make_matrix_plan(
         compiled.path, {**given, "max_rollouts": share.max_rollouts}, note=notes.append, recorded=recorded
     )
     notes += [f"Note: {note}" for note in small_settings(settings)]
-    share = replace(share, operators=one.operators, agents=())
+    share = replace(share, operators=one.operators, agents=(), at_once=False)
+    if settings.at_once:
+        # One spending tracker counts for all agents: only the rollouts, which decide what is asked, are divided.
+        share = replace(
+            share,
+            max_tokens=settings.max_tokens,
+            budget_usd=settings.budget_usd,
+            max_seconds=settings.max_seconds,
+        )
+        notes.append(AT_ONCE)
     plans = {
         name: _plan_agent(compiled, replace(inputs, agent=agent), share, places[name], fresh=fresh)
         for name, agent in named.items()

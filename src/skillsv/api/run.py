@@ -27,6 +27,7 @@ from skillsv.pipeline.edit import original_path
 from skillsv.pipeline.progress import progress as show_progress
 from skillsv.pipeline.publish import TRANSCRIPTS
 from skillsv.pipeline.run import Run as StoredRun
+from skillsv.pipeline.session import SharedSession
 from skillsv.rollout import RunFolder, Stop
 from skillsv.rollout.earlier_runs import find_run
 from skillsv.settings import in_shares
@@ -195,11 +196,20 @@ async def avalue(
 
 
 async def run_plan(
-    plan: Plan, listener: Listener, stop: Stop | None, *, fresh: bool = False, keep_going: bool = False
+    plan: Plan,
+    listener: Listener,
+    stop: Stop | None,
+    *,
+    fresh: bool = False,
+    keep_going: bool = False,
+    shared: SharedSession | None = None,
 ) -> Run:
-    """Run a plan to its end, or as far as its limits allow; write valuation and page into the run folder."""
+    """Run a plan to its end, or as far as its limits allow; write valuation and page into the run folder.
+
+    `shared` is what runs of other agents at the same time share with this one.
+    """
     prepared, folder = plan.runnable_parts()
-    result = await run_rollouts(prepared, folder, listener, stop, fresh=fresh, keep_going=keep_going)
+    result = await run_rollouts(prepared, folder, listener, stop, fresh=fresh, keep_going=keep_going, shared=shared)
     if result.error is not None and result.nothing:
         raise result.error
     stored = build_run(prepared.renderer, prepared.job.settings, read_manifest(folder), result)

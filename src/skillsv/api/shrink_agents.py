@@ -128,7 +128,9 @@ def make_shared_plan(
         for name, agent in named.items()
     }
     require_different({name: plan.shrink.prepared.agent for name, plan in plans.items()})
-    notes = (*place.notes, *dict.fromkeys(note for plan in plans.values() for note in plan.notes))
+    in_turn = ["Note: the agents of a shrink run one after another: --at-once is for a matrix."]
+    of_agents = dict.fromkeys(note for plan in plans.values() for note in plan.notes)
+    notes = (*place.notes, *(in_turn if settings.at_once else ()), *of_agents)
     return SharedShrinkPlan(plans=plans, folder=place.folder, notes=notes, temporary=place.temporary)
 
 

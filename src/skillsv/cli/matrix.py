@@ -50,7 +50,8 @@ def matrix(
 
     Value every unit of a skill with each of several agents, on the same tasks: which lines help all agents, which only
     some, which help one and harm another, and the smallest skill that is predicted to be no worse for all. The agents
-    run one after another, with one ledger; a limit holds for all of them together. The same command again resumes.
+    run one after another, or with --at-once at the same time, with one ledger; a limit holds for all of them together.
+    The same command again resumes.
     """
     from skillsv.api.inputs import Inputs
     from skillsv.api.matrix_plan import make_matrix_plan

@@ -40,7 +40,7 @@ def _are_stored(number: int) -> str:
 
 def describe_reuse(ledger: Ledger, spec: str, agent: Agent) -> str | None:
     """The sentence about the stored rollouts that this session reused; None where it reused none."""
-    reused = ledger.reused
+    reused = ledger.reused[agent.fingerprint]
     if not reused.rollouts:
         return None
     unchecked = f" ({count(reused.taken_over)} of them taken over unchecked)" if reused.taken_over else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -41,6 +41,8 @@ from skillsv.rollout import (
 )
 from skillsv.rollout.ray.cluster_options import LOCAL, ClusterOptions
 from skillsv.rollout.run_folder import AGENT_LOG, STOP
+from skillsv.rollout.run_group import RunGroup
+from skillsv.rollout.stop_rules import StopRule
 from skillsv.sandbox.captured_prints import log_prints
 from skillsv.sandbox.covered_files import find_change
 from skillsv.sandbox.user_function import load_code
@@ -76,6 +78,36 @@ def session_of(prepared: PreparedRun, folder: RunFolder) -> Session:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedSession:
+    """What the sessions of several agents share that run at the same time.
+
+    `engine` runs the rollouts of all agents, on a cluster; None where each agent has an engine on this machine.
+    """
+
+    ledger: Ledger
+    engine: Engine | None
+    runs: RunGroup
+
+
+@asynccontextmanager
+async def open_shared(
+    prepared: Sequence[PreparedRun], folder: RunFolder, settings: Settings, listener: Listener, stop: Stop
+) -> AsyncIterator[SharedSession]:
+    """Open what several agents share: the ledger of `folder`, the limits of `settings`, a cluster, signals."""
+    async with AsyncExitStack() as stack:
+        ledger = stack.enter_context(Ledger.open(folder.ledger))
+        stack.enter_context(log_prints(folder.path / AGENT_LOG))
+        engine = None
+        if settings.engine != "local":
+            engine = await stack.enter_async_context(make_cluster_engine(prepared, listener))
+        if threading.current_thread() is threading.main_thread():
+            requests = await stack.enter_async_context(anyio.create_task_group())
+            requests.start_soon(stop_on_signals, stop)
+            stack.callback(requests.cancel_scope.cancel)
+        yield SharedSession(ledger=ledger, engine=engine, runs=RunGroup(settings.jobs, limits_of(settings)))
+
+
 @asynccontextmanager
 async def open_runner(
     session: Session,
@@ -83,24 +115,28 @@ async def open_runner(
     stop: Stop | None = None,
     *,
     on_locked: Callable[[], object] = lambda: None,
+    shared: SharedSession | None = None,
 ) -> AsyncIterator[Runner]:
     """Open everything that rollouts need, and close it at the end. Paid rollouts are reused, new ones are kept.
 
     `on_locked` is called when the ledger is locked, before the engine starts. A signal such as Ctrl-C sets `stop`;
     outside the main thread signals are not handled. So does a file that asks
-    the run to stop. Without a `stop`, neither is looked for.
+    the run to stop. Without a `stop`, neither is looked for. What is `shared` is open already, and stays open.
     """
     error: SkillSVError | None = None
     async with AsyncExitStack() as stack:
-        ledger = stack.enter_context(Ledger.open(session.folder.ledger))
+        ledger = shared.ledger if shared else stack.enter_context(Ledger.open(session.folder.ledger))
         on_locked()
-        stack.enter_context(log_prints(session.folder.path / AGENT_LOG))
-        engine = make_engine(session.job, session.agent, session.verifier, listener)
-        engine = await stack.enter_async_context(engine)
+        if shared is None:
+            stack.enter_context(log_prints(session.folder.path / AGENT_LOG))
+        engine = None if shared is None else shared.engine
+        if engine is None:
+            engine = make_engine(session.job, session.agent, session.verifier, listener)
+            engine = await stack.enter_async_context(engine)
         if stop is not None:
             requests = await stack.enter_async_context(anyio.create_task_group())
             requests.start_soon(stop_on_file, stop, session.folder.path / STOP)
-            if threading.current_thread() is threading.main_thread():
+            if shared is None and threading.current_thread() is threading.main_thread():
                 requests.start_soon(stop_on_signals, stop)
             stack.callback(requests.cancel_scope.cancel)
         tasks = {task.id: task for task in session.tasks}
@@ -119,6 +155,7 @@ async def open_runner(
                 listener,
                 stop=stop,
                 require_unchanged=unchanged,
+                runs=None if shared is None else shared.runs,
             )
         except SkillSVError as raised:
             error = raised  # raised again below, where no task group wraps it
@@ -196,12 +233,6 @@ def require_unchanged(agent: Agent, verifier: Verifier) -> None:
 
 def runner_options(settings: Settings, run: str) -> RunnerOptions:
     """The part of the settings that the runner reads. `run` names the rollouts in the ledger."""
-    limits = budget(
-        rollouts=settings.max_rollouts,
-        tokens=settings.max_tokens,
-        usd=settings.budget_usd,
-        seconds=settings.max_seconds,
-    )
     return RunnerOptions(
         jobs=settings.jobs,
         attempts=settings.attempts,
@@ -210,9 +241,19 @@ def runner_options(settings: Settings, run: str) -> RunnerOptions:
         max_missing=settings.max_missing,
         seed=settings.seed,
         run=run,
-        budget=limits,
+        budget=limits_of(settings),
         needs_cost=needs_cost(settings),
         score_cut=settings.cut_answers == "score",
+    )
+
+
+def limits_of(settings: Settings) -> StopRule:
+    """The limits of a session."""
+    return budget(
+        rollouts=settings.max_rollouts,
+        tokens=settings.max_tokens,
+        usd=settings.budget_usd,
+        seconds=settings.max_seconds,
     )
 
 
@@ -220,15 +261,33 @@ def make_engine(job: ValuationJob, agent: Agent, verifier: Verifier, listener: L
     """The engine that the settings name. On a cluster each node makes agent and verifier from the job."""
     if job.settings.engine == "local":
         return LocalEngine(agent, verifier)
+    _require_ray()
+    return _ray_engine(job.settings, {agent.fingerprint: job}, listener)
+
+
+def make_cluster_engine(prepared: Sequence[PreparedRun], listener: Listener) -> Engine:
+    """One engine for several agents on the cluster that their settings name. Each node makes all of them."""
+    _require_ray()
+    jobs = {run.agent.fingerprint: run.job for run in prepared}
+    return _ray_engine(prepared[0].job.settings, jobs, listener)
+
+
+def _ray_engine(settings: Settings, jobs: Mapping[str, ValuationJob], listener: Listener) -> Engine:
+    """The engine of a cluster for these jobs, by the fingerprint of their agents."""
+    from skillsv.rollout.ray.engine import RayEngine
+
+    recipes = {name: partial(make_on_node, portable_job(job), Path.cwd()) for name, job in jobs.items()}
+    fingerprint, recipe = next(iter(recipes.items()))
+    del recipes[fingerprint]
+    options = cluster_options(settings)
+    return RayEngine(recipe, fingerprint, options, others=recipes, note=lambda message: listener(Note(message=message)))
+
+
+def _require_ray() -> None:
     if find_spec("ray") is None:
         raise SettingsError(
             "Running on a cluster needs the package ray.", hint="Install it: pip install 'skillsv[ray]'."
         )
-    from skillsv.rollout.ray.engine import RayEngine
-
-    recipe = partial(make_on_node, portable_job(job), Path.cwd())
-    options = cluster_options(job.settings)
-    return RayEngine(recipe, agent.fingerprint, options, note=lambda message: listener(Note(message=message)))
 
 
 def cluster_options(settings: Settings) -> ClusterOptions:

@@ -21,7 +21,7 @@ from skillsv.pipeline.chain_waves import ChainWaves
 from skillsv.pipeline.cost import CostListener
 from skillsv.pipeline.job import PreparedRun, make_manifest, strata_of
 from skillsv.pipeline.known_rollouts import count_wanted
-from skillsv.pipeline.session import open_runner, session_of
+from skillsv.pipeline.session import SharedSession, open_runner, session_of
 from skillsv.pipeline.smoke_gate import describe_openings, further_tasks, require_difference
 from skillsv.rollout import (
     RunFolder,
@@ -63,11 +63,13 @@ async def run_rollouts(
     fresh: bool = False,
     keep_going: bool = False,
     whole: bool = True,
+    shared: SharedSession | None = None,
 ) -> RolloutResult:
     """Run all rollouts of a valuation, or as many as the budget allows. Finished rollouts are kept in any case.
 
     A skill that changes no score ends the run after the first checks, unless `keep_going`. Without `whole` the
-    valuation is a step of a larger job, which checks the activation and judges the budget itself.
+    valuation is a step of a larger job, which checks the activation and judges the budget itself. `shared` is what
+    runs of other agents at the same time share with this one.
     """
     folder.check_place(prepared.job.skill, prepared.compiled.skill.name)
     load_code(prepared.agent, prepared.verifier)
@@ -84,7 +86,8 @@ async def run_rollouts(
             folder.keep_prior(prepared.prior)
         folder.keep_notes(folder.notes(), provisional=True)
 
-    async with open_runner(session_of(prepared, folder), listener, stop, on_locked=begin) as runner:
+    session = session_of(prepared, folder)
+    async with open_runner(session, listener, stop, on_locked=begin, shared=shared) as runner:
         result = await _Rollouts(prepared, runner, folder, listener, keep_going=keep_going, whole=whole).run()
         folder.keep_notes((*result.notes, *early_end_note(result)), provisional=result.error is not None)
     listener(RunFinished(reason="done" if result.error is None else result.error.what))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
+import threading
 import zlib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -126,7 +128,7 @@ class Detail:
 
 @dataclass(slots=True, kw_only=True)
 class Reused:
-    """Stored rollouts of earlier sessions that this one has looked up. `since` is when the oldest was saved."""
+    """Stored rollouts of an agent that this session reused from earlier ones. `since` is when the oldest was saved."""
 
     rollouts: int = 0
     taken_over: int = 0
@@ -144,7 +146,8 @@ class Ledger:
         self._writer = writer
         self._lock = lock
         self._timed = version_of(reader) >= _TIMED_VERSION
-        self.reused = Reused()
+        self._writing = threading.Lock()  # runs that share this ledger save in threads of their own
+        self.reused: defaultdict[str, Reused] = defaultdict(Reused)  # by agent fingerprint
         self._known: set[int] = set()  # rows that this session has saved, or has counted as reused
 
     @classmethod
@@ -192,28 +195,29 @@ class Ledger:
                     *columns, row_id, run, saved = row
                     rollouts[key] = _rollout(key, tuple(columns))
                     if counted:
-                        self._count_reused(row_id, run, saved)
+                        self._count_reused(key.agent, row_id, run, saved)
         return rollouts
 
     def _with_time(self, query: str) -> str:
         """The query, without the time where the file does not have it."""
         return query if self._timed else query.replace("min(saved)", "NULL").replace("saved", "NULL")
 
-    def _count_reused(self, row_id: int, run: str, saved: int | None) -> None:
+    def _count_reused(self, agent: str, row_id: int, run: str, saved: int | None) -> None:
         if row_id in self._known:
             return
         self._known.add(row_id)
-        self.reused.rollouts += 1
-        self.reused.taken_over += run == TAKEN_OVER
+        reused = self.reused[agent]
+        reused.rollouts += 1
+        reused.taken_over += run == TAKEN_OVER
         if saved is not None:
-            self.reused.since = min(saved, self.reused.since or saved)
+            reused.since = min(saved, reused.since or saved)
 
     def record(self, *rollouts: Rollout, run: str = "") -> None:
         """Save these rollouts in one transaction; on return they survive a crash and a power cut."""
         writer = self._writer
         if writer is None:
             raise LedgerError("this ledger was opened for reading only.", where=str(self.path))
-        with explain_ledger_errors(self.path), _transaction(writer, "BEGIN IMMEDIATE"):
+        with explain_ledger_errors(self.path), self._writing, _transaction(writer, "BEGIN IMMEDIATE"):
             for rollout in rollouts:
                 saved = writer.execute(_SAVE, _row(rollout, run)).fetchone()
                 if saved is not None:
@@ -252,7 +256,7 @@ class Ledger:
             raise LedgerError("this ledger was opened for reading only.", where=str(self.path))
         copied = 0
         find = "SELECT id, tree, replicate FROM rollout WHERE task = ? AND agent = ? AND score IS NOT NULL"
-        with explain_ledger_errors(self.path), _transaction(writer, "BEGIN IMMEDIATE"):
+        with explain_ledger_errors(self.path), self._writing, _transaction(writer, "BEGIN IMMEDIATE"):
             for old, (task, agent) in reversed(list(keys.items())):
                 for row, tree, replicate in writer.execute(find, old).fetchall():
                     key = RolloutKey(tree=tree, task=task, agent=agent, replicate=replicate)
@@ -269,7 +273,7 @@ class Ledger:
         if writer is None:
             raise LedgerError("this ledger was opened for reading only.", where=str(self.path))
         copies = "FROM rollout WHERE run = ? AND agent = ?"
-        with explain_ledger_errors(self.path), _transaction(writer, "BEGIN IMMEDIATE"):
+        with explain_ledger_errors(self.path), self._writing, _transaction(writer, "BEGIN IMMEDIATE"):
             writer.execute(f"DELETE FROM detail WHERE id IN (SELECT id {copies})", (TAKEN_OVER, agent))  # noqa: S608
             writer.execute(f"DELETE {copies}", (TAKEN_OVER, agent))
 

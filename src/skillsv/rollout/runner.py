@@ -33,6 +33,7 @@ from skillsv.rollout.engine import CUT, Engine, Job, unwrap_group
 from skillsv.rollout.ledger import Detail, Ledger
 from skillsv.rollout.pending import PendingRollout
 from skillsv.rollout.run_control import RunnerOptions, Stop, Timing
+from skillsv.rollout.run_group import RunGroup
 from skillsv.rollout.scheduler import Scheduler, finished_event
 
 T = TypeVar("T")
@@ -54,7 +55,8 @@ class Runner:
     """Answers the requests of policies. Spending, budget and failures count over all calls of `run_policies`.
 
     `require_unchanged` raises SkillSVError where the agent is not the one of the fingerprint any more: it is called
-    before each save, and nothing more is saved then.
+    before each save, and nothing more is saved then. `runs` are the runs that share slots and budget with this one;
+    `options.jobs` and `options.budget` are theirs then.
     """
 
     def __init__(  # noqa: PLR0917 - the parts a run is made of, in the order they act
@@ -70,6 +72,7 @@ class Runner:
         stop: Stop | None = None,
         timing: Timing | None = None,
         require_unchanged: Callable[[], None] = lambda: None,
+        runs: RunGroup | None = None,
     ) -> None:
         self._ledger = ledger
         self._tasks = tasks
@@ -86,6 +89,7 @@ class Runner:
             listener=listener,
             timing=timing or Timing(),
             require_unchanged=require_unchanged,
+            runs=runs,
         )
         self._durations = TaskDurations(ledger.durations(agent_fingerprint))
         self._sequence = 0

@@ -24,6 +24,7 @@ from skillsv.rollout.pending import PendingRollout, SaveQueue
 from skillsv.rollout.provider_limit import shared_limit
 from skillsv.rollout.rendering_queue import RenderingQueue
 from skillsv.rollout.run_control import RunnerOptions, Timing
+from skillsv.rollout.run_group import RunGroup
 from skillsv.rollout.spending import CRASHES, SpendingTracker
 from skillsv.rollout.stop_rules import Progress
 
@@ -34,7 +35,8 @@ FORGIVEN_LOSSES = 5
 class Scheduler:
     """Runs pending rollouts on an engine. A result counts only once it is in the ledger.
 
-    `given_up` holds the rollouts that failed for good, `halted` the error that stopped the run.
+    `given_up` holds the rollouts that failed for good, `halted` the error that stopped the run. `runs` are the runs
+    that share slots and budget with this one.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class Scheduler:
         listener: Listener,
         timing: Timing,
         require_unchanged: Callable[[], None] = lambda: None,
+        runs: RunGroup | None = None,
     ) -> None:
         self.pending: dict[RolloutKey, PendingRollout] = {}
         self.given_up: dict[RolloutKey, RolloutFailure] = {}
@@ -68,6 +71,7 @@ class Scheduler:
         )
         if isinstance(engine, GrowingEngine):
             engine.call_on_growth(self._start_next)
+        self._runs = runs or RunGroup(options.jobs, options.budget)
         self._queue = RenderingQueue()
         self._active = 0  # started and not yet saved: all that a crash can lose
         self._pauses = 0
@@ -80,10 +84,17 @@ class Scheduler:
         self._active = self._pauses = 0
         self._queue.clear()
         self.pending.clear()
+        self._runs.join(self)
 
     def close(self) -> None:
         """No rollout is pending any more: `save_all` ends when the rest is saved."""
         self._saving.close()
+        self._runs.leave(self)
+
+    @property
+    def active(self) -> int:
+        """Rollouts that are started and not yet saved."""
+        return self._active
 
     async def save_all(self) -> None:
         """Save finished rollouts until closed. A cancellation waits for it."""
@@ -126,29 +137,34 @@ class Scheduler:
         pending.done.set()
 
     def _start_next(self) -> None:
-        """Start queued rollouts while the engine has slots and no limit is reached."""
-        if self._agent_looks_broken():
-            return
-        while self._queue and not self._saving.closed and not self._pauses and self._active < self._slots():
-            if self._limit_reached():
-                return
-            wait = self._limit.take()
-            if wait > 0.0:
-                self._pauses += 1
-                self._spawn(self._pause, wait)
-                return
-            self._start(self._queue.pop())
+        """Start queued rollouts, of this run and of those that share its slots, while slots are free."""
+        self._runs.start_next()
+
+    def start_one(self) -> bool:
+        """Start a queued rollout if a slot is free and no limit is reached; whether one was started."""
+        if self._agent_looks_broken() or not self._queue or self._saving.closed or self._pauses:
+            return False
+        if not self._has_slot() or self._limit_reached():
+            return False
+        wait = self._limit.take()
+        if wait > 0.0:
+            self._pauses += 1
+            self._spawn(self._pause, wait)
+            return False
+        self._start(self._queue.pop())
+        return True
 
     def _limit_reached(self) -> bool:
         """Whether the budget is used up: then the run halts."""
-        reason = self._options.budget.reached(self._progress())
+        reason = self._runs.budget.reached(self._runs.progress())
         if reason is None:
             return False
         what = f"the budget of {reason} is used up."
         self.halt(BudgetReached(what, hint="The partial result is kept; raise the limit to go on from here."))
         return True
 
-    def _progress(self) -> Progress:
+    def progress(self) -> Progress:
+        """What this run has spent; pending rollouts count at the average."""
         return self.spending.progress(self._active - self._saving.unsaved)
 
     def _agent_looks_broken(self) -> bool:
@@ -163,9 +179,8 @@ class Scheduler:
             self.halt(error)
         return error is not None
 
-    def _slots(self) -> int:
-        slots = self._engine.slots
-        return self._concurrency.current if slots is None else min(self._concurrency.current, slots)
+    def _has_slot(self) -> bool:
+        return self._active < self._concurrency.current and self._runs.has_slot(self._engine.slots)
 
     def _start(self, pending: PendingRollout) -> None:
         pending.attempt += 1
@@ -254,7 +269,7 @@ class Scheduler:
 
     async def _sleep(self, seconds: float) -> None:
         """Wait; `halt` ends the wait, and so does a limit of time: a service may ask for a wait of any length."""
-        left = self._options.budget.seconds_left(self._progress())
+        left = self._runs.budget.seconds_left(self._runs.progress())
         with anyio.CancelScope() as scope:
             self._sleeping.add(scope)
             try:

@@ -247,6 +247,11 @@ class Settings:
         "The agents to compare (comma list), such as model:openai:A,model:openai:B.",
         read=read_agent_list,
     )
+    at_once: bool = matrix(
+        False,
+        "free",
+        "Run all agents of a matrix at the same time; then none begins with what another showed.",
+    )
 
     # What may be spent, and how fast.
     jobs: Count = budget(8, "free", "Rollouts at once [{default}].", short="-j")

@@ -25,7 +25,8 @@ def cluster():
     from ray.cluster_utils import Cluster
 
     before = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(FOLDER), str(FOLDER.parent)])  # workers import their factories
+    source = FOLDER.parents[2] / "src"  # the tested sources, even where another copy is installed
+    os.environ["PYTHONPATH"] = os.pathsep.join(map(str, (FOLDER, FOLDER.parent, source)))  # workers import from there
     head = {"num_cpus": 2, "include_dashboard": False, "_system_config": QUICK_DEATHS}
     cluster = Cluster(initialize_head=True, head_node_args=head)
     cluster.add_node(num_cpus=2)

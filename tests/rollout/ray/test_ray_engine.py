@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 import sqlite3
 import subprocess
@@ -28,6 +29,7 @@ from skillsv.rollout import Job, Ledger
 from skillsv.rollout.pending import SUSPECT_LOSSES
 from skillsv.rollout.ray.cluster_options import ClusterOptions
 from skillsv.rollout.ray.engine import RayEngine
+from skillsv.rollout.ray.job_exchange import NumberedAnswer
 from skillsv.rollout.ray.transfer import INLINE_BYTES, Packer
 from skillsv.rollout.ray.worker_pool import NodeInfo, PooledWorker
 from skillsv.rollout.scheduler import FORGIVEN_LOSSES
@@ -363,19 +365,20 @@ def test_a_rollout_that_kills_its_worker_runs_alone(cluster, tmp_path):
 
 def test_a_worker_that_forgot_what_it_fetched_is_sent_all_of_it(tmp_path):
     store, sent = [], []
+    large = RenderedFile(path="large.txt", data=b"x" * (INLINE_BYTES + 1), digest="large")
 
     class ForgetfulActor:
         """Keeps nothing of what it fetched: a job that was shortened has to be sent again."""
 
         @property
-        def run(self):
+        def exchange(self):
             return self
 
-        async def remote(self, packed):
-            sent.append([part.content.ref is not None for part in (packed.skill, packed.task)])
-            if sent[-1] != [True, True]:
-                return None
-            return Rollout(key=packed.key, task_id="t0", score=1.0)
+        async def remote(self, batch):
+            (item,) = batch
+            sent.append([part.content.ref is not None for part in (item.job.skill, item.job.task)])
+            answer = Rollout(key=item.job.key, task_id="t0", score=1.0) if sent[-1] == [True, True] else None
+            return [NumberedAnswer(number=item.number, data=pickle.dumps(answer))]
 
     async def go():
         engine = RayEngine(logging_factory(tmp_path, 0.0), ToyAgent.fingerprint)
@@ -383,7 +386,28 @@ def test_a_worker_that_forgot_what_it_fetched_is_sent_all_of_it(tmp_path):
         node = NodeInfo(id="n", name="n", resources={})
         worker = PooledWorker(node=node, actor=ForgetfulActor(), slots=1)
         engine.pool.workers[node.id] = worker
-        return [(await engine.run(job())).score for _ in range(2)]
+        return [(await engine.run(job(files=(large,)))).score for _ in range(2)]
 
     assert anyio.run(go) == [1.0, 1.0]
     assert sent == [[True, True], [False, False], [True, True]]
+
+
+def test_one_engine_runs_the_rollouts_of_several_agents(cluster, tmp_path):
+    def job_of(agent, replicate):
+        one = job(replicate=replicate)
+        return replace(one, key=replace(one.key, agent=agent))
+
+    async def go():
+        engine = RayEngine(
+            logging_factory(tmp_path / "log"),
+            ToyAgent.fingerprint,
+            ClusterOptions(address=cluster.address),
+            others={"reporting/1": cluster_world.reporting},
+        )
+        async with engine:
+            return [await engine.run(job_of(agent, 0)) for agent in (ToyAgent.fingerprint, "reporting/1")]
+
+    toy, reporting = anyio.run(go)
+    assert [rollout.failure for rollout in (toy, reporting)] == [None, None]
+    assert "skill" in json.loads(reporting.answer)
+    assert len(log_lines(tmp_path / "log")) == 2, "only the toy agent's rollout is in its log"

@@ -48,6 +48,8 @@ def toy_job(*, coalition=("m",), files=(), task: Task | None = None) -> Job:
     return Job(key=RolloutKey(tree=skill.digest, task=task.digest, agent="a"), skill=skill, task=task)
 
 
+LARGE = RenderedFile(path="large", data=b"x" * (INLINE_BYTES + 1), digest="large")
+
 sizes = st.sampled_from([0, 1, INLINE_BYTES, INLINE_BYTES + 1, 3 * INLINE_BYTES])
 
 
@@ -73,25 +75,26 @@ def test_a_rendering_arrives_unchanged(tmp_path_factory, made):
 
     async def go():
         packed = await Packer(store.put).pack(job)
-        return await Unpacker(folder, store.fetch).skill(packed.skill)
+        return packed.skill.content, await Unpacker(folder, store.fetch).skill(packed.skill)
 
-    arrived = anyio.run(go)
+    content, arrived = anyio.run(go)
     assert arrived.contents == job.skill.contents
-    for sent, got in zip(job.skill.files, arrived.files, strict=True):
-        assert (got.path, got.digest, got.executable) == (sent.path, sent.digest, sent.executable)
-        if sent.data is None:
+    for file, got in zip(job.skill.files, arrived.files, strict=True):
+        assert (got.path, got.digest, got.executable) == (file.path, file.digest, file.executable)
+        if file.data is None:
             assert got.origin is not None
-            assert got.origin.read_bytes() == sent.origin.read_bytes()
-    renderings = [stored for stored in store.objects if hasattr(stored, "rendering")]
-    assert sum(len(file.data or b"") for file in renderings[0].rendering.files) <= (len(made) + 1) * INLINE_BYTES
+            assert got.origin.read_bytes() == file.origin.read_bytes()
+    size = sum(len(file.data) if file.data is not None else INLINE_BYTES + 1 for file in job.skill.files)
+    assert (content.ref is None) == (size <= INLINE_BYTES), "a small rendering is sent with its jobs, a large one once"
+    sent = content.value if content.ref is None else store.objects[content.ref]
+    assert sum(len(file.data or b"") for file in sent.rendering.files) <= (len(made) + 1) * INLINE_BYTES
 
 
 def test_each_digest_is_fetched_once_and_renderings_share_large_files(tmp_path):
     store = Store()
-    large = RenderedFile(path="large", data=b"x" * (INLINE_BYTES + 1), digest="large")
     (tmp_path / "data").write_text("d")
     task = Task(id="t", input="", digest="task", files={"data": tmp_path / "data"})
-    jobs = [toy_job(coalition=("m", f"u{unit}"), files=(large,), task=task) for unit in range(3)]
+    jobs = [toy_job(coalition=("m", f"u{unit}"), files=(LARGE,), task=task) for unit in range(3)]
 
     async def go():
         packer, unpacker = Packer(store.put), Unpacker(tmp_path / "node", store.fetch)
@@ -126,7 +129,7 @@ def test_a_cancelled_fetch_is_repeated_by_the_next_request(tmp_path):
         return await store.fetch(ref)
 
     async def go():
-        packed = await Packer(store.put).pack(toy_job())
+        packed = await Packer(store.put).pack(toy_job(files=(LARGE,)))
         unpacker = Unpacker(tmp_path, fetch)
         with anyio.CancelScope() as first:
             scopes.append(first)
@@ -134,7 +137,7 @@ def test_a_cancelled_fetch_is_repeated_by_the_next_request(tmp_path):
         assert len(calls) == 1
         return await unpacker.skill(packed.skill)
 
-    assert anyio.run(go) == toy_job().skill
+    assert anyio.run(go) == toy_job(files=(LARGE,)).skill
 
 
 def test_driver_and_node_drop_the_least_recently_used_objects(tmp_path):
@@ -173,8 +176,7 @@ def test_the_packed_job_keeps_the_setting_for_cut_answers(score_cut):
 def test_what_a_worker_has_fetched_is_sent_without_references(tmp_path):
     store, fetched = Store(), FetchedObjects()
     packer, unpacker = Packer(store.put), Unpacker(tmp_path, store.fetch)
-    large = RenderedFile(path="large", data=b"x" * (INLINE_BYTES + 1), digest="large")
-    first, other = toy_job(files=(large,)), toy_job(coalition=("m", "u1"))
+    first, other = toy_job(files=(LARGE,)), toy_job(coalition=("m", "u1"))
 
     async def transfer():
         packed = await packer.pack(first)
@@ -186,7 +188,7 @@ def test_what_a_worker_has_fetched_is_sent_without_references(tmp_path):
         assert short.skill.files == ()
         assert (await unpacker.skill(short.skill), await unpacker.task(short.task)) == known
         new = fetched.shorten(await packer.pack(other))
-        assert new.skill.content.ref is not None, "the other skill was not sent yet"
+        assert new.skill.content.value is not None, "the other skill was not sent yet"
         assert new.task.content.ref is None
         with pytest.raises(ForgottenObject):
             await Unpacker(tmp_path / "new", store.fetch).skill(short.skill)

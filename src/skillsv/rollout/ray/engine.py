@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Any, Self
@@ -18,6 +18,7 @@ from skillsv.model.rollout import FailureKind, Rollout, RolloutFailure
 from skillsv.rollout.engine import MESSAGE_LIMIT, Job, longest_rollout
 from skillsv.rollout.ray.cluster import RayCluster, connect, disconnect
 from skillsv.rollout.ray.cluster_options import AgentFactory, ClusterOptions
+from skillsv.rollout.ray.job_exchange import FailedCall, JobExchange
 from skillsv.rollout.ray.transfer import PackedJob, Packer
 from skillsv.rollout.ray.worker import WorkerSetup
 from skillsv.rollout.ray.worker_pool import PooledWorker, WorkerPool
@@ -32,8 +33,9 @@ class RayEngine:
     """Runs jobs on the nodes of a cluster, with the same results as the local engine.
 
     `factory` creates agent and verifier on each node; `fingerprint` is the driver's agent, and a node whose agent has
-    another is left out. If a worker or node dies, the failure of its rollouts is marked `lost`: it says nothing about
-    the rollout, and the scheduler sends it again. `note` receives messages for the user.
+    another is left out. `others` create further agents, by fingerprint: the key of a job names its agent. If a worker
+    or node dies, the failure of its rollouts is marked `lost`: it says nothing about the rollout, and the scheduler
+    sends it again. `note` receives messages for the user.
     """
 
     def __init__(
@@ -42,14 +44,17 @@ class RayEngine:
         fingerprint: str,
         options: ClusterOptions | None = None,
         *,
+        others: Mapping[str, AgentFactory] | None = None,
         note: Callable[[str], None] = lambda _message: None,
     ) -> None:
         self._factory = factory
+        self._others = others or {}
         self._fingerprint = fingerprint
         self._options = options or ClusterOptions()
         self._stack = AsyncExitStack()
         self._packer = Packer(ray.put)
         self._factory_ref: Any = None
+        self._other_refs: dict[str, Any] = {}
         self._cluster = RayCluster(self._options, self._setup)
         self.pool = WorkerPool(self._cluster, self._options, note=note)
 
@@ -67,6 +72,7 @@ class RayEngine:
         self._stack.callback(disconnect)
         try:
             self._factory_ref = ray.put(self._factory)
+            self._other_refs = {fingerprint: ray.put(factory) for fingerprint, factory in self._others.items()}
             group = await self._stack.enter_async_context(anyio.create_task_group())
             self._stack.callback(group.cancel_scope.cancel)
             group.start_soon(self.pool.watch, group)
@@ -85,6 +91,7 @@ class RayEngine:
         for worker in tuple(self.pool.workers.values()):
             self.pool.remove(worker)
         self._factory_ref = None
+        self._other_refs = {}
         self._packer = Packer(ray.put)
         await self._stack.aclose()
 
@@ -94,6 +101,7 @@ class RayEngine:
             factory=self._factory_ref,
             secrets={name: os.environ[name] for name in names if name in os.environ} | _salt_for(names),
             fingerprint=self._fingerprint,
+            others=self._other_refs,
         )
 
     async def run(self, job: Job) -> Rollout:
@@ -123,55 +131,57 @@ class RayEngine:
         if actor is None:
             return _lost(worker, "it could not start a worker")
         try:
-            return await self._run_on(worker, actor, packed) or _lost(worker, "it has no answer")
+            return await self._run_on(worker, JobExchange(actor), packed) or _lost(worker, "it has no answer")
         finally:
             self._cluster.stop_worker(actor)
 
     async def _run_known(self, worker: PooledWorker, packed: PackedJob) -> Rollout | RolloutFailure | SkillSVError:
         """The answer of a worker, which is sent what it has not fetched before; all of it if it has forgotten some."""
-        answer = await self._run_on(worker, worker.actor, worker.fetched.shorten(packed))
+        answer = await self._run_on(worker, worker.exchange, worker.fetched.shorten(packed))
         if answer is None:
-            answer = await self._run_on(worker, worker.actor, packed)
+            answer = await self._run_on(worker, worker.exchange, packed)
         if isinstance(answer, Rollout):
             worker.fetched.add(packed)
         return answer or _lost(worker, "it has no answer")
 
     async def _run_on(
-        self, worker: PooledWorker, actor: Any, packed: PackedJob
+        self, worker: PooledWorker, exchange: JobExchange, packed: PackedJob
     ) -> Rollout | RolloutFailure | SkillSVError | None:
-        """The answer of this actor. One that dies or does not answer in time is given up."""
-        reply = actor.run.remote(packed)
+        """The answer of this worker or single actor. One that dies or does not answer in time is given up."""
+        number, reply = exchange.start(packed)
         limit = None if packed.timeout is None else longest_rollout(packed.timeout) + self._options.hang_seconds
-        answer: Rollout | SkillSVError | None
         try:
             with anyio.move_on_after(limit):
                 answer = await reply
-                return answer
-        except RayTaskError as error:
-            return RolloutFailure(kind=FailureKind.CRASH, message=describe(error)[:MESSAGE_LIMIT])
-        except RayError as error:
-            self._give_up(worker, actor)
-            return _lost(worker, describe(error))
+                return self._explain(worker, exchange, answer.error) if isinstance(answer, FailedCall) else answer
         except anyio.get_cancelled_exc_class():
-            if actor is not worker.actor or not worker.gone:
-                await self._cancel(reply, worker, actor)
+            if exchange is not worker.exchange or not worker.gone:
+                await self._cancel(number, worker, exchange)
             raise
-        self._give_up(worker, actor)
+        self._give_up(worker, exchange)
         return RolloutFailure(kind=FailureKind.TIMEOUT, message=f"node {worker.node.name} has hung.")
 
-    def _give_up(self, worker: PooledWorker, actor: Any) -> None:
-        """Remove the worker if this is its actor. `_run_alone` stops an actor of a single rollout itself."""
-        if actor is worker.actor:
+    def _explain(self, worker: PooledWorker, exchange: JobExchange, error: BaseException) -> RolloutFailure:
+        """The failed call as a failure of its jobs; the worker is lost unless only these jobs are the cause."""
+        if isinstance(error, RayTaskError):
+            return RolloutFailure(kind=FailureKind.CRASH, message=describe(error)[:MESSAGE_LIMIT])
+        if not isinstance(error, RayError):
+            raise error
+        self._give_up(worker, exchange)
+        return _lost(worker, describe(error))
+
+    def _give_up(self, worker: PooledWorker, exchange: JobExchange) -> None:
+        """Remove the worker if this is its exchange. `_run_alone` stops an actor of a single rollout itself."""
+        if exchange is worker.exchange:
             self.pool.remove(worker)
 
-    async def _cancel(self, reply: Any, worker: PooledWorker, actor: Any) -> None:
+    async def _cancel(self, number: int, worker: PooledWorker, exchange: JobExchange) -> None:
         """Stop the agent on its node and wait until it has stopped; a worker that does not obey is removed."""
         with anyio.CancelScope(shield=True), contextlib.suppress(RayError):
             with anyio.move_on_after(STOP_SECONDS) as limit:
-                ray.cancel(reply)
-                await reply
+                await exchange.cancel(number)
             if limit.cancelled_caught:
-                self._give_up(worker, actor)
+                self._give_up(worker, exchange)
 
 
 def _salt_for(names: tuple[str, ...]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
@@ -18,7 +19,10 @@ from skillsv.model.task import Task
 from skillsv.rollout.engine import Job
 
 INLINE_BYTES = 16 * 1024
-"""A file of a rendering up to this size is sent with it; a larger one is an object of its own that renderings share."""
+"""A file of a rendering up to this size is sent with it; a larger one is an object of its own that renderings share.
+
+A rendering up to this size is sent with the jobs that need it: storing an object costs the driver more.
+"""
 
 DRIVER_OBJECTS = 1024
 """How many packed skills, tasks and files the driver keeps, each."""
@@ -36,11 +40,12 @@ Fetch = Callable[[Any], Awaitable[Any]]
 class StoredObject:
     """An object in the cluster's object store: the digest of its content, and the reference that fetches it.
 
-    Without a reference the worker has it already.
+    A small object has no reference, but its `value`. Without both the worker has it already.
     """
 
     digest: str
-    ref: Any
+    ref: Any = None
+    value: Any = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,9 +103,10 @@ class Packer:
 
     async def pack(self, job: Job) -> PackedJob:
         """The packed job. Files are read in a thread."""
-        skill, task = self._skills.get(job.key.tree), self._tasks.get(job.key.task)
-        if skill is not None and task is not None:
-            return PackedJob(key=job.key, timeout=job.timeout, skill=skill, task=task, score_cut=job.score_cut)
+        known_skill = job.key.tree in self._skills or _is_small(job.skill)
+        known_task = job.key.task in self._tasks or not job.task.files
+        if known_skill and known_task:
+            return self._pack(job)
         async with self._lock:
             return await anyio.to_thread.run_sync(self._pack, job)
 
@@ -124,6 +130,8 @@ class Packer:
         )
         in_memory = frozenset(file.path for file in large if file.data is not None)
         packed = PackedSkill(rendering=replace(rendering, files=files), in_memory=in_memory)
+        if _is_small(rendering):
+            return Packed(content=StoredObject(digest=rendering.digest, value=packed), files=())
         return Packed(content=StoredObject(digest=rendering.digest, ref=self._put(packed)), files=stored)
 
     def _pack_task(self, task: Task) -> Packed[PackedTask]:
@@ -165,8 +173,14 @@ class FetchedObjects:
     def add(self, job: PackedJob) -> None:
         """The worker has run this job."""
         skill, task = job.skill.content.digest, job.task.content.digest
-        self._skills.add(skill, Packed(content=StoredObject(digest=skill, ref=None), files=()))
-        self._tasks.add(task, Packed(content=StoredObject(digest=task, ref=None), files=()))
+        self._skills.add(skill, Packed(content=StoredObject(digest=skill), files=()))
+        self._tasks.add(task, Packed(content=StoredObject(digest=task), files=()))
+
+
+def _is_small(rendering: Rendering) -> bool:
+    """Whether the rendering is in memory, and sent with a job."""
+    sizes = [INLINE_BYTES + 1 if file.data is None else len(file.data) for file in rendering.files]
+    return sum(sizes) <= INLINE_BYTES
 
 
 def _bytes(file: RenderedFile) -> bytes:
@@ -177,22 +191,28 @@ def _bytes(file: RenderedFile) -> bytes:
 
 
 class _RecentlyUsed(Generic[T]):
-    """The most recently used values by name, at most `limit`."""
+    """The most recently used values by name, at most `limit`. Threads may share it."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._values: OrderedDict[str, T] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
 
     def get(self, name: str) -> T | None:
-        if name in self._values:
-            self._values.move_to_end(name)
-        return self._values.get(name)
+        with self._lock:
+            if name in self._values:
+                self._values.move_to_end(name)
+            return self._values.get(name)
 
     def add(self, name: str, value: T) -> T:
-        self._values[name] = value
-        self._values.move_to_end(name)
-        if len(self._values) > self._limit:
-            self._values.popitem(last=False)
+        with self._lock:
+            self._values[name] = value
+            self._values.move_to_end(name)
+            if len(self._values) > self._limit:
+                self._values.popitem(last=False)
         return value
 
 
@@ -263,10 +283,10 @@ class Unpacker:
         return path
 
     async def _get(self, stored: StoredObject) -> Any:
-        if stored.ref is None:
+        if stored.ref is None and stored.value is None:
             raise ForgottenObject(stored.digest)
         self.fetched[stored.digest] += 1
-        return await self._fetch(stored.ref)
+        return stored.value if stored.ref is None else await self._fetch(stored.ref)
 
 
 def _write(path: Path, content: PackedFile) -> None:

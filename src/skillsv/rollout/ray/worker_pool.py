@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 
 from skillsv.errors import SkillSVError, Unavailable
 from skillsv.rollout.ray.cluster_options import ClusterOptions
+from skillsv.rollout.ray.job_exchange import JobExchange
 from skillsv.rollout.ray.transfer import FetchedObjects
 
 UPDATE_SECONDS = 1.0
@@ -52,7 +53,7 @@ class PooledWorker:
     """The worker of a node, as the driver sees it. `actor` is its Ray actor; `gone`: it will not answer any more.
 
     `running` are the scopes that cancel its rollouts; `running_alone` those of rollouts on an actor of their own, which
-    use slots of this node, too. `fetched` is what its actor was sent before.
+    use slots of this node, too. `fetched` is what its actor was sent before; `exchange` sends it jobs.
     """
 
     node: NodeInfo
@@ -62,6 +63,10 @@ class PooledWorker:
     running_alone: set[anyio.CancelScope] = field(default_factory=set)
     fetched: FetchedObjects = field(default_factory=FetchedObjects)
     gone: bool = False
+    exchange: JobExchange = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.exchange = JobExchange(self.actor)
 
     @property
     def free(self) -> int:
