@@ -2,7 +2,9 @@
 
 The editor stands for a reflection model: after a look at failed questions it adds the facts of some of them, and remarks
 that answer nothing. What a line does to the model is not known beforehand, so questions that no optimizer sees compare
-the results.
+the results. Both runs have the same number of metric calls in all. The model's answers change with changes of the text
+that mean nothing, so it is pruned once, after the end of GEPA. What pruning does to the text is asserted; the comparison
+with GEPA alone is printed, as pruning does not pay at so few calls (`docs/optimizers.md`).
 """
 
 from __future__ import annotations
@@ -27,9 +29,11 @@ PACKAGES = ("gepa",)
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "faq"
 START = "# Quillmouth\n\nAnswer questions about the town with these facts:\n\n- Quillmouth is a town by the sea.\n"
-TOTAL = 1300
+TOTAL = 920
+PRUNING = 600
 BATCH = 5
-MAX_DROP = 10.0
+MAX_DROP = 15.0
+MAX_TOKENS = 20
 REMARKS = (
     "Visitors enjoy the view from the old wall.",
     "The weather changes quickly in spring.",
@@ -59,7 +63,7 @@ class Model:
 
     def ask(self, text, question):
         messages = [{"role": "system", "content": text}, {"role": "user", "content": question}]
-        body = {"model": "smollm2", "messages": messages, "temperature": 0, "seed": 1, "max_tokens": 32}
+        body = {"model": "smollm2", "messages": messages, "temperature": 0, "seed": 1, "max_tokens": MAX_TOKENS}
         request = urllib.request.Request(
             f"{self.url}/chat/completions", json.dumps(body).encode(), {"Content-Type": "application/json"}
         )
@@ -98,7 +102,12 @@ def questions(number, prefix=""):
 
 TRAIN = [*questions(1), *questions(2), *questions(1, "A visitor asks: "), *questions(2, "Hello! ")]
 VALIDATION = [*questions(3), *questions(2, "Please help me. ")]
-HELD_OUT = [*questions(3, "A question: "), *questions(1, "I am new here. "), *questions(3, "Good morning. ")]
+HELD_OUT = [
+    *questions(3, "A question: "),
+    *questions(1, "I am new here. "),
+    *questions(3, "Good morning. "),
+    *questions(2, "Tell me: "),
+]
 
 
 def grow(model, policy):
@@ -144,38 +153,50 @@ def grow(model, policy):
     return best["skill"], best["skill"] if pruning is None else pruning.shorten(best)["skill"], pruning
 
 
-def describe(name, text, model):
-    """A row of the table: score on questions that no optimizer saw, tokens and lines; and the score."""
-    score = 100 * sum(model.score(text, example) for example in HELD_OUT) / len(HELD_OUT)
+def describe(name, text, scores):
+    """A row of the table: score on questions that no optimizer saw, tokens and lines."""
     facts = sum(fact in text for fact in Editor().facts.values())
     lines = sum(line.startswith("- ") for line in text.splitlines())
-    tokens = sv.compile(text).count_tokens()
-    return f"| {name} | {score:.1f} | {tokens} | {facts} | {lines - facts} |\n", score, tokens
+    return f"| {name} | {100 * scores.mean():.1f} | {count_tokens(text)} | {facts} | {lines - facts} |\n"
+
+
+def compare(after, before):
+    """The change of the score in points, and its standard error over questions."""
+    change = 100 * (after - before)
+    return change.mean(), change.std(ddof=1) / np.sqrt(len(change))
+
+
+def count_tokens(text):
+    return sv.compile(text).count_tokens()
 
 
 def test_gepa_with_pruning_ends_with_a_shorter_text_that_a_real_model_uses_as_well(server, tmp_path, capsys):
     alone = Model(server.base_url)
     pruned, judge = (Model(server.base_url, known=alone.known) for _ in range(2))
     policy = PrunePolicy(
-        total=TOTAL, budget=600, least_budget=500, noisy_budget=600, share=0.5, every=3, max_drop=MAX_DROP,
-        same_examples=True, jobs=2, run_dir=tmp_path / "rollouts",
+        total=TOTAL, budget=PRUNING, share=0.66, every=TOTAL, max_drop=MAX_DROP, same_examples=True, jobs=1,
+        run_dir=tmp_path / "rollouts",
     )  # fmt: skip
-    by_itself, _, _ = grow(alone, None)
     before, after, pruning = grow(pruned, policy)
     made = pruned.calls
-    texts = (START, by_itself, before, after)
-    names = "start", "GEPA alone", "GEPA with pruning, before the last", "GEPA with pruning"
-    rows = [describe(name, text, judge) for name, text in zip(names, texts, strict=True)]
+    by_itself, _, _ = grow(alone, None)
+    texts = {"start": START, "GEPA alone": by_itself, "GEPA, before pruning": before, "GEPA with pruning": after}
+    scores = {name: np.array([judge.score(text, example) for example in HELD_OUT]) for name, text in texts.items()}
+    by_pruning = compare(scores["GEPA with pruning"], scores["GEPA, before pruning"])
+    in_all = compare(scores["GEPA with pruning"], scores["GEPA alone"])
     with capsys.disabled():
         sys.stdout.write(
-            "\n| text | score on 30 held-out questions | tokens | facts | other lines |\n|---|--:|--:|--:|--:|\n"
+            f"\n| text | score on {len(HELD_OUT)} held-out questions | tokens | facts | other lines |\n"
+            "|---|--:|--:|--:|--:|\n"
         )
-        sys.stdout.write("".join(row for row, _, _ in rows))
+        sys.stdout.write("".join(describe(name, text, scores[name]) for name, text in texts.items()))
+        sys.stdout.write("Change of the score by pruning: {:+.1f}±{:.1f}; ".format(*by_pruning))
+        sys.stdout.write("against GEPA alone: {:+.1f}±{:.1f}.\n".format(*in_all))
         sys.stdout.write(f"{pruning.pruner.rollouts} of {made} metric calls for pruning; alone {alone.calls}.\n")
         sys.stdout.write("".join(f"{result.rollouts} rollouts: {result.note}\n" for result in pruning.results))
     assert made <= TOTAL
-    assert pruning.pruner.rollouts > 0
-    assert rows[3][1] > rows[0][1], "the text that is left still helps the model"
-    assert rows[3][1] >= rows[2][1] - MAX_DROP
-    assert rows[3][2] <= rows[2][2]
     assert any(result.removed for result in pruning.results), "nothing was removed"
+    assert count_tokens(after) <= 0.7 * count_tokens(before)
+    assert count_tokens(after) < count_tokens(by_itself)
+    assert scores["GEPA with pruning"].mean() > scores["start"].mean(), "the text that is left still helps the model"
+    assert by_pruning[0] + 2 * by_pruning[1] >= 0, "the text is shown to be worse than before pruning"
