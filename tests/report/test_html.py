@@ -137,8 +137,7 @@ HEAD = "---\nname: x\ndescription: y\n---\n\n"
 
 def test_a_cycle_is_shown_as_one_unit_with_its_members(case_of):
     case = case_of(
-        text=HEAD
-        + "## Alpha\n\n```python\ndef alpha(): beta()\n```\n\n## Beta\n\n```python\ndef beta(): alpha()\n```\n",
+        text=HEAD + "## Steps\n\n```python\ndef alpha(): beta()\n```\n\n```python\ndef beta(): alpha()\n```\n",
         files={},
     )
     (contraction,) = case.compiled.contractions
