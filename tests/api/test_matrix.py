@@ -5,6 +5,7 @@ import json
 from types import SimpleNamespace
 
 import pytest
+from tests.api.letter_agents import SKILL, deaf, large, read, small
 
 import skillsv as sv
 from skillsv.api.matrix_plan import Limits
@@ -15,44 +16,10 @@ from skillsv.model.value import Spending
 from skillsv.rollout import RunFolder
 from skillsv.settings import Settings
 
-SKILL = """\
----
-name: letters
-description: Knows letters.
----
-# Letters
-
-- alpha
-- beta
-- gamma
-- delta
-- omega
-"""
-
-
-def read(skill, task):
-    return "yes" if skill and task.input in skill.text else "no"
-
-
-def small(skill, task):
-    """Needs alpha, beta and gamma."""
-    return read(skill, task) if task.input in {"alpha", "beta", "gamma"} else "no"
-
-
-def large(skill, task):
-    """Needs alpha and beta; gamma harms it."""
-    if task.input == "gamma":
-        return "no" if skill and "gamma" in skill.text else "yes"
-    return read(skill, task) if task.input in {"alpha", "beta"} else "no"
-
 
 def other(skill, task):
     """Needs alpha and delta."""
     return read(skill, task) if task.input in {"alpha", "delta"} else "no"
-
-
-def deaf(skill, task):
-    return "no"
 
 
 TRUTH = {

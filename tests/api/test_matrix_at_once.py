@@ -6,6 +6,7 @@ import time
 
 import anyio.to_thread
 import pytest
+from tests.api.letter_agents import SKILL, deaf, large, read, small
 
 import skillsv as sv
 from skillsv.errors import BudgetReached, Interrupted, Unavailable
@@ -14,46 +15,12 @@ from skillsv.model.events import Note, RolloutFinished, RunFinished, RunStarted
 from skillsv.model.rollout import Outcome
 from skillsv.rollout import RunFolder
 
-SKILL = """\
----
-name: letters
-description: Knows letters.
----
-# Letters
-
-- alpha
-- beta
-- gamma
-- delta
-- omega
-"""
-
-
-def read(skill, task):
-    return "yes" if skill and task.input in skill.text else "no"
-
-
-def small(skill, task):
-    """Needs alpha, beta and gamma."""
-    return read(skill, task) if task.input in {"alpha", "beta", "gamma"} else "no"
-
-
-def large(skill, task):
-    """Needs alpha and beta; gamma harms it."""
-    if task.input == "gamma":
-        return "no" if skill and "gamma" in skill.text else "yes"
-    return read(skill, task) if task.input in {"alpha", "beta"} else "no"
-
 
 def noisy(skill, task, replicate):
     """Reads the skill, and gives the other answer in one of five rollouts."""
     text = f"{skill.text if skill else ''} {task.id} {replicate}"
     wrong = int(hashlib.sha256(text.encode()).hexdigest(), 16) % 5 == 0
     return {"yes": "no", "no": "yes"}[read(skill, task)] if wrong else read(skill, task)
-
-
-def deaf(skill, task):
-    return "no"
 
 
 AGENTS = {"small": small, "large": large, "noisy": noisy}
