@@ -10,6 +10,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 
+class ProviderServer(ThreadingHTTPServer):
+    """A server that accepts many connections at once: with the usual five, the system refuses some of sixteen."""
+
+    request_queue_size = 128
+    daemon_threads = True
+
+
 class FakeProvider:
     """Answers each request with the next of `faults`; after the last fault, with `reply(request)`."""
 
@@ -34,8 +41,7 @@ class FakeProvider:
                 fault = provider.faults.pop(0) if provider.faults else ""
                 (FAULTS | ANTHROPIC)[fault](self, provider, body)
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = ProviderServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
 

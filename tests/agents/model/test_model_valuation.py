@@ -132,8 +132,9 @@ def test_a_provider_that_refuses_above_a_rate_changes_no_value(place, provider, 
     first, events = value(place, provider, "first", jobs=16, timeout=60.0)  # sixteen at once are slow on a busy machine
     assert (first["units"], first["anchors"]) == (normal["units"], normal["anchors"])
     assert first["rollouts"]["failed"] == 0
-    retried = [event for event in events if type(event).__name__ == "RolloutRetried"]
-    assert len(retried) == limited.refused > 0
+    retried = Counter(str(event.kind) for event in events if type(event).__name__ == "RolloutRetried")
+    assert retried == {"rate-limit": limited.refused}
+    assert limited.refused > 0
     assert any("rollouts a minute from here" in getattr(event, "message", "") for event in events)
 
 
