@@ -17,7 +17,7 @@ help: ## say what can be made
 demo: $(VENV)/base ## value the example skill: no key, no network, no model
 	@$(BIN)/skillsv demo
 
-test: $(VENV)/test ## run the tests (a quarter of an hour on two cores)
+test: $(VENV)/test ## run the quick tests (six minutes on two cores)
 	@tools/system-packages chromium bwrap
 	@echo "== tests"
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -m "not heavy" -q

@@ -22,6 +22,7 @@ def verdicts(valuation):
     return [str(unit.action) for unit in valuation.units]
 
 
+@pytest.mark.heavy
 def test_value_a_prompt(tmp_path, monkeypatch):
     names = run_as_script("value_a_prompt.ipynb", tmp_path, monkeypatch)
     assert names["run"].complete
@@ -30,6 +31,7 @@ def test_value_a_prompt(tmp_path, monkeypatch):
     assert names["invoice"].net.high < 0
 
 
+@pytest.mark.heavy
 def test_compare_two_models(tmp_path, monkeypatch, capsys):
     names = run_as_script("compare_two_models.ipynb", tmp_path, monkeypatch)
     mile, _, furlong, steps, _ = zip(names["small"].units, names["large"].units, strict=True)
@@ -41,6 +43,7 @@ def test_compare_two_models(tmp_path, monkeypatch, capsys):
     assert rows[0].split() == ["line", "small", "large"]
 
 
+@pytest.mark.heavy
 def test_prune_and_prove(tmp_path, monkeypatch):
     names = run_as_script("prune_and_prove.ipynb", tmp_path, monkeypatch)
     assert "opens at" not in "".join(line for line in names["short"].patch.splitlines() if line.startswith("-"))

@@ -79,6 +79,7 @@ def run_to_end(place, run):
     return json.loads(process.stdout)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kills", [[7, 90], pytest.param([11, 90, 1, 40, 75, 20, 5, 130], marks=pytest.mark.heavy)])
 def test_killed_and_resumed_gives_the_same_values(tmp_path, kills):
     os.mkfifo(tmp_path / "pipe")

@@ -6,11 +6,14 @@ import linecache
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 GUIDE = ROOT / "docs" / "python.md"
 BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:```text\n(?P<output>.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.heavy
 def test_every_block_runs_and_prints_what_stands_below_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = GUIDE.read_text(encoding="utf-8")

@@ -224,6 +224,7 @@ def test_a_child_process_is_ended_after_the_answer(bench):
     assert bench.run(FORKS).answer == "parent is done\n"  # `Bench.run` checks that no process runs in the workspace
 
 
+@pytest.mark.heavy
 def test_a_program_that_ignores_sigterm_is_killed(bench):
     code = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: signal.pause()"
     assert bench.fails(code, timeout=0.7).kind == "timeout"

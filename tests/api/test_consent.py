@@ -29,6 +29,7 @@ def test_an_agent_that_a_text_names_needs_a_limit_or_yes(skill, tasks, program):
     assert log.read_text() == "x" * spent
 
 
+@pytest.mark.heavy
 def test_functions_of_the_caller_need_none(skill, tasks, answer):
     run = sv.value(skill, tasks=tasks, agent=answer, panel_b=0.5)
     assert run.complete

@@ -112,6 +112,7 @@ def test_arguments_that_contradict_are_refused(skill, arguments, error):
         sv.value(skill, **{**LIMITS, **arguments})
 
 
+@pytest.mark.heavy
 def test_the_agent_never_sees_the_target(skill, tasks):
     seen = []
 

@@ -127,6 +127,7 @@ def test_agents_that_look_the_same_are_refused(tasks):
         sv.matrix(SKILL, tasks=tasks, agents={"one": make("yes"), "two": make("no")}, max_rollouts=100)
 
 
+@pytest.mark.heavy
 def test_an_agent_that_ignores_the_skill_leaves_the_others_their_values(tasks, tmp_path):
     found = sv.matrix(
         SKILL, tasks=tasks, agents={"deaf": deaf, "small": small}, panel_b=0, max_rollouts=300,
@@ -140,6 +141,7 @@ def test_an_agent_that_ignores_the_skill_leaves_the_others_their_values(tasks, t
     assert [cell["agent"] for cell in found.document["units"][0]["cells"]] == ["small"]
 
 
+@pytest.mark.heavy
 def test_a_matrix_without_any_values_raises_the_first_error(tasks):
     def broken(skill, task):
         raise OSError("no connection")
@@ -180,6 +182,7 @@ def test_rows_csv_and_the_shorter_skill_can_be_written(found, tmp_path):
     assert "gamma" not in (tmp_path / "large" / "SKILL.md").read_text()
 
 
+@pytest.mark.heavy
 def test_held_out_tasks_of_an_earlier_run_stay_held_out(tasks, tmp_path):
     run = sv.value(SKILL, tasks=tasks, agent=small, max_rollouts=200, panel_a=10, panel_b=10, run_dir=tmp_path / "run")
     held_out = set(run.stored.manifest["panel_b"])
@@ -207,6 +210,7 @@ def noisy(skill, task, replicate):
     return {"yes": "no", "no": "yes"}[read(skill, task)] if wrong else read(skill, task)
 
 
+@pytest.mark.heavy
 def test_a_noisy_agent_keeps_what_it_was_told_with_its_run(tasks, tmp_path):
     found = sv.matrix(
         SKILL, tasks=tasks, agents={"small": small, "noisy": noisy}, panel_b=0, max_rollouts=500, run_dir=tmp_path / "r"

@@ -42,6 +42,7 @@ def values_of(run):
     return [(unit.id, unit.net, unit.value) for unit in run.valuation.units]
 
 
+@pytest.mark.heavy
 def test_values_are_those_of_each_agent_alone(found, tasks, tmp_path):
     for name, agent in AGENTS.items():
         alone = sv.value(SKILL, tasks=tasks, agent=agent, panel_b=0, max_rollouts=200, run_dir=tmp_path / name)
@@ -49,6 +50,7 @@ def test_values_are_those_of_each_agent_alone(found, tasks, tmp_path):
         assert RunFolder(found.runs[name].folder).prior() == AgentPrior()
 
 
+@pytest.mark.heavy
 def test_the_same_call_again_pays_nothing(found, tasks):
     again = sv.matrix(
         SKILL, tasks=tasks, agents=AGENTS, panel_b=0, max_rollouts=600, at_once=True, run_dir=found.folder
@@ -131,6 +133,7 @@ def test_a_limit_of_seconds_holds_for_all_agents_together(tasks):
     assert time.monotonic() - begun < 30
 
 
+@pytest.mark.heavy
 def test_retries_of_one_agent_count_against_the_limit_of_all(tasks):
     fails, calls = set(), []
 
@@ -152,6 +155,7 @@ def test_retries_of_one_agent_count_against_the_limit_of_all(tasks):
     assert paid + len(fails) == 240
 
 
+@pytest.mark.heavy
 def test_an_interruption_stops_all_agents_and_the_same_call_resumes(tasks, tmp_path):
     calls = []
 

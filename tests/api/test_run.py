@@ -26,6 +26,7 @@ def test_a_function_values_a_text(skill, tasks, answer):
     assert run.skill.name == "colours"
 
 
+@pytest.mark.heavy
 def test_the_same_call_again_pays_for_nothing(skill, tasks, answer, tmp_path):
     first = sv.value(skill, tasks=tasks, agent=answer, run_dir=tmp_path / "run", **LIMITS)
     calls = []
@@ -42,6 +43,7 @@ def test_the_same_call_again_pays_for_nothing(skill, tasks, answer, tmp_path):
     assert calls, "another function is another agent, so its rollouts are its own"
 
 
+@pytest.mark.heavy
 def test_the_version_is_part_of_the_identity_of_a_function(skill, tasks, answer, tmp_path):
     sv.value(skill, tasks=tasks, agent=answer, run_dir=tmp_path / "run", version="1", **LIMITS)
     same = sv.value(skill, tasks=tasks, agent=answer, run_dir=tmp_path / "run", version="1", **LIMITS)
@@ -50,6 +52,7 @@ def test_the_version_is_part_of_the_identity_of_a_function(skill, tasks, answer,
     assert other.valuation.rollouts.spent > 0
 
 
+@pytest.mark.heavy
 def test_it_works_while_an_event_loop_runs(skill, tasks, answer):
     async def notebook():
         return sv.value(skill, tasks=tasks, agent=answer, **LIMITS), threading.current_thread()
@@ -72,6 +75,7 @@ def test_avalue_runs_in_the_loop_of_the_caller(skill, tasks):
     assert threads == {threading.get_ident()}
 
 
+@pytest.mark.heavy
 def test_a_cancelled_run_keeps_its_rollouts(skill, tasks, tmp_path):
     paid = []
 
@@ -97,6 +101,7 @@ def test_a_cancelled_run_keeps_its_rollouts(skill, tasks, tmp_path):
     assert run.complete
 
 
+@pytest.mark.heavy
 def test_a_run_without_a_folder_is_temporary_and_says_so(skill, tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
@@ -140,6 +145,7 @@ def test_an_agent_that_always_fails_ends_the_run(skill, tasks, agent, message):
         sv.value(skill, tasks=tasks, agent=agent, timeout=0.05, attempts=1, jobs=2, **LIMITS)
 
 
+@pytest.mark.heavy
 def test_a_failure_on_one_task_is_missing_and_never_a_zero(skill, tasks):
     def answer(skill, task):
         if task.id == "t3":
@@ -165,6 +171,7 @@ def test_a_verifier_that_returns_no_score_is_a_failure(skill, tasks):
         )
 
 
+@pytest.mark.heavy
 def test_prints_of_a_function_become_the_transcript(skill, tasks, tmp_path, capsys):
     def answer(skill, task):
         print(f"thinking about {task.input}")  # noqa: T201 - what is tested
@@ -195,6 +202,7 @@ def test_a_limit_that_ends_the_run_returns_the_partial_result(skill, tasks, answ
 # A later program, and the command line.
 
 
+@pytest.mark.heavy
 def test_a_loaded_run_has_the_same_values(skill, tasks, answer, tmp_path):
     run = sv.value(skill, tasks=tasks, agent=answer, run_dir=tmp_path / "run", **LIMITS)
     loaded = sv.load_run(tmp_path / "run")
@@ -204,6 +212,7 @@ def test_a_loaded_run_has_the_same_values(skill, tasks, answer, tmp_path):
     assert wide.valuation["colours/bullet-1"].net.low < loaded.valuation["colours/bullet-1"].net.low
 
 
+@pytest.mark.heavy
 def test_commands_read_such_a_run_and_refuse_to_run_its_agent(skill, tasks, answer, tmp_path, capsys):
     sv.value(skill, tasks=tasks, agent=answer, run_dir=tmp_path / "run", max_rollouts=300, panel_b=0.5)
     assert run_command(["estimate", str(tmp_path / "run")]) == 0
@@ -235,6 +244,7 @@ def test_a_plan_and_other_arguments_contradict(skill, tasks, answer):
         sv.value(plan, seed=3)
 
 
+@pytest.mark.heavy
 def test_progress_can_be_a_function(skill, tasks, answer):
     events = []
     sv.value(skill, tasks=tasks, agent=answer, progress=events.append, **LIMITS)

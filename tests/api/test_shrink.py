@@ -26,6 +26,7 @@ def evaluate(text, example):
 EXAMPLES = [{"id": f"e{number}", "word": ("alpha", "beta")[number % 2]} for number in range(140)]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("by_values", [True, False])
 def test_a_line_that_a_harmful_one_hides_stays_only_by_values(by_values, tmp_path):
     short = sv.shrink(
@@ -85,6 +86,7 @@ class LaterNoisy:
         return abs(evaluate(text, example) - (self.calls > 200 and flip(text, example, 0.2)))
 
 
+@pytest.mark.heavy
 def test_only_steady_stops_at_noise_that_is_found_late(tmp_path):
     later_noisy = LaterNoisy()
     with pytest.raises(sv.errors.NoisyAgent, match="later rollouts"):
@@ -103,6 +105,7 @@ def test_only_steady_stops_at_noise_that_is_found_late(tmp_path):
     assert later_noisy.calls <= 330, "what a noisy agent's values may take"
 
 
+@pytest.mark.heavy
 def test_noise_that_is_found_late_does_not_exceed_the_budget(tmp_path):
     later_noisy = LaterNoisy()
 

@@ -212,6 +212,7 @@ def test_report_is_not_written_over_a_file_of_a_run(project, capsys, name):
     assert "belongs to a run" in message
 
 
+@pytest.mark.heavy
 def test_demo_does_not_replace_a_folder_of_the_same_name(project, capsys):
     place = project / "demo"
     (place / "shorter").mkdir(parents=True)

@@ -183,6 +183,7 @@ def test_no_file_chooses_the_sandbox(place, capsys, line):
     assert "sandbox" in capsys.readouterr().err
 
 
+@pytest.mark.heavy
 def test_run_with_a_sandboxed_agent_and_verifier(place, capsys):
     (place / "tiny").mkdir()
     (place / "tiny/SKILL.md").write_text("# Words\n\n- Say `alpha`.\n- Mumble.\n")

@@ -93,6 +93,7 @@ def paid_twice(folder, change, *flags, **named):
     return first, stored(folder) - first
 
 
+@pytest.mark.heavy
 def test_another_forwarded_value_is_another_agent(project, monkeypatch):
     monkeypatch.setenv("VOICE", "low")
     agent = f"command:{sys.executable} prog.py"
@@ -128,6 +129,7 @@ AGENT_CHANGES = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", AGENT_CHANGES)
 def test_a_changed_file_of_the_agent_is_another_agent(name, project):
     agent, files, changed, text = AGENT_CHANGES[name]

@@ -107,6 +107,7 @@ def paid(folder):
     return total
 
 
+@pytest.mark.heavy
 def test_deleting_a_dead_line_is_no_worse(repository):
     edit(repository, DEAD)
     code, result = check(repository)
@@ -144,6 +145,7 @@ def test_a_change_without_a_skill_costs_nothing(repository, capsys):
     assert "No skill changed." in capsys.readouterr().out
 
 
+@pytest.mark.heavy
 def test_the_second_check_of_a_commit_pays_for_nothing(repository):
     edit(repository, DEAD)
     first = check(repository)[1]
@@ -240,6 +242,7 @@ def test_a_single_markdown_file_is_checked(repository):
     assert (code, skill["path"], skill["folder"], skill["outcome"]) == (3, "AGENTS.md", ".", "worse")
 
 
+@pytest.mark.heavy
 def test_a_skill_without_a_difference_ends_with_5(repository, capsys):
     edit(repository, DEAD)
     code, result = check(repository, agent="deaf")
@@ -257,6 +260,7 @@ def test_an_outage_is_not_a_wrong_answer(repository):
     assert "no connection" in skill["error"]
 
 
+@pytest.mark.heavy
 def test_a_limit_of_money_ends_with_4_and_keeps_what_was_paid(repository):
     edit(repository, DEAD)
     code, result = check(repository, "--budget-usd", "0.3", "-j", "1", agent="priced")
@@ -277,6 +281,7 @@ def test_too_few_tasks_show_nothing_and_are_said_before(repository, capsys):
     assert "20 tasks cannot show that less than 5 points are lost" in capsys.readouterr().err
 
 
+@pytest.mark.heavy
 def test_few_tasks_run_several_times_show_it_for_these_tasks(repository, capsys):
     tasks = repository.parent / "tasks.jsonl"
     tasks.write_text("".join(tasks.read_text().splitlines(keepends=True)[:20]))
@@ -301,6 +306,7 @@ def test_a_limit_that_is_too_small_for_all_skills_is_refused(repository, capsys)
     assert len(result["skills"]) == 2
 
 
+@pytest.mark.heavy
 def test_changed_tasks_are_said(repository):
     tasks = repository / "tasks.jsonl"
     tasks.write_text((repository.parent / "tasks.jsonl").read_text())
@@ -395,6 +401,7 @@ def test_all_result_files_are_written(repository):
     assert 'type="worse"' in (place / "check.xml").read_text()
 
 
+@pytest.mark.heavy
 def test_sarif_shows_the_verdicts_of_the_last_run_on_units_that_are_still_there(repository):
     place = repository.parent
     words = ["value", "skills/words", "--tasks", f"{place}/tasks.jsonl", "--agent", f"python:{place}/agent.py:answer"]
@@ -452,6 +459,7 @@ def test_twenty_runs_with_other_noise_give_one_verdict_or_none(repository, every
         assert expected in outcomes
 
 
+@pytest.mark.heavy
 def test_a_skill_that_grows_above_the_limit_of_tokens_fails(repository, capsys):
     edit(repository, "# Words\n", "# Words\n\n- One more line that says nothing at all to anybody.\n")
     assert run(["check", "--base", "main", "--token-limit", "60"]) == 3

@@ -21,6 +21,7 @@ def panels(place):
     return set(manifest["panel_a"]), set(manifest["panel_b"])
 
 
+@pytest.mark.heavy
 def test_no_command_before_confirm_uses_panel_b(tmp_path, capsys, valued):
     place = valued.value_tiny(tmp_path)
     a, b = panels(place)
@@ -45,6 +46,7 @@ def test_the_pruned_skill_is_compared_on_the_whole_of_panel_b(place, capsys):
     assert 0.2 < answer["concentration"] < 1
 
 
+@pytest.mark.heavy
 def test_the_same_command_again_pays_nothing(original, place, capsys, valued):
     first = confirmed(place, capsys)
     paid = len(valued.asked(original))
@@ -52,6 +54,7 @@ def test_the_same_command_again_pays_nothing(original, place, capsys, valued):
     assert len(valued.asked(original)) == paid
 
 
+@pytest.mark.heavy
 def test_curves_start_at_the_whole_skill_and_end_at_the_trigger(place, capsys):
     answer = confirmed(place, capsys, "--curves", "skillsv,loo,random", "--checkpoints", "3")
     for curve in answer["curves"]:
@@ -89,6 +92,7 @@ def judge(tmp_path):
     return f"python:{program}:rate", log
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("flags", "others"), [([], ["skillsv", "loo", "random"]), (["--curves", "skillsv"], ["skillsv"])]
 )
@@ -143,6 +147,7 @@ def test_a_judge_curve_without_a_judge_is_refused_before_spending(original, plac
     assert len(valued.asked(original)) == asked
 
 
+@pytest.mark.heavy
 def test_a_judge_ranks_units_through_the_ledger(place, capsys, judge):
     spec, log = judge
     answer = confirmed(place, capsys, "--curves", "judge", "--judge", spec)
@@ -240,6 +245,7 @@ def test_new_tasks_make_a_new_panel_b(place, capsys):
     assert confirmed(place, capsys, "--curves", "none", "--tasks", str(other), code=3)["tasks"] == 9
 
 
+@pytest.mark.heavy
 def test_a_run_without_panel_b_says_what_to_do(tmp_path, capsys, valued):
     place = valued.value_tiny(tmp_path, "--panel-b", "0", tasks=12)
     assert run(["confirm", str(place / "run"), "--yes"]) == 2
@@ -256,6 +262,7 @@ def test_invalid_flags_are_refused(place, capsys, flags):
     assert "Traceback" not in capsys.readouterr().err
 
 
+@pytest.mark.heavy
 def test_a_noisy_agent_gets_three_replicates(tmp_path, capsys, monkeypatch, valued):
     place = valued.value_tiny(tmp_path, tasks=24)
     noisy = tmp_path / "noisy.py"
@@ -269,6 +276,7 @@ def test_a_noisy_agent_gets_three_replicates(tmp_path, capsys, monkeypatch, valu
     assert any("not the agent" in note for note in answer["notes"])
 
 
+@pytest.mark.heavy
 def test_curves_of_several_skills_are_pooled(original, place, capsys):
     flags = ("--curves", "skillsv,random", "--checkpoints", "2")
     alone = confirmed(place, capsys, *flags)
@@ -310,6 +318,7 @@ def test_what_is_not_shown_is_not_called_confirmed(original, place, capsys):
     assert earlier.startswith("Not shown"), "a proof of an earlier version says nothing about a limit"
 
 
+@pytest.mark.heavy
 def test_all_proofs_are_kept_and_the_last_comes_first(place, tmp_path, capsys):
     worse = tmp_path / "worse.md"
     worse.write_text("# Words\n\nNothing is known.\n")
@@ -325,6 +334,7 @@ def test_all_proofs_are_kept_and_the_last_comes_first(place, tmp_path, capsys):
     assert "Worse on " in (place / "run/report.html").read_text()
 
 
+@pytest.mark.heavy
 def test_without_max_drop_the_default_gate_decides_the_exit_code(place, tmp_path, capsys):
     other = tmp_path / "other.md"
     other.write_text((place / "run/skill/SKILL.md").read_text() + "\nA remark.\n")
@@ -343,6 +353,7 @@ def test_json_shows_the_last_proof_first(place, tmp_path, capsys):
         assert "onfirmed on " in str(table["proof"])
 
 
+@pytest.mark.heavy
 def test_the_proof_of_a_run_stays_when_another_run_begins(tmp_path, capsys, valued):
     place = valued.value_tiny(tmp_path)
     confirmed(place, capsys, "--curves", "none")

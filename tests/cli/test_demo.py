@@ -97,6 +97,7 @@ def test_without_a_limit_or_a_terminal_nothing_is_spent(tmp_path, monkeypatch, c
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.heavy
 def test_the_demo_ends_with_a_shorter_skill_its_diff_and_the_proof(tmp_path, capsys):
     flags = ["--operators", "delete", "--max-rollouts", "2400"]
     assert run(["demo", "--quiet", "--run-dir", str(tmp_path / "run"), *flags]) == 0

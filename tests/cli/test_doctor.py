@@ -63,6 +63,7 @@ def test_a_file_that_holds_no_weights_is_unavailable(capsys, tmp_path):
     assert "ended while it started" in capsys.readouterr().err
 
 
+@pytest.mark.heavy
 def test_a_local_model_is_served_until_ctrl_c():
     pytest.importorskip("xllamacpp", reason="the extra `local` is not installed")
     if _weights() is None:

@@ -26,6 +26,7 @@ def fill_in(place):
     (place / "tasks.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
 
 
+@pytest.mark.heavy
 def test_the_starter_runs_after_it_was_filled_in(place, capsys):
     assert run(["init", "tiny", "--yes", "--tasks", "12", "--agent", "python", "--verifier", "function"]) == 0
     command = capsys.readouterr().out.splitlines()[-1].split()

@@ -38,6 +38,7 @@ AGENTS = "python:agent.py:small,python:agent.py:large"
 WORDS = ["matrix", "letters", "--tasks", "tasks.jsonl", "--panel-b", "0", "--max-rollouts", "800", "-q"]
 
 
+@pytest.mark.heavy
 def test_the_json_fits_its_schema_and_finds_the_disagreement(place, capsys, validate):
     assert run([*WORDS, "--agents", AGENTS, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -48,6 +49,7 @@ def test_the_json_fits_its_schema_and_finds_the_disagreement(place, capsys, vali
     assert json.loads((place / ".skillsv" / "letters" / "matrix.json").read_text()) == document
 
 
+@pytest.mark.heavy
 def test_agents_at_once_from_a_flag_or_a_file_have_the_same_values(place, capsys):
     assert run([*WORDS, "--agents", AGENTS, "--at-once", "--json", "--run-dir", "one"]) == 0
     by_flag = json.loads(capsys.readouterr().out)
@@ -59,6 +61,7 @@ def test_agents_at_once_from_a_flag_or_a_file_have_the_same_values(place, capsys
     assert "2 agents on the same 18 tasks, at the same time; they share the budget" in shown.err
 
 
+@pytest.mark.heavy
 def test_the_table_names_each_agent_and_the_page(place, capsys):
     assert run([*WORDS, "--agents", AGENTS, "--csv", "units.csv", "-o", "shorter", "--max-drop", "40"]) == 0
     shown = capsys.readouterr()
@@ -79,6 +82,7 @@ def test_the_forecast_of_all_agents_comes_before_spending(place, capsys):
     assert not (place / ".skillsv").exists()
 
 
+@pytest.mark.heavy
 def test_a_file_beside_the_skill_lists_agents_only_if_trusted(place, capsys):
     (place / "skillsv.toml").write_text('agents = ["python:agent.py:small", "python:agent.py:large"]\n')
     assert run(WORDS) == 2
@@ -90,6 +94,7 @@ def test_a_file_beside_the_skill_lists_agents_only_if_trusted(place, capsys):
     assert len(document["agents"]) == 2
 
 
+@pytest.mark.heavy
 def test_the_run_of_one_agent_can_be_shortened_and_reported(place, capsys):
     assert run([*WORDS, "--agents", AGENTS]) == 0
     large = next((place / ".skillsv" / "letters" / "matrix-runs").glob("*large*"))
@@ -99,6 +104,7 @@ def test_the_run_of_one_agent_can_be_shortened_and_reported(place, capsys):
     assert run(["report", str(large)]) == 0
 
 
+@pytest.mark.heavy
 def test_the_shorter_skill_is_proved_for_each_agent_by_confirm(place, capsys):
     words = [word for word in WORDS if word not in {"--panel-b", "0"}]
     assert run([*words, "--agents", AGENTS, "--max-drop", "60", "-o", "shorter"]) == 0

@@ -79,6 +79,7 @@ def test_exact_reports_a_skill_with_too_many_partial_skills(tmp_path, capsys):
     assert "by sampling" in printed
 
 
+@pytest.mark.heavy
 def test_exact_does_not_print_huge_numbers(tmp_path, capsys):
     huge = tmp_path / "HUGE.md"
     huge.write_text("# Huge\n\n" + "".join(f"- Item number {number}.\n" for number in range(20_000)))

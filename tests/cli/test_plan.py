@@ -30,6 +30,7 @@ def test_an_unknown_cost_names_the_probe(capsys):
     assert "--probe" in capsys.readouterr().out
 
 
+@pytest.mark.heavy
 def test_a_chain_setting_selects_chain_in_plan_and_value(capsys, tmp_path):
     tasks = ["--tasks", str(EVALS / "tasks.jsonl")]
     short = ["-k", "2", "-b", "4", "--tolerance", "off"]
@@ -59,6 +60,7 @@ def test_the_forecast_of_auto_is_its_budget(capsys):
     assert planned(capsys, "--max-rollouts", "700")["high"]["rollouts"] == 700
 
 
+@pytest.mark.heavy
 def test_a_probe_measures_and_its_rollouts_are_not_paid_again(capsys, tmp_path):
     folder = str(tmp_path / "run")
     tasks = str(EVALS / "tasks.jsonl")
@@ -95,6 +97,7 @@ def test_the_plan_of_chains_has_gamma_full_cost_and_ratio(capsys):
     assert "gamma" not in capsys.readouterr().out
 
 
+@pytest.mark.heavy
 def test_a_plan_takes_the_gamma_that_an_earlier_run_measured(capsys, tmp_path):
     place = ["--run-dir", str(tmp_path / "run")]
     chain = ["--tasks", str(EVALS / "tasks.jsonl"), "-k", "3", "-b", "4"]
@@ -130,6 +133,7 @@ def test_a_table_says_what_each_budget_buys(capsys):
     assert "The skill has " in printed
 
 
+@pytest.mark.heavy
 def test_a_run_keeps_its_operators_when_the_budget_grows(capsys, tmp_path):
     folder = str(tmp_path / "run")
     command = [

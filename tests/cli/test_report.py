@@ -24,6 +24,7 @@ def folder(tmp_path_factory):
     return small_run(tmp_path_factory.mktemp("run"), "chain")
 
 
+@pytest.mark.heavy
 def test_an_adaptive_run_has_a_page(tmp_path, capsys):
     adaptive = small_run(tmp_path, "auto")
     assert run(["report", str(adaptive)]) == 0
@@ -100,6 +101,7 @@ def test_invalid_flags_give_one_sentence(folder, arguments, capsys):
     assert printed.err.startswith("skillsv: ")
 
 
+@pytest.mark.heavy
 def test_a_run_with_a_small_budget_stays_provisional_and_names_the_next_one(tmp_path, capsys):
     folder = tmp_path / "early"
     flags = ["--method", "auto", "--operators", "delete", "--quiet", "--yes"]

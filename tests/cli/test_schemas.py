@@ -48,6 +48,7 @@ def test_value_and_estimate_print_the_published_schema(document, folder, validat
     validate(estimated)
 
 
+@pytest.mark.heavy
 def test_an_unfinished_run_of_chains_prints_the_published_schema(tmp_path, validate):
     document = value_example(tmp_path / "run", "-k", "6", "-b", "8", "--max-rollouts", "700", code=4)
     assert document["provisional"]
@@ -71,6 +72,7 @@ def test_compile_and_plan_print_the_published_schemas(validate):
     validate(printed("plan", example_folder(), "--json", "-k", "4"))
 
 
+@pytest.mark.heavy
 def test_confirm_prints_the_published_schema_and_keeps_it(place, validate):
     words = ("confirm", place / "run", "--json", "--quiet", "--yes")
     answer = printed(*words, "--curves", "skillsv,loo,random", "--max-drop", "50")

@@ -70,6 +70,7 @@ def shrink(place, *flags, agent="steady.py:answer", rollouts=500):
     )  # fmt: skip
 
 
+@pytest.mark.heavy
 def test_a_steady_agent_gets_a_shorter_skill_a_patch_and_markdown(place, capsys):
     code = shrink(place, "-o", str(place / "short"), "--markdown", str(place / "pr.md"))
     result = json.loads(capsys.readouterr().out)
@@ -86,6 +87,7 @@ def test_a_steady_agent_gets_a_shorter_skill_a_patch_and_markdown(place, capsys)
     assert json.loads((place / "run/confirmation.json").read_text())["outcome"] == "no worse"
 
 
+@pytest.mark.heavy
 def test_the_same_command_again_pays_nothing(place, capsys):
     assert shrink(place) == 0
     first = json.loads(capsys.readouterr().out)
@@ -103,6 +105,7 @@ def stored(place):
     return rows
 
 
+@pytest.mark.heavy
 def test_a_kept_unit_stays(place, capsys):
     assert shrink(place, "--keep", "words/bullet-3") == 0
     result = json.loads(capsys.readouterr().out)
@@ -110,6 +113,7 @@ def test_a_kept_unit_stays(place, capsys):
     assert shrink(place, "--keep", "nothing-*") == 2
 
 
+@pytest.mark.heavy
 def test_a_noisy_agent_is_shrunk_by_the_posterior(place, capsys):
     code = shrink(place, "--max-drop", "15", agent="noisy.py:answer", rollouts=600)
     result = json.loads(capsys.readouterr().out)
@@ -138,6 +142,7 @@ def test_an_agent_that_ignores_the_skill_or_fails_ends_after_the_first_batch(pla
     assert not (place / "short").exists()
 
 
+@pytest.mark.heavy
 def test_the_same_tasks_prove_it_for_these_tasks_alone(place, capsys):
     code = shrink(place, "--same-tasks", "--max-drop", "10", agent="noisy.py:answer", rollouts=700)
     result = json.loads(capsys.readouterr().out)
@@ -147,6 +152,7 @@ def test_the_same_tasks_prove_it_for_these_tasks_alone(place, capsys):
     assert (code == 0) == (result["outcome"] == "no worse")
 
 
+@pytest.mark.heavy
 def test_the_same_tasks_prove_it_for_a_steady_agent(place, capsys):
     lines = (place / "tasks.jsonl").read_text().splitlines(keepends=True)
     (place / "tasks.jsonl").write_text("".join(lines[:30]))
@@ -165,6 +171,7 @@ def edited_by(place, old, new):
     return f"python:{place}/editor.py:edit"
 
 
+@pytest.mark.heavy
 def test_an_editor_shortens_what_is_left_and_the_proof_is_of_its_text(place, capsys):
     editor = edited_by(place, " whenever anybody asks for the first of the words", "")
     code = shrink(place, "--refine", editor, "-o", str(place / "short"))
@@ -176,6 +183,7 @@ def test_an_editor_shortens_what_is_left_and_the_proof_is_of_its_text(place, cap
     subprocess.run(["git", "apply", "--check", str(place / "short.patch")], cwd=place / "words", check=True)
 
 
+@pytest.mark.heavy
 def test_an_editor_that_breaks_the_skill_is_found_out_by_the_proof(place, capsys):
     code = shrink(place, "--refine", edited_by(place, "Say `alpha`", "Say nothing"), "-o", str(place / "short"))
     result = json.loads(capsys.readouterr().out)

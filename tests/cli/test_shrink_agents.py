@@ -133,6 +133,7 @@ def test_values_and_proofs_of_all_agents_stay_within_one_budget(shrunk):
         assert result["rollouts"][part] == sum(agent["rollouts"][part] for agent in result["agents"])
 
 
+@pytest.mark.heavy
 def test_the_same_command_again_pays_nothing(shrunk):
     place, _ = shrunk
     first, before = json.loads((place / "run/shrink.json").read_text()), paid(place)
@@ -152,6 +153,7 @@ def test_no_task_of_a_proof_has_been_used_for_values(shrunk):
     assert not used & proved
 
 
+@pytest.mark.heavy
 def test_a_noisy_agent_and_a_steady_one_get_one_skill(place, capsys):
     short = place / "short"
     code = shrink(place, "--max-drop", "15", "-o", str(short), agents=("noisy", "large"), rollouts=1200)
@@ -164,6 +166,7 @@ def test_a_noisy_agent_and_a_steady_one_get_one_skill(place, capsys):
     assert not ("`gamma`" in text and "friendly" in text), "a line that nobody needs is gone"
 
 
+@pytest.mark.heavy
 def test_the_agent_and_the_tasks_that_a_deletion_breaks_are_named(shrunk, place, capsys):
     manifest = json.loads(next(shrunk[0].glob("run/matrix-runs/*/manifest.json")).read_text())
     broken = sorted(manifest["panel_b"])[:40]  # the panels depend on tasks and seed alone
@@ -185,6 +188,7 @@ def edited_by(place, edit):
     return f"python:{place}/editor.py:edit"
 
 
+@pytest.mark.heavy
 def test_an_editor_shortens_what_is_left_and_each_agent_proves_its_text(place, capsys):
     editor = edited_by(place, 'text.replace(" whenever anybody asks for the first of the words", "")')
     code = shrink(place, "--refine", editor, "-o", str(place / "short"))
@@ -197,6 +201,7 @@ def test_an_editor_shortens_what_is_left_and_each_agent_proves_its_text(place, c
     subprocess.run(["git", "apply", "--check", str(place / "short.patch")], cwd=place / "words", check=True)
 
 
+@pytest.mark.heavy
 def test_an_editor_that_removes_what_one_agent_needs_is_found_out(place, capsys):
     code = shrink(place, "--refine", edited_by(place, 'text.replace("Say `beta`", "Ask")'), "-o", str(place / "short"))
     result = json.loads(capsys.readouterr().out)
@@ -206,6 +211,7 @@ def test_an_editor_that_removes_what_one_agent_needs_is_found_out(place, capsys)
     assert not (place / "short").exists()
 
 
+@pytest.mark.heavy
 def test_the_text_that_an_editor_makes_of_a_second_set_has_a_proof_of_its_own(place, capsys):
     both = '"friendly" in text or "gamma" in text'
     editor = edited_by(place, f'text if {both} else text.replace("`alpha`", "nothing")')
@@ -218,6 +224,7 @@ def test_the_text_that_an_editor_makes_of_a_second_set_has_a_proof_of_its_own(pl
     assert ("friendly" in text) != ("gamma" in text)
 
 
+@pytest.mark.heavy
 def test_a_skill_of_which_agents_need_every_line_stays(place, capsys):
     text = "".join(line for line in SKILL.splitlines(keepends=True) if not line.startswith(("- Speak", "- Keep")))
     (place / "words/SKILL.md").write_text(text)

@@ -98,6 +98,7 @@ def trigger(capsys, *flags):
     return code, json.loads(output.out) if output.out else {}, output.err
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "flags",
     [
@@ -121,6 +122,7 @@ def test_precision_recall_and_sentences(place, capsys, flags):
     assert [round(sentence["net"]["value"], 3) for sentence in found["sentences"]] == [6 / 16, 0.0, round(-3 / 16, 3)]
 
 
+@pytest.mark.heavy
 def test_the_same_command_pays_for_nothing_twice_and_an_edit_for_what_changed(place, capsys):
     flags = ["--agent", "python:agent.py:asked", "--ask"]
     _, first, _ = trigger(capsys, *flags)
@@ -136,6 +138,7 @@ def test_the_same_command_pays_for_nothing_twice_and_an_edit_for_what_changed(pl
     assert calls < len((place / "log.txt").read_text().split()) < 2 * calls
 
 
+@pytest.mark.heavy
 def test_other_skills_are_listed_beside_it(place, capsys):
     code, found, _ = trigger(capsys, "--agent", "python:agent.py:asked", "--ask", "--among", "cook.md")
     assert (code, found["requests"]) == (0, 16)
@@ -169,12 +172,14 @@ def test_tasks_without_should_trigger_are_refused(place, capsys):
     assert (code, "should_trigger" in error) == (2, True)
 
 
+@pytest.mark.heavy
 def test_a_description_that_opens_nothing_is_a_result(place, capsys):
     (place / "plotter/SKILL.md").write_text(SKILL.replace("charts", "figures").replace("maps", "plans"))
     code, found, _ = trigger(capsys, "--agent", "python:agent.py:reporting")
     assert (code, found["precision"], found["recall"]["value"]) == (0, None, 0.0)
 
 
+@pytest.mark.heavy
 def test_the_text_names_wrong_decisions(place, capsys):
     assert (
         run(["trigger", "plotter", "--tasks", "requests.jsonl", "--agent", "python:agent.py:reporting", "--yes"]) == 0
@@ -185,6 +190,7 @@ def test_the_text_names_wrong_decisions(place, capsys):
     assert "Needed and not opened: r15." in lines
 
 
+@pytest.mark.heavy
 def test_a_trigger_run_cannot_be_pruned_or_confirmed(place, capsys):
     trigger(capsys, "--agent", "python:agent.py:reporting")
     folder = ".skillsv/plotter-trigger"

@@ -43,6 +43,7 @@ def value(folder, flags):
     )  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", RUNS)
 def test_an_earlier_run_resumes_and_pays_for_nothing_twice(name, earlier, tmp_path, capsys):
     folder = earlier / "runs" / name
@@ -80,6 +81,7 @@ def test_an_earlier_run_keeps_the_headings_that_it_was_cut_with(earlier, capsys)
     assert [unit["id"] for unit in json.loads(capsys.readouterr().out)["units"]] == valued
 
 
+@pytest.mark.heavy
 def test_an_earlier_run_goes_on_with_its_units_where_references_are_cut_today(make_skill, capsys, tmp_path):
     """Today's default cuts a reference file that is larger than SKILL.md; a run that began before does not change."""
     skill, tasks, agent = make_skill("linked")

@@ -107,6 +107,7 @@ def value_identity(capsys, make_skill, name, method):
     return {"compiled": compiled_identity(capsys, skill), "run": run_identity(folder)}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", SKILLS)
 def test_identities_are_those_of_the_golden_file(name, method, make_skill, capsys):

@@ -58,12 +58,14 @@ def lines_of(corpus):
     return lines
 
 
+@pytest.mark.heavy
 def test_words_of_a_heading_at_the_start_of_a_sentence_are_no_quotation(lines_of):
     for name, lines in FALSE_QUOTATIONS.items():
         assert lines_of(name, "R3", rules_version="1") >= lines
         assert not lines_of(name, "R3") & lines
 
 
+@pytest.mark.heavy
 def test_a_term_that_equals_a_heading_is_no_quotation(corpus):
     for name, lines in FALSE_QUOTATIONS_IN_SENTENCES.items():
         folder = next((folder for folder in corpus if folder.name == name), None)
@@ -86,6 +88,7 @@ def test_labels_in_bold_introduce_the_code_below_them(lines_of):
     assert lines_of("K-Dense-AI__claude-scientific-skills__fluidsim", "R9") >= labels
 
 
+@pytest.mark.heavy
 def test_names_of_independent_examples_need_nothing(lines_of):
     for (name, file), lines in INDEPENDENT_EXAMPLES.items():
         assert lines_of(name, "R4", file, rules_version="1") >= lines
@@ -97,6 +100,7 @@ def test_definitions_that_other_sections_share_are_found(lines_of):
         assert lines_of(name, "R4", file) >= lines
 
 
+@pytest.mark.heavy
 def test_references_between_documents_merge_nothing(corpus):
     for folder in corpus:
         kinds = {edge.rule for found in compile_skill(folder).contractions for edge in found.edges}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from graphlib import TopologicalSorter
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -121,6 +122,7 @@ def blocks(node):
             yield from blocks(child)
 
 
+@pytest.mark.heavy
 @given(forests())
 @settings(max_examples=300, deadline=None)
 def test_repaired_quotients_are_acyclic_and_repairs_only_expand_blocks(case):

@@ -56,12 +56,14 @@ _OPTIONS = st.builds(
 )
 
 
+@pytest.mark.heavy
 @given(_FILES, _OPTIONS)
 @settings(max_examples=300, deadline=None)
 def test_the_laws_hold_for_any_input(make_skill, files, options):
     check_laws(compile_files(make_skill(files), options))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("granularity", "regions", "inside"),
     [
@@ -205,6 +207,7 @@ def test_different_hash_seeds_give_the_same_output(tmp_path):
     assert _under_seed("1", [folder]) == _under_seed("2", [folder])
 
 
+@pytest.mark.heavy
 def test_different_hash_seeds_give_the_same_output_on_the_corpus(corpus):
     assert _under_seed("3", corpus) == _under_seed("4", corpus)
 

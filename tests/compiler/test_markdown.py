@@ -35,6 +35,7 @@ def _forms(lines):
     return [(block.form, block.first, block.stop) for block in top_blocks(lines)]
 
 
+@pytest.mark.heavy
 @given(st.lists(st.sampled_from(LINES), max_size=40) | st.lists(st.text("-*+#>`~|<!= \t1.a:[]_\\", max_size=8)))
 @settings(max_examples=600, deadline=None)
 def test_blocks_cover_every_line_that_is_not_blank_once(lines):

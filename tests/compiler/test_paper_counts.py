@@ -77,6 +77,7 @@ def test_fixtures_have_the_block_structure_of_the_artifacts(corpus, name):
     assert structure(FIXTURES / f"{name}.md") == structure(_artifact(corpus, name) / "SKILL.md")
 
 
+@pytest.mark.heavy
 def test_most_code_files_left_out_of_the_corpus_are_reached(corpus, tmp_path):
     """Code files are not in the corpus; with empty files of the same names, edges reach most of them."""
     reached = total = 0

@@ -45,6 +45,7 @@ def false_passes(kind, size, drop, repetitions=400):
     return passed / repetitions
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_at_the_limit_at_most_one_panel_in_twenty_passes(kind, size):

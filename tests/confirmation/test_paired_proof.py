@@ -90,6 +90,7 @@ def test_the_same_tasks_get_pairs_by_their_noise_and_fresh_null_changes():
     assert min(change for _, change in pairs) == FRESH
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("same_tasks", [False, True])
 def test_a_version_that_loses_more_than_the_gate_rarely_passes(same_tasks):
     """Of 200 proofs of a version that loses 5 points, at most 7 % pass (nominally 5 %)."""

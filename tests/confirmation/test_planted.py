@@ -130,6 +130,7 @@ def gain_over(other, games, method="skillsv"):
     return pooled([areas[method] - areas[other] for areas in games], 0.95, np.random.default_rng(0))
 
 
+@pytest.mark.heavy
 def test_with_pairs_skillsv_prunes_better_than_leave_one_out_and_chance():
     """The paper's mechanisms with twenty draws of panels and chains: redundant and complementary pairs, a harmful and a
     dead unit. Plain ascending values are not shown to prune better than leave-one-out on this game."""
@@ -139,6 +140,7 @@ def test_with_pairs_skillsv_prunes_better_than_leave_one_out_and_chance():
     assert gain_over("random", games).low > 0
 
 
+@pytest.mark.heavy
 def test_skillsv_prunes_better_than_chance_on_large_skills():
     games = [Study(kind, seed, chains=24).areas() for kind in SHAPED for seed in range(5)]
     assert gain_over("random", games).low > 0

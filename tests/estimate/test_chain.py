@@ -33,6 +33,7 @@ def chains(make_skill, make_chain, make_order, game=additive, count=12, operator
     return compiled, records
 
 
+@pytest.mark.heavy
 @given(data=st.data(), count=st.integers(1, 4), width=st.sampled_from([1, 2, 4, 8]))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_marginals_of_a_chain_add_up_to_the_lift_exactly(make_skill, make_chain, data, count, width):
@@ -227,6 +228,7 @@ def test_intervals_narrow_with_more_chains(make_skill, make_chain, make_order):
     assert all(after < before for before, after in pairwise(widths))
 
 
+@pytest.mark.heavy
 def test_all_orders_of_a_flat_skill_give_exact_shapley_values(make_skill, make_chain):
     shapiq = pytest.importorskip("shapiq")
     rng = np.random.default_rng(4)

@@ -37,6 +37,7 @@ def test_the_ratio_is_the_sum_over_the_exact_lift_and_differs_from_one(kind):
             assert abs(estimate.closure.ratio - 1) > 0.05
 
 
+@pytest.mark.heavy
 def test_the_gap_of_a_right_estimator_covers_zero_about_as_often_as_its_level_says():
     covered = []
     for seed in range(60):

@@ -51,6 +51,7 @@ def propose(pruning, state, text=LINES):
     return selected.candidate["skill"]
 
 
+@pytest.mark.heavy
 def test_a_pruning_that_cannot_be_paid_for_stays_due():
     pruning, state = strategy(every=2), State(600)
     assert propose(pruning, state) == LINES, "the second accepted edit is the first that is due"
@@ -76,6 +77,7 @@ def test_a_resumed_run_knows_what_it_spent_and_what_is_due():
     assert f"after 900 metric calls of the optimizer and {spent} of pruning" in again.results[0].note
 
 
+@pytest.mark.heavy
 def test_rollouts_that_are_not_charged_do_not_count_as_calls_of_gepa():
     pruning, state = strategy(every=1, charge=False), State(900)
     propose(pruning, state)

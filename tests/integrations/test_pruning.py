@@ -34,6 +34,7 @@ def pruner():
     return Pruner(EXAMPLES, PrunePolicy(budget=600, jobs=1))
 
 
+@pytest.mark.heavy
 def test_worthless_and_harmful_lines_go_and_helpful_ones_stay(pruner):
     result = pruner.shorten(LINES, GAME.score)
     counts = count_lines(result.text)
@@ -42,12 +43,14 @@ def test_worthless_and_harmful_lines_go_and_helpful_ones_stay(pruner):
     assert 0 < result.rollouts == pruner.rollouts <= 600
 
 
+@pytest.mark.heavy
 def test_a_gain_is_not_traded_for_tokens(pruner):
     masked = LINES.replace("[harms-1-4] For requests of topic 1", "[harms-5-4] For requests of topic 5")
     counts = count_lines(pruner.shorten(masked, GAME.score).text)
     assert (counts.helpful, counts.useless) == (3, 0), "the line that the harmful one hid stays"
 
 
+@pytest.mark.heavy
 def test_a_text_of_which_nothing_would_be_left_stays(pruner):
     harmful = "# Rules\n\n" + "".join(f"- [harms-{topic}-{topic}] Never answer topic {topic}.\n" for topic in (0, 1, 2))
     easy = GrowthGame(seed=1, topics=6, easy=1.0)
@@ -57,6 +60,7 @@ def test_a_text_of_which_nothing_would_be_left_stays(pruner):
     assert "remove" in pruner.known_values(harmful), "the model that rewrites the text is told"
 
 
+@pytest.mark.heavy
 def test_a_second_pruning_of_the_same_text_costs_nothing(pruner):
     first = pruner.shorten(LINES, GAME.score)
     second = pruner.shorten(LINES, GAME.score)
@@ -64,6 +68,7 @@ def test_a_second_pruning_of_the_same_text_costs_nothing(pruner):
     assert second.rollouts == 0
 
 
+@pytest.mark.heavy
 def test_a_line_in_a_region_of_an_optimizer_stays(pruner):
     text = pruner.shorten(LINES + REGION, GAME.score).text
     assert "SLOW_UPDATE_START" in text
@@ -71,6 +76,7 @@ def test_a_line_in_a_region_of_an_optimizer_stays(pruner):
     assert "dead-0-2" not in text
 
 
+@pytest.mark.heavy
 def test_a_loss_on_held_out_examples_keeps_the_text():
     seen = set()
 
@@ -96,6 +102,7 @@ def test_a_short_text_is_not_valued(pruner):
     assert pruner.shorten("# Rules\n\n- one\n", GAME.score).rollouts == 0
 
 
+@pytest.mark.heavy
 def test_a_killed_optimization_pays_for_nothing_twice(tmp_path):
     policy = PrunePolicy(budget=600, jobs=1, run_dir=tmp_path / "rollouts")
     first = Pruner(EXAMPLES, policy).shorten(LINES, GAME.score)
@@ -104,6 +111,7 @@ def test_a_killed_optimization_pays_for_nothing_twice(tmp_path):
     assert (again.text, again.rollouts) == (first.text, 0)
 
 
+@pytest.mark.heavy
 def test_feedback_names_only_what_is_resolved(pruner):
     valuation = pruner.value(LINES, GAME.score)
     said = describe_values(valuation)
@@ -114,6 +122,7 @@ def test_feedback_names_only_what_is_resolved(pruner):
     assert "harms-1-4" not in describe_values(valuation, without=[_unit(valuation, "harms-1-4")])
 
 
+@pytest.mark.heavy
 def test_what_is_unresolved_is_not_mentioned():
     valuation = Pruner(EXAMPLES, PrunePolicy(budget=260, jobs=1)).value(LINES, GAME.score)
     unresolved = [unit for unit in valuation.units if unit.action == "unresolved"]
@@ -121,6 +130,7 @@ def test_what_is_unresolved_is_not_mentioned():
     assert not any(unit.text.strip() in describe_values(valuation) for unit in unresolved)
 
 
+@pytest.mark.heavy
 def test_records_for_trace2skill_hold_no_helpful_line(pruner):
     records = value_records(pruner.value(LINES, GAME.score))
     contents = [item["content"] for record in records for item in record["items"]]
@@ -129,6 +139,7 @@ def test_records_for_trace2skill_hold_no_helpful_line(pruner):
     assert all(record["instance_id"] and record["items"][0]["type"] == "failure_memory" for record in records)
 
 
+@pytest.mark.heavy
 def test_a_pruning_waits_until_its_share_of_all_metric_calls_pays_for_it():
     pruner = Pruner(EXAMPLES, PrunePolicy(budget=600, share=0.25, least_budget=300, jobs=1), own_calls=800)
     early = pruner.shorten(LINES, GAME.score)
@@ -156,6 +167,7 @@ def test_a_total_is_never_exceeded_and_a_small_one_is_left_to_the_optimizer():
     assert [PrunePolicy().affordable(1800, 400, last=last) for last in (False, True)] == [371, 371]
 
 
+@pytest.mark.heavy
 def test_a_noisy_agent_is_pruned_once_after_the_end_of_the_optimizer():
     noisy = GrowthGame(seed=1, topics=6, flips=0.1)
     pruner = Pruner(EXAMPLES, PrunePolicy(budget=900, total=6000, jobs=1), own_calls=3000)
@@ -170,6 +182,7 @@ def test_a_noisy_agent_is_pruned_once_after_the_end_of_the_optimizer():
     assert pruner.rollouts <= 900, "the last pruning continues the run of the first batch"
 
 
+@pytest.mark.heavy
 def test_a_noisy_agent_is_pruned_where_nobody_counts_calls():
     noisy = GrowthGame(seed=1, topics=6, flips=0.1)
     result = Pruner(EXAMPLES, PrunePolicy(budget=900, jobs=1)).shorten(LINES, noisy.score)

@@ -164,6 +164,7 @@ def test_nothing_of_the_skill_runs_and_nothing_is_written(session, place):
     assert files_of(place) == before
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("encoding", ["utf-8"])
 def test_columns_are_those_that_the_client_prefers_and_runs_may_lie_elsewhere(place, tmp_path, encoding):
     run = (place / ".skillsv" / "words").rename(tmp_path / "elsewhere")

@@ -183,6 +183,7 @@ def test_a_chain_of_thousands_is_counted(structure):
     assert count_reachable(structure(names, [(later, first) for first, later in pairwise(names)])) == 3001
 
 
+@pytest.mark.heavy
 def test_a_dense_block_graph_is_refused_without_a_number(triggered):
     rng = np.random.default_rng(0)
     low, high = [[f"{side}{number}" for number in range(60)] for side in ("a", "b")]

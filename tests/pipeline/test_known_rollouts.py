@@ -76,6 +76,7 @@ def test_an_edited_skill_pays_for_at_most_forty_percent_of_its_budget(value, tmp
         assert abs(net - needed / len(TASKS)) < 0.03
 
 
+@pytest.mark.heavy
 def test_the_same_command_goes_on_with_what_the_run_took_over(value, tmp_path):
     _, first = value(NEEDED)
     known = (tmp_path / "run/known.json").read_bytes()

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 import skillsv as sv
 from skillsv.report.text import markdown_summary, terminal_table
 from skillsv.report.valuation_json import valuation_dict
@@ -47,6 +49,7 @@ def test_the_value_of_a_pointer_is_shown_with_the_file_that_only_it_leads_to(tmp
     assert terminal_table(valuation) is not None
 
 
+@pytest.mark.heavy
 def test_units_inside_a_reference_file_have_their_own_values(tmp_path):
     valuation = value(tmp_path, inside="references")
     nets = {unit.text.strip(): round(unit.net.value, 2) for unit in valuation.units}

@@ -31,6 +31,7 @@ def value(tmp_path, monkeypatch, capsys):
     return value
 
 
+@pytest.mark.heavy
 def test_a_resumed_run_keeps_its_rounds_with_other_jobs(value):
     folder = value("resumed", 40, 200)
     assert folder.round_size == 80
@@ -43,6 +44,7 @@ def test_a_resumed_run_keeps_its_rounds_with_other_jobs(value):
     assert value("narrow", 2, 300).observations() != whole.observations()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("missing", [("round_size", "live_searches"), ("live_searches",)])
 def test_a_run_of_an_earlier_version_resumes_with_what_it_recorded(value, missing):
     folder = value("earlier", 2, 200)
@@ -55,6 +57,7 @@ def test_a_run_of_an_earlier_version_resumes_with_what_it_recorded(value, missin
     assert {"round_size": folder.round_size, "live_searches": folder.live_searches} == recorded
 
 
+@pytest.mark.heavy
 def test_a_small_budget_records_no_searches_and_keeps_that_with_a_larger_one(value):
     assert value("small", 2, 150).live_searches is None
     assert value("small", 2, 250).live_searches is None

@@ -60,6 +60,7 @@ def test_a_skill_without_effect_ends_the_run_and_shows_answers(value, tmp_path, 
     assert calls(tmp_path) == 48
 
 
+@pytest.mark.heavy
 def test_keep_going_values_a_skill_without_effect(value, tmp_path, capsys):
     assert value('return "alpha"') == 5
     checked = calls(tmp_path)
@@ -80,6 +81,7 @@ def test_a_difference_on_a_later_task_continues_the_run(value, tmp_path, capsys)
     assert calls(tmp_path) <= 400
 
 
+@pytest.mark.heavy
 def test_a_skill_with_an_effect_is_valued_without_a_warning(value, capsys):
     assert value(FOLLOWS, "--json") == 0
     notes = json.loads(capsys.readouterr().out)["notes"]

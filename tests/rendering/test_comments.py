@@ -57,6 +57,7 @@ def test_a_padded_list_item_keeps_its_marker_and_line_end():
     assert markdown_style(b"-not an item\n").open == ""
 
 
+@pytest.mark.heavy
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=300), st.sampled_from(sorted(set(STYLES))), st.sampled_from(sorted(FILLERS)))
 def test_a_padded_file_has_the_same_count_if_one_exists(text, suffix, filler):

@@ -285,6 +285,7 @@ def in_memory(data, options=None, **resources):
     )
 
 
+@pytest.mark.heavy
 @settings(max_examples=150, deadline=None)
 @given(documents(), documents(), st.integers(0, 2**32 - 1))
 def test_laws_on_generated_reference_files(main, reference, seed):
@@ -303,6 +304,7 @@ def test_laws_on_generated_reference_files(main, reference, seed):
             ) == document.kind_check.changed_units_by_full_parse(parts)
 
 
+@pytest.mark.heavy
 @settings(max_examples=250, deadline=None)
 @given(documents(), st.integers(0, 2**32 - 1), st.sampled_from(sorted(FILLERS)))
 def test_laws_on_generated_skills(data, seed, filler):

@@ -42,6 +42,7 @@ def compiled_skill(tmp_path, text=TEXT):
     return compile_files(Skill(name="demo", root=tmp_path, main="SKILL.md", files=(main,)))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("operator", list(Operator))
 def test_null_changes_have_their_own_digests_and_keep_every_unit(tmp_path, operator):
     compiled = compiled_skill(tmp_path)

@@ -40,6 +40,7 @@ def skills(draw, make):
     return make(pieces, resources=resources, parents=(None, 0, 1))
 
 
+@pytest.mark.heavy
 @given(data=st.data())
 @settings(max_examples=300, deadline=None)
 def test_sums_are_the_tokens_of_the_rendering(make, data):

@@ -50,6 +50,7 @@ WORDS = ["a", "Word", "'s", " x", "7", "1234", "- ", ".", "//", "/", "\n", "\n\n
 encoding = cache(bpe_openai.get_encoding)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", ["o200k", "cl100k"])
 @given(words=st.lists(st.sampled_from(WORDS) | st.text(max_size=3), max_size=40))
 @settings(max_examples=300, deadline=None)
@@ -78,6 +79,7 @@ def test_another_form_of_the_package_is_counted_by_its_public_names(monkeypatch)
     assert _load_vocabulary.__wrapped__("o200k_base")(text) == token_counter("o200k")(text)
 
 
+@pytest.mark.heavy
 def test_counting_does_not_load_the_tables_of_the_python_part():
     """They take a second of CPU, in every command. The package works beside the compiled part alone."""
     code = (

@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -69,6 +70,7 @@ def named_one_by_one(units, chosen):
     return joined([*words, *others])
 
 
+@pytest.mark.heavy
 @given(data=st.data())
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_lines_of_any_units_are_those_found_one_by_one(case, data):

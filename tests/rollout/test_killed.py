@@ -37,6 +37,7 @@ def check(tmp_path: Path, kills: int, seed: int) -> None:
         assert one.summary().scored == other.summary().scored == calm["invocations"]
 
 
+@pytest.mark.heavy
 def test_killed_twelve_times(tmp_path):
     check(tmp_path, kills=12, seed=20260)
 

@@ -1,5 +1,6 @@
 """How many rollouts run at the same time, and the wait before a retry."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -46,6 +47,7 @@ def test_a_full_round_of_successes_adds_one():
     assert limit.current == 16
 
 
+@pytest.mark.heavy
 @settings(deadline=None)
 @given(st.integers(1, 40), st.one_of(st.none(), st.floats(0, 500)), st.integers(0, 9))
 def test_waits_are_bounded_reproducible_and_never_shorter_than_asked(attempt, retry_after, seed):

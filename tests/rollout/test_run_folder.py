@@ -138,6 +138,7 @@ def test_a_coalition_with_a_unit_that_no_line_names_is_refused(tmp_path):
         RunFolder(tmp_path).observations()
 
 
+@pytest.mark.heavy
 @settings(deadline=None)
 @given(cut=st.integers(1, 400))
 def test_a_torn_last_line_is_replaced_by_the_next_record(tmp_path_factory, cut):

@@ -192,6 +192,7 @@ def test_file_over_the_limit_is_refused(folder):
     assert (folder / "big").stat().st_size <= 1024**2
 
 
+@pytest.mark.heavy
 def test_endless_output_is_truncated_and_ended_by_the_time_limit(folder):
     done = run(folder, "while True: print('x' * 1000)", replace(LIMITS, seconds=2.0, output_bytes=5000))
     assert done.timed_out

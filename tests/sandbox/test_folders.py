@@ -25,6 +25,7 @@ def make_deep(root: Path, depth: int, name: str = "d") -> None:
     os.close(folder)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", ["d", "n" * 200])
 def test_a_workspace_with_folders_deeper_than_the_stack_is_removed(tmp_path, request, name):
     request.addfinalizer(lambda: remove_folder(tmp_path))  # too deep for the cleaning of pytest

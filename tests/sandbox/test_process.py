@@ -235,6 +235,7 @@ def test_change_of_the_system_time_does_not_change_the_duration(tmp_path, monkey
     assert 0 <= run("print(1)", tmp_path).duration < 60
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv of util-linux")
 def test_program_ends_when_its_parent_is_killed(tmp_path):
     os.mkfifo(tmp_path / "up")

@@ -103,6 +103,7 @@ def test_each_help_sentence_shows_the_default(name):
     assert not info.default_text or f"[{info.default_text}]" in info.help_text
 
 
+@pytest.mark.heavy
 def test_a_new_setting_is_one_field_in_the_tree(tmp_path):
     skill = tmp_path / "skill"
     skill.mkdir()

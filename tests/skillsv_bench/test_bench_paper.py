@@ -102,6 +102,7 @@ def test_a_plan_says_the_cost_and_writes_nothing(place, capsys, no_planted):
     assert not Path("out").exists()
 
 
+@pytest.mark.heavy
 def test_a_benchmark_is_run_with_split_regions_and_its_results_are_used_again(place, capsys, no_planted):
     paper(*WITH_AGENT, "--yes", "--json")
     answer = json.loads(capsys.readouterr().out)
@@ -163,6 +164,7 @@ def test_a_limit_holds_for_all_benchmarks_together(place, capsys):
     assert not Path("other/livemath").exists()
 
 
+@pytest.mark.heavy
 def test_a_result_in_the_data_folder_is_not_run_again(place, capsys, no_planted):
     paper(*WITH_AGENT, "--yes")
     shutil.copytree("out/runs/livemath/results", "data/livemath-result")
@@ -174,6 +176,7 @@ def test_a_result_in_the_data_folder_is_not_run_again(place, capsys, no_planted)
     assert not Path("out/runs").exists()
 
 
+@pytest.mark.heavy
 def test_results_of_two_benchmarks_are_pooled(place, capsys, no_planted):
     paper(*WITH_AGENT, "--yes")
     results = json.loads(Path("out/runs/livemath/results/results.json").read_text())

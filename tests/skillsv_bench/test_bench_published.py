@@ -125,6 +125,7 @@ def test_a_budget_of_money_is_refused_where_the_cost_is_unknown(place, capsys, l
     assert "--budget-usd 5 cannot be measured" in capsys.readouterr().err
 
 
+@pytest.mark.heavy
 def test_the_protocol_closes_and_is_the_same_the_second_time(place, capsys, validate):
     protocol("-k", "48", "--json", "--run-dir", "one")
     first = capsys.readouterr().out
@@ -146,6 +147,7 @@ def test_the_protocol_closes_and_is_the_same_the_second_time(place, capsys, vali
     assert ranked == {"skillsv", "closure-loo", "random"}
 
 
+@pytest.mark.heavy
 def test_the_protocol_writes_the_papers_tables_and_figures(place, capsys, validate):
     protocol("--editor", "python:editor.py:shorten", "-o", "out")
     said = capsys.readouterr().out
@@ -171,6 +173,7 @@ def test_the_protocol_writes_the_papers_tables_and_figures(place, capsys, valida
     assert 0 < full <= 1
 
 
+@pytest.mark.heavy
 def test_units_carry_the_values_of_both_baselines(place, capsys):
     (place / "judge.py").write_text("def rate(skill, task, replicate): return '7' if 'tune' in task.input else '90'\n")
     protocol(
@@ -188,6 +191,7 @@ def test_units_carry_the_values_of_both_baselines(place, capsys):
     assert {"methods.svg", "concentration.svg", "agreement.svg", "concentration.csv"} <= files("out").keys()
 
 
+@pytest.mark.heavy
 def test_regions_can_be_split_and_the_results_record_it(place, capsys):
     text = SKILL.replace("- Say alpha", "<!-- SLOW_UPDATE_START -->\n\n- Say alpha")
     (place / "knots" / "SKILL.md").write_text(text + "\n<!-- SLOW_UPDATE_END -->\n")
@@ -200,6 +204,7 @@ def test_regions_can_be_split_and_the_results_record_it(place, capsys):
     assert units["atomic"] < units["split"]
 
 
+@pytest.mark.heavy
 def test_a_limit_applies_to_the_whole_protocol_and_a_higher_one_resumes(place, capsys):
     protocol("--run-dir", "whole")
     whole = files("whole/results")
@@ -227,6 +232,7 @@ def test_a_plan_forecasts_all_of_it_and_spends_nothing(place, capsys, validate):
     assert not (place / "one").exists()
 
 
+@pytest.mark.heavy
 def test_compare_pools_the_results_of_several_runs(place, capsys):
     protocol("--run-dir", "one")
     protocol("--run-dir", "other", "--seed", "7")
@@ -248,6 +254,7 @@ def test_compare_pools_the_results_of_several_runs(place, capsys):
     assert min(pair["p_holm"] for pair in answer["agreements"]) == pytest.approx(min(1.0, 6 * ps[0]))
 
 
+@pytest.mark.heavy
 def test_a_confirmation_of_such_a_run_finds_the_benchmark_again(place, capsys):
     protocol("--run-dir", "one")
     capsys.readouterr()

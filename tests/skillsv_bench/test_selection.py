@@ -80,6 +80,7 @@ def test_the_highest_score_is_chosen_and_of_equal_ones_the_shortest():
     assert Selection(tasks=10, versions=(score("first", 0.5, 5), *versions[1:])).chosen == "first"
 
 
+@pytest.mark.heavy
 def test_a_version_is_selected_on_validation_and_scored_once_on_panel_b(place, capsys):
     results = bench(capsys, "--editor", "python:editor.py:shorten")
     selection = results["selection"]
@@ -97,6 +98,7 @@ def test_a_version_is_selected_on_validation_and_scored_once_on_panel_b(place, c
     assert again == results
 
 
+@pytest.mark.heavy
 def test_the_best_of_several_whole_skills_is_valued(place, capsys):
     results = bench(capsys, "--candidate", "knots", skill="worse")
     chosen = results["skill_selection"]

@@ -196,6 +196,7 @@ json_values = st.recursive(
 )
 
 
+@pytest.mark.heavy
 @settings(max_examples=100, deadline=None)
 @given(
     st.dictionaries(

@@ -204,6 +204,7 @@ def read_outputs(text):
     return dict(re.findall(r"^([\w-]+)<<(?:end-\S+)\n(.*?)\nend-\S+$", text, flags=re.MULTILINE | re.DOTALL))
 
 
+@pytest.mark.heavy
 def test_a_needed_line_fails_and_the_comment_is_written_once_and_updated(place, github):
     github.add(f"{MARKER}\nA person copied the marker.", "User")
     change(place, NEEDED)
@@ -224,6 +225,7 @@ def test_a_needed_line_fails_and_the_comment_is_written_once_and_updated(place, 
     assert github.comments[0]["body"].endswith("A person copied the marker.")
 
 
+@pytest.mark.heavy
 def test_a_change_without_a_skill_runs_nothing(place, github):
     change(place, "no such text")
     code, outputs, summary, printed = run_action(place, github, INPUTS)
@@ -233,6 +235,7 @@ def test_a_change_without_a_skill_runs_nothing(place, github):
     assert github.calls == []
 
 
+@pytest.mark.heavy
 def test_inputs_are_data_and_never_code(place, github):
     change(place, DEAD)
     attack = f'"; touch {place}/mark; $(touch {place}/mark) `touch {place}/mark` --help\n--yes'

@@ -1,5 +1,7 @@
 """Which runs are found, and what the page says of their progress."""
 
+import pytest
+
 from skillsv.rollout.ledger_file import take_lock
 from skillsv.view.found_runs import RATE_SECONDS, FoundRuns
 
@@ -7,6 +9,7 @@ from .conftest import make_run
 from .test_ledger_totals import add_rollouts
 
 
+@pytest.mark.heavy
 def test_a_run_is_running_while_its_ledger_is_locked_and_has_a_rate(tmp_path):
     import os
 
@@ -35,6 +38,7 @@ def test_a_run_is_running_while_its_ledger_is_locked_and_has_a_rate(tmp_path):
     assert look(1).state == "stopped"
 
 
+@pytest.mark.heavy
 def test_runs_of_earlier_settings_and_of_a_matrix_are_listed_and_copies_of_skills_are_not(tmp_path):
     make_run(tmp_path / "runs" / "one")
     (tmp_path / "runs" / "one" / "earlier" / "old").mkdir(parents=True)

@@ -109,6 +109,7 @@ def test_filters_are_values_and_never_sql(folder):
         assert list_rollouts(folder / "one", wanted, offset=0, limit=10)["total"] == 0
 
 
+@pytest.mark.heavy
 def test_the_list_of_many_rollouts_shows_only_those_in_sight(folder, serve, opened):
     page = opened(serve(folder)).page
     page.locator("#runs tbody tr", has_text="many").get_by_role("button", name="Transcripts").click(timeout=20_000)

@@ -51,6 +51,7 @@ def start_gated(folder, gate):
     return thread, result
 
 
+@pytest.mark.heavy
 def test_a_live_run_updates_without_reload_ends_and_its_report_opens(tmp_path, serve, opened):
     gate = Gate(free=30)
     thread, result = start_gated(tmp_path / "runs" / "live", gate)
@@ -73,6 +74,7 @@ def test_a_live_run_updates_without_reload_ends_and_its_report_opens(tmp_path, s
     shown.assert_no_errors()
 
 
+@pytest.mark.heavy
 def test_a_stop_request_ends_a_run_and_keeps_what_finished(tmp_path, serve, opened):
     gate = Gate(free=80)
     folder = tmp_path / "runs" / "live"
@@ -103,6 +105,7 @@ def two_runs(tmp_path_factory):
     return folder
 
 
+@pytest.mark.heavy
 def test_two_runs_are_compared_by_values_cost_and_text(two_runs, serve, opened):
     shown = opened(serve(two_runs))
     page = shown.page
@@ -119,6 +122,7 @@ def test_two_runs_are_compared_by_values_cost_and_text(two_runs, serve, opened):
     shown.assert_no_errors()
 
 
+@pytest.mark.heavy
 def test_transcripts_are_found_by_task_words_and_partial_skill(two_runs, serve, opened):
     shown = opened(serve(two_runs))
     page = shown.page
@@ -176,6 +180,7 @@ def test_hostile_names_tasks_and_answers_run_nothing(two_runs, serve, opened):
     shown.assert_no_errors()
 
 
+@pytest.mark.heavy
 def test_the_server_survives_a_deleted_run_folder(tmp_path, serve, opened):
     folder = tmp_path / "runs"
     make_run(folder / "one", name="first")
@@ -192,6 +197,7 @@ def test_the_server_survives_a_deleted_run_folder(tmp_path, serve, opened):
     expect(page.locator("#found")).to_contain_text("rollouts", timeout=LIVE)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_no_violation_on_the_live_page(two_runs, serve, opened, axe_faults, scheme):
     page = opened(serve(two_runs), color_scheme=scheme, bypass_csp=True).page
@@ -200,6 +206,7 @@ def test_axe_finds_no_violation_on_the_live_page(two_runs, serve, opened, axe_fa
     assert axe_faults(page) == []
 
 
+@pytest.mark.heavy
 def test_the_page_of_a_matrix_opens_from_the_run_of_an_agent(tmp_path, serve, opened):
     skill = tmp_path / "skills" / "several" / "SKILL.md"
     skill.parent.mkdir(parents=True)

@@ -61,6 +61,7 @@ def rollout(agent, skill, parent: Path):
     return anyio.run(main)
 
 
+@pytest.mark.heavy
 def test_the_program_gets_prompt_skill_home_and_repository_of_its_own(install, rendering, tmp_path):
     install("codex", LOOK)
     agent = make_agent("codex:m1", options(base_url="http://127.0.0.1:9/v1"))
@@ -75,6 +76,7 @@ def test_the_program_gets_prompt_skill_home_and_repository_of_its_own(install, r
     assert (outcome.usage, outcome.opened) == (Usage(input_tokens=7, output_tokens=3), False)
 
 
+@pytest.mark.heavy
 def test_the_bare_agent_finds_no_skill_and_its_opening_is_unknown(install, tmp_path):
     install("codex", LOOK)
     outcome = rollout(make_agent("codex:m1", options()), None, tmp_path)
@@ -146,6 +148,7 @@ def test_a_program_without_a_result_is_a_failure(install, tmp_path, script):
         rollout(make_agent("codex:m1", options()), None, tmp_path)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "text", ["# No frontmatter\n", "---\nname: faq\n---\n\n- one\n", "---\ndescription: x\n---\n\n- one\n"]
 )

@@ -55,6 +55,7 @@ def logs_in(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.eval"))
 
 
+@pytest.mark.heavy
 def test_one_evaluation_mixes_skills_and_tasks(tmp_path, rendering):
     both, one = rendering("The sky is blue.\nThe grass is green."), rendering("The sky is blue. {skill} {prompt} {")
     rollouts = [(skill, task) for skill in (both, one, None) for task in (SKY, GRASS)]

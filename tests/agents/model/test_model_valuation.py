@@ -81,6 +81,7 @@ def value(place, provider, name, **change):
     return valuation_dict(run.valuation), events
 
 
+@pytest.mark.heavy
 def test_errors_of_the_provider_change_no_value(place, provider, key):
     provider.reply = follow_skill
     normal, _ = value(place, provider, "normal")
@@ -125,6 +126,7 @@ class RateLimitedAnswers:
             return ""
 
 
+@pytest.mark.heavy
 def test_a_provider_that_refuses_above_a_rate_changes_no_value(place, provider, slept):
     provider.reply = follow_skill
     normal, _ = value(place, provider, "normal")
@@ -150,6 +152,7 @@ def cut_answers_to(word):
     return reply
 
 
+@pytest.mark.heavy
 def test_cut_answers_are_scored_on_request_and_counted_in_all_outputs(place, provider, capsys):
     provider.reply = follow_skill
     normal, _ = value(place, provider, "normal")
@@ -185,6 +188,7 @@ def test_a_run_with_only_cut_answers_ends_with_a_hint(place, provider):
     assert not [event for event in events if type(event).__name__ == "RolloutRetried"]
 
 
+@pytest.mark.heavy
 def test_a_few_cut_answers_are_missing_and_counted(place, provider):
     provider.reply = cut_answers_to("3")
     answer, _ = value(place, provider, "run")
@@ -192,6 +196,7 @@ def test_a_few_cut_answers_are_missing_and_counted(place, provider):
     assert any("Some answers are missing" in note and "t3" in note for note in answer["notes"])
 
 
+@pytest.mark.heavy
 def test_a_run_of_a_version_without_cut_answers_resumes_for_free(place, provider):
     provider.reply = follow_skill
     value(place, provider, "run")

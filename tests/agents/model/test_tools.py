@@ -98,6 +98,7 @@ def test_a_failed_rollout_has_the_usage_before_the_failure(provider, folder, fau
     assert caught.value.usage == Usage(input_tokens=100 * turns_paid, output_tokens=7 * turns_paid)
 
 
+@pytest.mark.heavy
 def test_a_rollout_with_a_timeout_has_the_usage_before_it(provider):
     provider.faults = ["", "", "dribble"]
     provider.reply = Script(*[("list_files", {})] * 5)
@@ -183,6 +184,7 @@ def test_a_model_that_only_calls_tools_answers_with_its_last_text(provider, fold
     assert len(provider.requests) == 3
 
 
+@pytest.mark.heavy
 def test_programs_run_in_the_sandbox(provider, folder):
     if reason := bubblewrap.find_sandbox_problem():
         pytest.skip(reason)

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -73,6 +74,7 @@ def make_file(path, role, data):
     return SkillFile(path=path, role=role, data=data, size=len(data), digest=f"{hash(data):x}")
 
 
+@pytest.mark.heavy
 @settings(max_examples=150, deadline=None)
 @given(main=contents, others=st.dictionaries(names, contents, max_size=3), single=st.booleans())
 def test_every_finding_points_at_a_line_that_exists(main, others, single):

@@ -94,6 +94,7 @@ def test_the_same_tasks_have_no_variance_between_tasks_and_a_narrower_drop(skill
     assert (same.variance(100, 100) <= other.variance(100, 100) + 1e-9).mean() > 0.5
 
 
+@pytest.mark.heavy
 def test_a_judge_is_learnt_and_not_believed(skill, observations):
     """Little data: an opinion that agrees with the scores makes useless units look safer than one that does not."""
     few = observations[:80]

@@ -26,6 +26,7 @@ def played(kind, noise, budget, seed=1, operators=(Operator.DELETE,), crowding=0
     return game, record.observations, [problem.sample_order(rng) for _ in range(400)]
 
 
+@pytest.mark.heavy
 def test_a_deterministic_game_gives_the_true_values_and_closure():
     game, seen, orders = played("mechanism", Noise(), 3000)
     estimate = estimate_adaptive(game.compiled, seen, orders)
@@ -70,6 +71,7 @@ RUNS = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     ("mistake", "run"),
@@ -106,6 +108,7 @@ def test_padding_that_changes_nothing_costs_nothing():
         assert unit.cost.covers(0.0)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("noise", [Noise(), Noise(temperature=0.5), Noise(lapse=0.08)], ids=["T=0", "T=.5", "lapse"])
 def test_intervals_hold_the_true_values_as_often_as_their_level(noise):
     covered = []
@@ -198,6 +201,7 @@ def play_with(answer, problem, budget, seed):
         return done.value.observations
 
 
+@pytest.mark.heavy
 def test_intervals_hold_where_tasks_need_many_units_at_once():
     covered = [truth for seed in range(5) for truth in coverage_where_tasks_need_many_units(seed)]
     assert sum(covered) >= 0.95 * len(covered)

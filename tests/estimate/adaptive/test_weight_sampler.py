@@ -36,6 +36,7 @@ def prefixes():
     return OrderPrefixes(np.argsort([rng.permutation(UNITS) for _ in range(30)], axis=1))
 
 
+@pytest.mark.heavy
 def test_units_that_act_on_some_tasks_are_pulled_to_zero_less_than_by_one_normal_prior():
     slopes, errors = np.zeros((3, 2)), np.zeros((3, 2))
     values = prefixes().effects

@@ -7,6 +7,7 @@ import pytest
 from skillsv.report.verdict_styles import VERDICT_STYLES
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_no_violation_on_a_small_page(opening, small_text, scheme, axe_faults):
     # The policy must be bypassed to run axe in the page; the page itself stays the same.
@@ -38,6 +39,7 @@ def test_axe_finds_no_violation_on_a_phone_and_in_the_help(opening, text, scheme
     assert axe_faults(page) == []
 
 
+@pytest.mark.heavy
 def test_few_tab_stops_come_before_the_skill_of_a_long_page(opening, long_text):
     page = opening(long_text).page
     page.keyboard.press("Tab")

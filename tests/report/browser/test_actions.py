@@ -20,6 +20,7 @@ VISIBLE_UNITS = """all => all.filter((one) => {
 """Units whose rows are completely on the screen."""
 
 
+@pytest.mark.heavy
 def test_the_first_screen_has_verdict_actions_and_ten_lines(opening, text):
     page = opening(text).page
     assert page.locator("h1").inner_text() == "Delete 1 line: 5% shorter, +10.0 points on 72 unseen tasks, confirmed"
@@ -31,6 +32,7 @@ def test_the_first_screen_has_verdict_actions_and_ten_lines(opening, text):
     assert "python:agent.py:answer · 48 + 72 tasks · 17 Nov 2026" in page.locator(".origin summary").inner_text()
 
 
+@pytest.mark.heavy
 def test_opening_a_line_shows_the_answers_side_by_side(opening, text, case):
     page = opening(text).page
     unit = page.locator("details.unit[data-verdict]").nth(2)
@@ -47,6 +49,7 @@ def test_opening_a_line_shows_the_answers_side_by_side(opening, text, case):
     assert sum(about.count(name) for name in ids) == sum(name in unit.locator(".name").inner_text() for name in ids) + 2
 
 
+@pytest.mark.heavy
 def test_filters_hide_lines_that_do_not_match(opening, text, case):
     page = opening(text).page
     units = execution_units(case.valuation)
@@ -65,6 +68,7 @@ def test_filters_hide_lines_that_do_not_match(opening, text, case):
     assert "verdict=harmful" in page.evaluate("location.hash")
 
 
+@pytest.mark.heavy
 def test_next_and_previous_walk_through_the_hits(opening, text):
     page = opening(text).page
     page.locator("button[data-verdict=keep]").click()
@@ -75,6 +79,7 @@ def test_next_and_previous_walk_through_the_hits(opening, text):
         assert page.evaluate(focused) == expected
 
 
+@pytest.mark.heavy
 def test_the_switch_shows_one_version_at_a_time_and_back_undoes_it(opening, text):
     page = opening(text).page
     for name in ("shorter", "diff", "written"):
@@ -92,6 +97,7 @@ def saved_by(page, button):
     return waiting.value.suggested_filename, Path(waiting.value.path()).read_bytes()
 
 
+@pytest.mark.heavy
 def test_copy_and_download_give_the_exact_bytes(opening, text, shorter):
     shown = opening(text, accept_downloads=True, permissions=["clipboard-read", "clipboard-write"])
     page = shown.page
@@ -127,6 +133,7 @@ def test_the_line_number_copies_a_link(opening, text):
     assert not unit.locator(".about").is_visible()
 
 
+@pytest.mark.heavy
 def test_a_click_on_a_heading_sorts_a_table(opening, text):
     page = opening(text).page
     page.locator("#values details.fold summary").click()
@@ -140,6 +147,7 @@ def test_a_click_on_a_heading_sorts_a_table(opening, text):
         assert tokens == sorted(tokens, reverse=sort == "descending")
 
 
+@pytest.mark.heavy
 def test_the_minimap_leads_to_the_line_at_its_place(opening, long_text):
     page = opening(long_text).page
     box = page.locator("#minimap").bounding_box()
@@ -149,6 +157,7 @@ def test_the_minimap_leads_to_the_line_at_its_place(opening, long_text):
     assert abs(ids.index(opened) - 150) <= 2
 
 
+@pytest.mark.heavy
 def test_print_is_light_and_cuts_nothing(opening, text):
     page = opening(text, anchor="#?theme=dark").page
     page.emulate_media(media="print")

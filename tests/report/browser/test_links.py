@@ -51,6 +51,7 @@ def test_links_of_a_long_page_land_below_the_bar(opening, long_text, width, heig
     assert {address: gap for address, gap in gaps.items() if not -0.5 <= gap <= GAP} == {}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("width", "height"), WIDTHS)
 def test_every_panel_lands_below_the_bar(opening, text, width, height):
     page = opening(text, width=width, height=height).page
@@ -59,6 +60,7 @@ def test_every_panel_lands_below_the_bar(opening, text, width, height):
     assert {address: gap for address, gap in gaps.items() if not -0.5 <= gap <= GAP} == {}
 
 
+@pytest.mark.heavy
 def test_an_address_with_a_unit_opens_on_it(opening, long_text):
     page = opening(long_text).page
     unit = page.locator("details.unit[data-verdict]").nth(222).get_attribute("id")
@@ -67,6 +69,7 @@ def test_an_address_with_a_unit_opens_on_it(opening, long_text):
     assert again.locator(f"#{unit} .about").is_visible()
 
 
+@pytest.mark.heavy
 def test_back_returns_to_the_panel_before(opening, text):
     page = opening(text).page
     land(page, "#score")
@@ -79,6 +82,7 @@ def test_back_returns_to_the_panel_before(opening, text):
     assert page.evaluate("location.hash") == unit
 
 
+@pytest.mark.heavy
 def test_a_filter_does_not_hide_the_target_of_a_link(opening, text):
     page = opening(text).page
     page.locator("button[data-verdict=harmful]").click()
@@ -87,6 +91,7 @@ def test_a_filter_does_not_hide_the_target_of_a_link(opening, text):
     assert page.locator(f"#{hidden} .about").is_visible()
 
 
+@pytest.mark.heavy
 def test_the_bars_of_a_phone_take_at_most_a_tenth_of_its_height(opening, text):
     page = opening(text, width=390, height=844).page
     land(page, unit_addresses(page)[0])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 NEVER_IDLE = "window.requestIdleCallback = () => {};"
 """The browser has no time: only what a reader opens is built."""
 
@@ -9,6 +11,7 @@ MOST_ELEMENTS = 12_000
 """Elements that the browser makes of 300 units while opening; more than twice as many with all that begins closed."""
 
 
+@pytest.mark.heavy
 def test_what_begins_closed_is_built_when_it_is_opened(opening, long_text):
     shown = opening(long_text, script=NEVER_IDLE)
     page = shown.page
@@ -24,6 +27,7 @@ def test_what_begins_closed_is_built_when_it_is_opened(opening, long_text):
     shown.assert_no_errors()
 
 
+@pytest.mark.heavy
 def test_link_to_a_line_that_is_not_built_opens_it(opening, long_text):
     page = opening(long_text, script=NEVER_IDLE).page
     last = page.locator("details.unit[data-verdict]").last.get_attribute("id")
@@ -31,6 +35,7 @@ def test_link_to_a_line_that_is_not_built_opens_it(opening, long_text):
     assert again.locator(f"#{last} .about").is_visible()
 
 
+@pytest.mark.heavy
 def test_table_that_is_not_built_is_saved_whole(opening, long_text):
     page = opening(long_text, script=NEVER_IDLE, accept_downloads=True).page
     with page.expect_download() as saved:
@@ -38,6 +43,7 @@ def test_table_that_is_not_built_is_saved_whole(opening, long_text):
     assert len(saved.value.path().read_text("utf-8").splitlines()) == 301
 
 
+@pytest.mark.heavy
 def test_all_of_a_long_page_is_built_soon(opening, long_text):
     page = opening(long_text).page
     page.locator("noscript").first.wait_for(state="detached")
@@ -45,6 +51,7 @@ def test_all_of_a_long_page_is_built_soon(opening, long_text):
     assert page.evaluate("document.querySelectorAll('*').length") > 2 * MOST_ELEMENTS
 
 
+@pytest.mark.heavy
 def test_without_a_script_everything_is_in_the_page(opening, long_text):
     page = opening(long_text, java_script_enabled=False).page
     unit = page.locator("details.unit[data-verdict]").last

@@ -79,6 +79,7 @@ def shown_lines(page):
     return page.locator("tr.unit-row:visible td.words").all_inner_texts()
 
 
+@pytest.mark.heavy
 def test_the_heat_map_has_a_cell_for_each_agent_and_line(opening, matrix_text):
     shown = opening(matrix_text)
     page = shown.page
@@ -92,6 +93,7 @@ def test_the_heat_map_has_a_cell_for_each_agent_and_line(opening, matrix_text):
     shown.assert_no_errors()
 
 
+@pytest.mark.heavy
 def test_a_click_on_a_column_sorts_by_it_and_the_unknown_comes_last(opening, matrix_text):
     page = opening(matrix_text).page
     written = shown_lines(page)
@@ -108,6 +110,7 @@ def test_a_click_on_a_column_sorts_by_it_and_the_unknown_comes_last(opening, mat
     assert page.locator("tr.other-row").first.is_visible()
 
 
+@pytest.mark.heavy
 def test_the_filter_shows_only_lines_on_which_agents_differ(opening, matrix_text):
     page = opening(matrix_text).page
     page.locator("button[data-filter=disagree]").click()
@@ -137,6 +140,7 @@ def test_the_whole_table_shows_without_the_script(opening, matrix_text):
     assert not page.locator("#toolbar").is_visible()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_no_violation_on_the_matrix(opening, matrix_text, axe_faults, scheme):
     page = opening(matrix_text, color_scheme=scheme, bypass_csp=True).page

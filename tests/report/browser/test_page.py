@@ -17,6 +17,7 @@ from skillsv.report.sentences import execution_units
 PANELS = ["next", "score", "values", "sections", "tasks", "relations", "cost", "pruning", "method"]
 
 
+@pytest.mark.heavy
 def test_the_page_loads_nothing_and_reports_no_error(opening, text):
     shown = opening(text)
     shown.page.wait_for_load_state("load")
@@ -25,6 +26,7 @@ def test_the_page_loads_nothing_and_reports_no_error(opening, text):
     shown.assert_no_errors()
 
 
+@pytest.mark.heavy
 def test_panels_hold_the_numbers_of_the_valuation(opening, text, case):
     page = opening(text).page
     units = execution_units(case.valuation)
@@ -49,6 +51,7 @@ def test_a_click_opens_a_unit_and_names_it_in_the_address(opening, text):
     assert not unit.locator(".about").is_visible()
 
 
+@pytest.mark.heavy
 def test_keys_move_between_units_and_open_help(opening, text):
     page = opening(text).page
     focused = "document.activeElement.closest('details.unit')?.id"
@@ -64,6 +67,7 @@ def test_keys_move_between_units_and_open_help(opening, text):
     assert not page.locator("#help").is_visible()
 
 
+@pytest.mark.heavy
 def test_the_key_j_reaches_units_of_other_files(opening, text):
     page = opening(text).page
     for _ in range(page.locator("details.unit[data-verdict]").count()):
@@ -73,6 +77,7 @@ def test_the_key_j_reaches_units_of_other_files(opening, text):
     assert page.locator("[role=tab][aria-selected=true]").inner_text().strip() == "scripts/refund.py"
 
 
+@pytest.mark.heavy
 def test_the_address_restores_the_view(opening, text):
     page = opening(text).page
     unit = page.locator("details.unit[data-verdict]").nth(5).get_attribute("id")
@@ -92,6 +97,7 @@ def test_a_link_to_another_file_selects_its_tab(opening, text):
     assert page.locator("[role=tab][aria-selected=true]").inner_text().strip() == "references/tariff.md"
 
 
+@pytest.mark.heavy
 def test_a_chain_links_to_a_transcript(opening, text):
     page = opening(text).page
     link = page.locator("#method a[href^='#rollout-']").first
@@ -105,6 +111,7 @@ def background(page):
     return page.evaluate("getComputedStyle(document.body).backgroundColor")
 
 
+@pytest.mark.heavy
 def test_the_theme_follows_the_system_and_the_button(opening, text):
     light, dark = opening(text, color_scheme="light").page, opening(text, color_scheme="dark").page
     assert background(light) != background(dark)
@@ -116,6 +123,7 @@ def test_the_theme_follows_the_system_and_the_button(opening, text):
     assert background(light) == background(dark) != before
 
 
+@pytest.mark.heavy
 def test_charts_can_be_saved_as_csv_json_and_svg(opening, text, case):
     shown = opening(text, accept_downloads=True)
     saved = {}
@@ -132,6 +140,7 @@ def test_charts_can_be_saved_as_csv_json_and_svg(opening, text, case):
     shown.assert_no_errors()
 
 
+@pytest.mark.heavy
 def test_the_page_is_complete_without_javascript(opening, text, case):
     page = opening(text, java_script_enabled=False).page
     for panel in PANELS:

@@ -77,6 +77,7 @@ def test_a_smaller_budget_is_a_prefix_of_a_larger_one(noise):
         assert small.ended == "the budget of rollouts"
 
 
+@pytest.mark.heavy
 @settings(max_examples=25, deadline=None)
 @given(budget=st.integers(1, 500), seed=st.integers(0, 2**32), lapse=st.sampled_from([0.0, 0.3]))
 def test_requests_stay_within_the_budget_and_are_closed_coalitions(budget, seed, lapse):
@@ -183,6 +184,7 @@ def test_both_operators_share_orders_tasks_and_the_full_skill():
     assert by_operator[Operator.PAD] == shared
 
 
+@pytest.mark.heavy
 def test_both_operators_cost_at_most_about_twice_as_much():
     one = play_adaptive(PROBLEM, Player(GAME, Noise(), 1), options(400), 4)
     two = play_adaptive(make_adaptive_problem(GAME, BOTH), Player(GAME, Noise(), 1), options(2000), 4)
@@ -274,6 +276,7 @@ def test_repeats_during_the_run_are_null_changes_and_plain_repeats():
     assert {bool(observation.null_change) for observation in repeats} == {True, False}
 
 
+@pytest.mark.heavy
 def test_a_run_ends_when_nothing_is_left_to_ask():
     record = play_adaptive(PROBLEM, Player(GAME, Noise(), 1), options(10**9), 1)
     assert record.ended == "nothing was left to ask"

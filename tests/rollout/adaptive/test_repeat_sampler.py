@@ -97,6 +97,7 @@ def test_repeats_do_not_change_which_coalitions_a_steady_agent_is_asked():
     assert second[: len(first)] == first
 
 
+@pytest.mark.heavy
 def test_faint_noise_is_called_noise_in_most_short_runs():
     found = [play("livemath", Noise(temperature=0.25), seed).noisy for seed in range(7000, 7030)]
     assert sum(found) >= 27, f"{sum(found)} of 30 runs of 400 rollouts"

@@ -41,12 +41,14 @@ async def played(games: Games, file: Path, *actions: str):
         return episode.scene, episode.result
 
 
+@pytest.mark.heavy
 def test_an_episode_is_won_by_what_the_environment_says(toy_games, files):
     scene, result = anyio.run(played, toy_games(), files[0], "look", "win")
     assert done_in(scene) == ["look", "win"]
     assert (result.won, result.steps, result.actions) == (True, 2, ("look", "win"))
 
 
+@pytest.mark.heavy
 def test_an_episode_is_over_after_its_steps(toy_games, files):
     async def run():
         async with toy_games().episode(files[0]) as episode:
@@ -58,6 +60,7 @@ def test_an_episode_is_over_after_its_steps(toy_games, files):
     assert (result.won, result.steps) == (False, STEPS)
 
 
+@pytest.mark.heavy
 def test_a_process_stays_for_the_next_episode_and_begins_anew(toy_games, files):
     games = toy_games(cached_scenes=0)
     first, _ = anyio.run(played, games, files[0], "look")
@@ -66,6 +69,7 @@ def test_a_process_stays_for_the_next_episode_and_begins_anew(toy_games, files):
     assert done_in(second) == ["go"]
 
 
+@pytest.mark.heavy
 def test_a_process_that_knows_the_game_is_preferred(toy_games, files):
     games = toy_games(cached_scenes=0)
 
@@ -80,6 +84,7 @@ def test_a_process_that_knows_the_game_is_preferred(toy_games, files):
     assert again == [a, a, b, b, a]
 
 
+@pytest.mark.heavy
 def test_there_are_never_more_processes_than_slots(toy_games, files):
     games = toy_games(slots=1)
     seen: set[int] = set()
@@ -97,6 +102,7 @@ def test_there_are_never_more_processes_than_slots(toy_games, files):
     assert len(seen) == 1
 
 
+@pytest.mark.heavy
 def test_cached_scenes_are_reused_and_new_actions_are_played(toy_games, files):
     games = toy_games()
     anyio.run(played, games, files[0], "x", "y")
@@ -109,6 +115,7 @@ def test_cached_scenes_are_reused_and_new_actions_are_played(toy_games, files):
     assert result.actions == ("x", "y", "z")
 
 
+@pytest.mark.heavy
 def test_episodes_that_mix_cached_and_new_scenes_are_complete(toy_games, files):
     games = toy_games()
 
@@ -122,6 +129,7 @@ def test_episodes_that_mix_cached_and_new_scenes_are_complete(toy_games, files):
     assert done_in(anyio.run(run)) == ["a", "b", "d"]
 
 
+@pytest.mark.heavy
 def test_a_file_that_was_changed_is_another_game(toy_games, files):
     games = toy_games()
     before, _ = anyio.run(played, games, files[0])
@@ -131,6 +139,7 @@ def test_a_file_that_was_changed_is_another_game(toy_games, files):
     assert process_of(before) != process_of(after)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("action", "words"), [("die", "ended unexpectedly"), ("raise", "ValueError: toy error")])
 def test_a_process_that_dies_is_a_failure_and_is_replaced(toy_games, files, action, words):
     games = toy_games()
@@ -141,6 +150,7 @@ def test_a_process_that_dies_is_a_failure_and_is_replaced(toy_games, files, acti
     assert done_in(scene) == ["look"]
 
 
+@pytest.mark.heavy
 def test_a_process_that_hangs_is_ended(toy_games, files):
     games = toy_games(timeout=5.0)
 
@@ -157,6 +167,7 @@ def test_a_process_that_hangs_is_ended(toy_games, files):
     assert not psutil.pid_exists(process)
 
 
+@pytest.mark.heavy
 def test_a_cancelled_episode_leaves_no_process_that_works(toy_games, files):
     games = toy_games()
 
@@ -175,6 +186,7 @@ def test_a_cancelled_episode_leaves_no_process_that_works(toy_games, files):
     assert games._idle == []
 
 
+@pytest.mark.heavy
 def test_an_episode_cancelled_between_steps_returns_its_process(toy_games, files):
     games = toy_games()
 
@@ -203,6 +215,7 @@ anyio.run(run)
 """
 
 
+@pytest.mark.heavy
 def test_a_game_ends_when_whoever_plays_it_is_killed(files):
     toy = Path(__file__).with_name("toy_worker.py")
     parent = subprocess.Popen(

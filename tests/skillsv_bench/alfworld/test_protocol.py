@@ -119,6 +119,7 @@ def test_words_about_winning_win_nothing(toy_games, task):
     assert answer == {"won": False, "steps": STEPS, "actions": ["look"] * STEPS}
 
 
+@pytest.mark.heavy
 def test_an_episode_with_a_cut_reply_is_named_as_such(toy_games, task):
     class Cut(Script):
         async def reply(self, messages, context, tools=()):
@@ -151,6 +152,7 @@ def test_a_program_of_the_users_plays_too(toy_games, task, tmp_path, monkeypatch
     assert msgspec.json.decode(outcome.answer)["actions"] == ["look", "win"]
 
 
+@pytest.mark.heavy
 def test_a_model_gets_one_message_a_turn(toy_games, task, rendering, provider, monkeypatch):
     from fake_provider import say
 

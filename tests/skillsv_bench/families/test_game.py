@@ -34,6 +34,7 @@ def test_the_same_seed_gives_the_same_game_and_new_tasks_are_new():
     assert one.formulas[0].base != other.formulas[0].base
 
 
+@pytest.mark.heavy
 def test_exact_values_are_means_of_marginals_over_orders():
     game = draw_game("position", 2, units=15, tasks=20)
     column = {unit: place for place, unit in enumerate(game.compiled.execution)}

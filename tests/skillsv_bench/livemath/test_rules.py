@@ -43,6 +43,7 @@ def test_each_question_needs_what_its_words_say(data):
     }
 
 
+@pytest.mark.heavy
 def test_the_verifier_agrees_with_the_known_game(data, rendering, tmp_path):
     agent, verifier = BENCHMARK.builtin_agents["rules"](), BENCHMARK.verifier()
     names = list(SENTENCES)
@@ -59,6 +60,7 @@ def test_the_verifier_agrees_with_the_known_game(data, rendering, tmp_path):
 SKILL = "# Knots\n\n" + "\n".join(f"- {sentence}" for sentence in (*SENTENCES.values(), "Drink tea.")) + "\n"
 
 
+@pytest.mark.heavy
 def test_the_estimate_finds_the_known_game(data, known_game):
     flags = {"orders": 48, "window": 4, "panel_a": 8, "panel_b": 0}
     estimate, truth = known_game(

@@ -57,6 +57,7 @@ def test_each_question_needs_what_its_documents_demand(tasks):
     }
 
 
+@pytest.mark.heavy
 def test_the_verifier_agrees_with_the_known_game(tasks, rendering):
     agent, verifier = BENCHMARK.builtin_agents["rules"](), BENCHMARK.verifier()
     known = {name: find_needed_competences(task) for name, task in tasks.items()}

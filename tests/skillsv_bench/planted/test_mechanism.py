@@ -24,6 +24,7 @@ def test_padding_keeps_the_length_that_the_crowded_tasks_punish():
     assert truth[Operator.DELETE][dead] < 0
 
 
+@pytest.mark.heavy
 def test_the_command_writes_all_methods_with_a_judge(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "judge.py").write_text("def rate(skill, task, replicate): return '30'\n")
@@ -44,6 +45,7 @@ def test_the_command_writes_all_methods_with_a_judge(tmp_path, monkeypatch, caps
     assert (tmp_path / "out" / "mechanism.csv").read_text().startswith("unit,role,true net (points),")
 
 
+@pytest.mark.heavy
 def test_without_a_judge_nothing_is_asked(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert run(["bench", "mechanism", "-k", "4", "--quiet", "--json"]) == 0

@@ -79,6 +79,7 @@ def test_coverage_over_300_repetitions(noise, tolerance):
         assert plain < honest
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", ["officeqa", "spreadsheet"])
 def test_values_add_up_to_the_lift(kind):
     ratios = [

@@ -20,6 +20,7 @@ def table():
     return next(tables(1, ["T=.25"], first_seed=40))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("same_tasks", [False, True])
 def test_a_play_stays_within_its_budget(table, same_tasks):
     played = play(table, ShrinkGoal(rollouts=400, gate=GATE, same_tasks=same_tasks))
@@ -36,6 +37,7 @@ def test_a_steady_agent_is_shrunk_by_trials_within_the_budget():
     assert token_share(table.game, played.chosen[0].removed) > 0.2
 
 
+@pytest.mark.heavy
 def test_a_play_is_the_same_again(table):
     goal = ShrinkGoal(rollouts=300, gate=GATE)
     assert play(table, goal).chosen == play(table, goal).chosen
@@ -77,6 +79,7 @@ def test_sets_near_the_limit_count_only_for_their_own_claim():
     assert "1 of 40" in found["of sets that really lose 1 to 1.5 times the limit at most 5% pass"]
 
 
+@pytest.mark.heavy
 def test_sets_near_the_limit_lose_a_little_more_than_it(table):
     truth = Truth(game=table.game, noise=NOISES["T=.25"])
     near = truth.near_limit(0.05)
@@ -85,6 +88,7 @@ def test_sets_near_the_limit_lose_a_little_more_than_it(table):
     assert {task.id for task in truth.panel(200).tasks} == {task.id for task in truth.new_tasks.tasks[200:350]}
 
 
+@pytest.mark.heavy
 def test_a_study_proves_every_arm_at_every_budget():
     trials = run_study(tables(1, ["T=0"], first_seed=41), [300], gate=GATE)
     assert {one.arm for one in trials} >= {"shrink", "oracle", "random", "checked"}

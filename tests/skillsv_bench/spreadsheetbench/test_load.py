@@ -205,6 +205,7 @@ def test_without_openpyxl_it_says_what_to_install():
     assert said.stderr.endswith("need the package openpyxl. Install it: pip install 'skillsv[spreadsheet]'.\n")
 
 
+@pytest.mark.heavy
 def test_the_published_splits_load(shared):
     found = load(Source(data=shared))
     ids = {str(item["id"]) for item in json.loads((shared / "dataset.json").read_text())}
@@ -216,6 +217,7 @@ def test_the_published_splits_load(shared):
         load(Source(data=shared, split="test"))
 
 
+@pytest.mark.heavy
 def test_a_published_task_loads_with_a_wrong_number_in_its_gold(shared, tmp_path):
     items = [item for item in json.loads((shared / "dataset.json").read_text()) if str(item["id"]) != "37456"][:2]
     (tmp_path / "dataset.json").write_text(json.dumps(items))

@@ -69,6 +69,7 @@ def test_each_task_needs_what_its_cells_say(tasks):
     assert {name: set(find_needed_competences(task)) for name, task in tasks.items()} == NEEDS
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "sizes", [(0, 1, 6, 7), pytest.param(tuple(range(8)), marks=pytest.mark.heavy)], ids=["extremes", "all 128 sets"]
 )

@@ -43,6 +43,7 @@ def test_no_untouched_workbook_passes_but_the_known(tasks):
     assert {task.id for task in tasks if matches(task.files[INPUT], *read_gold(task))} <= UNTOUCHED
 
 
+@pytest.mark.heavy
 @both
 def test_the_values_are_those_that_openpyxl_sees(tasks):
     for task in tasks:

@@ -62,6 +62,7 @@ formats = st.sampled_from(["General", "0.00", "yyyy-mm-dd", "h:mm", "[h]:mm:ss",
 boxes = st.tuples(st.integers(1, 20), st.integers(1, 8), st.integers(0, 4), st.integers(0, 4))
 
 
+@pytest.mark.heavy
 @settings(max_examples=40, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(
     cells=st.dictionaries(places, st.tuples(values, st.none() | formats), max_size=25),
