@@ -524,7 +524,7 @@ def is_noticed(protection: Protection) -> bool:
         shutil.copytree(ROOT / "src", root / "src", ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copytree(ROOT / "examples", root / "examples")
         protection.apply(root)
-        words = ["-m", "pytest", "-q", "-x", "-n", "0", "-m", "not heavy", "-p", "no:cacheprovider"]
+        words = ["-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider"]
         env = {**os.environ, "PYTHONPATH": str(root / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
         try:
             done = subprocess.run(
