@@ -8,6 +8,8 @@ import skillsv.estimate.adaptive.estimate as estimate_module
 from skillsv.errors import RecordsError
 from skillsv.estimate import EstimateOptions
 from skillsv.estimate.adaptive import compute_values, count_averaged_orders, estimate_adaptive
+from skillsv.estimate.adaptive.estimate import _scope_intervals
+from skillsv.estimate.adaptive.values import ValueDraws
 from skillsv.model.coalition import AdaptiveReason, Operator
 from skillsv.model.value import Evidence
 from skillsv.rollout.adaptive import AdaptiveOptions, MaxRollouts, adaptive_policy
@@ -293,3 +295,35 @@ def test_a_unit_that_changed_no_score_is_idle():
 
 def test_fewer_orders_are_averaged_for_hundreds_of_units():
     assert [count_averaged_orders(units) for units in (0, 16, 100, 250, 1800)] == [1000, 1000, 1000, 400, 200]
+
+
+def drawn(*columns):
+    """Values with these draws, a column for each unit."""
+    draws = np.array(columns, dtype=np.float64).T
+    tasks = np.zeros((1, draws.shape[1]))
+    return ValueDraws(
+        values=draws.mean(axis=0),
+        draws=draws,
+        task_values=tasks,
+        task_variance=tasks,
+        task_sums=np.zeros(1),
+        separated=np.ones(draws.shape[1], dtype=np.bool_),
+    )
+
+
+def test_the_interval_of_a_noisy_agent_reaches_as_far_as_its_rare_draws():
+    rarely_large, rarely_harmful = [0.05] * 4 + [0.0] * 76, [-0.05] * 4 + [0.0] * 76
+    net = drawn(rarely_large, rarely_harmful)
+    steady, noisy = (_scope_intervals(net, net.standard_error, 0.95, noisy=noisy) for noisy in (False, True))
+    assert (steady[0].high, -steady[1].low) == (pytest.approx(0.0239, abs=1e-4),) * 2
+    assert (noisy[0].high, -noisy[1].low) == (pytest.approx(0.05, abs=1e-6),) * 2
+    assert (noisy[0].low, noisy[1].high) == (steady[0].low, steady[1].high)
+    assert [one.value for one in noisy] == [one.value for one in steady]
+
+
+def test_the_interval_of_a_noisy_agent_is_never_narrower_and_stays_in_range():
+    rng = np.random.default_rng(3)
+    net = drawn(*(0.3 * rng.standard_normal((20, 80)) + rng.uniform(-1.0, 1.0, (20, 1))))
+    error = 1.5 * net.standard_error
+    pairs = zip(*(_scope_intervals(net, error, 0.9, noisy=noisy) for noisy in (False, True)), strict=True)
+    assert all(-1.0 <= noisy.low <= steady.low and steady.high <= noisy.high <= 1.0 for steady, noisy in pairs)

@@ -38,6 +38,9 @@ MANY_UNITS = 100
 LEAST_ORDERS = 200
 """Orders averaged at least; their error is part of the interval."""
 
+EXACTLY_ZERO = Interval(0.0, 0.0, 0.0)
+"""The value of a unit that adds no bytes."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdaptiveValues:
@@ -200,6 +203,9 @@ def _unit_values(
     samples = count_samples(valued.observed.net)
     on_panel, on_new_tasks = _scope_errors(valued, options)
     shown = ShownEvidence(net, on_panel, resolution, noisy=valued.observed.noisy)
+    panels, new_tasks = (
+        _scope_intervals(net, error, options.level, noisy=valued.observed.noisy) for error in (on_panel, on_new_tasks)
+    )
     costs = () if cost is None else _intervals(cost, options.level)
     contents = () if padded is None else _intervals(padded, options.level)
     rows = []
@@ -208,9 +214,8 @@ def _unit_values(
         if not identical and not valued.net.separated[column]:
             rows.append(_without_value(unit, ranges[column], int(samples[column]), padded=padded is not None))
             continue
-        value, zero = float(net.values[column]), Interval(0.0, 0.0, 0.0)
-        panel_at = zero if identical else _interval(value, float(on_panel[column]), options.level)
-        net_at = zero if identical else _interval(value, float(on_new_tasks[column]), options.level)
+        panel_at = EXACTLY_ZERO if identical else panels[column]
+        net_at = EXACTLY_ZERO if identical else new_tasks[column]
         cost_at = costs[column] if costs else None
         content_at = contents[column] if contents else None
         if cost_at is not None and content_at is not None:
@@ -245,6 +250,24 @@ def _intervals(drawn: ValueDraws, level: float) -> tuple[Interval, ...]:
     """The interval of every unit."""
     pairs = zip(drawn.values.tolist(), drawn.standard_error.tolist(), strict=True)
     return tuple(_interval(value, error, level) for value, error in pairs)
+
+
+def _scope_intervals(drawn: ValueDraws, error: Floats, level: float, *, noisy: bool) -> list[Interval]:
+    """The interval of every unit with these standard errors.
+
+    A noisy agent's unit is dead in most draws and large in a few, or the other way round. A normal interval of the same
+    error then ends too early on the side of the few, so each end is the farther one of the normal interval and of the
+    middle share of the draws.
+    """
+    pairs = zip(drawn.values.tolist(), error.tolist(), strict=True)
+    normal = [_interval(value, size, level) for value, size in pairs]
+    if not noisy:
+        return normal
+    ends = np.clip(np.quantile(drawn.scaled(error), [0.5 - level / 2, 0.5 + level / 2], axis=0), -1.0, 1.0)
+    return [
+        Interval(one.value, min(one.low, low), max(one.high, high))
+        for one, low, high in zip(normal, *ends.tolist(), strict=True)
+    ]
 
 
 def _interval(value: float, error: float, level: float) -> Interval:

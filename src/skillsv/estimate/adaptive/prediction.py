@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -82,16 +83,22 @@ def _mean_over_tasks(compiled: CompiledSkill, predict_tasks: Callable[[Bools], F
 
 
 def _tabulate_patterns(compiled: CompiledSkill, scored: ScoredCoalitions, tasks: int) -> PredictScore:
-    """The mean over the tasks of the score that each task's table has for the deciding units that are present."""
+    """The mean over the tasks of the score that each task's table has for the deciding units that are present.
+
+    Coalitions with the same deciding units have the same prediction, which is computed once: most steps of a pruning
+    path remove a unit that decides nothing.
+    """
     rows = [scored.task == task for task in range(tasks)]
     tables = [score_patterns(scored.present[own], scored.score[own]) for own in rows]
     deciding = [[(compiled.execution[unit], 1 << bit) for bit, unit in enumerate(table.deciding)] for table in tables]
+    deciding_units = frozenset(unit for units in deciding for unit, _ in units)
 
-    def predict(coalition: Coalition) -> float:
-        patterns = (sum(bit for unit, bit in units if unit in coalition) for units in deciding)
+    @cache
+    def predict_by_deciding(present: Coalition) -> float:
+        patterns = (sum(bit for unit, bit in units if unit in present) for units in deciding)
         return float(np.array([table.scores[pattern] for table, pattern in zip(tables, patterns, strict=True)]).mean())
 
-    return predict
+    return lambda coalition: predict_by_deciding(deciding_units & coalition)
 
 
 def _fit_surrogate(scored: ScoredCoalitions, tasks: int, pairs: Sequence[tuple[int, int]]) -> Callable[[Bools], Floats]:

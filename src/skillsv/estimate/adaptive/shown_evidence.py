@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from skillsv.estimate.adaptive.observations import Bools, Floats
-from skillsv.estimate.adaptive.values import ValueDraws
+from skillsv.estimate.adaptive.values import SMALLEST_ERROR, ValueDraws
 from skillsv.estimate.intervals import evidence_of
 from skillsv.model.value import Evidence, Interval
 
@@ -21,9 +21,6 @@ FALSE_EXPENDABLE = 0.015
 
 NOISY_FALSE_EXPENDABLE = 0.01
 """The same for a noisy agent, by the draws of its model; chosen by false verdicts on `TUNING_SEEDS`."""
-
-SMALLEST_ERROR = 1e-12
-"""Standard error below which a value counts as exact; it keeps the division finite."""
 
 
 class ShownEvidence:
@@ -85,8 +82,7 @@ def _drawn_above(net: ValueDraws, error: Floats, resolution: float) -> Floats:
     A noisy agent's unit is dead in most draws and large in a few where it may act only together with others. A normal
     error of the same size says that the few do not occur.
     """
-    wider = error / np.maximum(net.standard_error, SMALLEST_ERROR)
-    above: Floats = (net.values + wider * (net.draws - net.values) > resolution).mean(axis=0)
+    above: Floats = (net.scaled(error) > resolution).mean(axis=0)
     return above
 
 

@@ -24,6 +24,9 @@ SURROGATE_ORDERS = 60
 TASK_DRAWS = 4
 """Every so many draws is used for the values on single tasks, which take more time."""
 
+SMALLEST_ERROR = 1e-12
+"""Standard error below which a value counts as exact; it keeps the division finite."""
+
 SMALLEST_VARIANCE = 1e-12
 """Variance of a value that counts as zero; it keeps the division finite."""
 
@@ -58,6 +61,12 @@ class ValueDraws:
         """The standard deviation of the draws, per unit."""
         error: Floats = self.draws.std(axis=0)
         return error
+
+    def scaled(self, error: Floats) -> Floats:
+        """The draws, stretched around the values so that their standard deviations are these errors."""
+        wider = error / np.maximum(self.standard_error, SMALLEST_ERROR)
+        draws: Floats = self.values + wider * (self.draws - self.values)
+        return draws
 
     def minus(self, other: ValueDraws) -> ValueDraws:
         """The difference of two operators."""
