@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillsv.estimate.adaptive.shown_evidence import (
+    LEAST_ROLLOUTS,
     NOISY_FALSE_EXPENDABLE,
     ShownEvidence,
     _chance_above,
@@ -36,8 +37,8 @@ def drawn(*columns):
     )
 
 
-def evidence(net, *, noisy, interval=NARROW):
-    shown = ShownEvidence(net, net.standard_error, RESOLUTION, noisy=noisy)
+def evidence(net, *, noisy, interval=NARROW, rollouts=LEAST_ROLLOUTS):
+    shown = ShownEvidence(net, net.standard_error, RESOLUTION, noisy=noisy, rollouts=rollouts)
     return [shown.of(unit, interval, tested=True, identical=False) for unit in range(len(net.values))]
 
 
@@ -55,6 +56,16 @@ def test_a_unit_of_a_noisy_agent_with_rare_large_draws_is_not_called_about_zero(
 
 def test_a_unit_of_a_noisy_agent_that_no_draw_finds_large_is_called_about_zero():
     assert evidence(drawn(rarely_large(0)), noisy=True) == [Evidence.NEGLIGIBLE]
+
+
+def test_no_unit_of_a_noisy_agent_is_called_expendable_before_enough_rollouts():
+    wide = Interval(0.0, -0.1, 0.1)
+    for interval, shown in ((NARROW, Evidence.NEGLIGIBLE), (wide, Evidence.EXPENDABLE)):
+        net = drawn(rarely_large(0))
+        assert evidence(net, noisy=True, interval=interval) == [shown]
+        early = evidence(net, noisy=True, interval=interval, rollouts=LEAST_ROLLOUTS - 1)
+        assert early == [Evidence.UNRESOLVED]
+        assert evidence(net, noisy=False, interval=interval, rollouts=1) == [shown]
 
 
 def test_a_doubtful_unit_is_expendable_among_many_that_are_not_doubtful():

@@ -202,7 +202,8 @@ def _unit_values(
     cost = None if padded is None else padded.minus(net)
     samples = count_samples(valued.observed.net)
     on_panel, on_new_tasks = _scope_errors(valued, options)
-    shown = ShownEvidence(net, on_panel, resolution, noisy=valued.observed.noisy)
+    observed = valued.observed
+    shown = ShownEvidence(net, on_panel, resolution, noisy=observed.noisy, rollouts=len(observed.net.score))
     panels, new_tasks = (
         _scope_intervals(net, error, options.level, noisy=valued.observed.noisy) for error in (on_panel, on_new_tasks)
     )

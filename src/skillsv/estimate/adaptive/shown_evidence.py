@@ -23,15 +23,21 @@ NOISY_FALSE_EXPENDABLE = 0.01
 """The same for a noisy agent, by the draws of its model; chosen by false verdicts on `TUNING_SEEDS`."""
 
 
+LEAST_ROLLOUTS = 500
+"""Noisy agent: rollouts below which no unit is called expendable. The shares of units without an effect and of harmful
+units are hardly known then, and the draws are too sure of them where a quarter of the units does harm."""
+
+
 class ShownEvidence:
     """What the intervals of all units show together: of many intervals some exclude a value by chance."""
 
-    def __init__(self, net: ValueDraws, error: Floats, resolution: float, *, noisy: bool) -> None:
+    def __init__(self, net: ValueDraws, error: Floats, resolution: float, *, noisy: bool, rollouts: int) -> None:
         self._noisy, self._resolution = noisy, resolution
         self._signs = _shown_signs(net.values, error)
         chance = _drawn_above(net, error, resolution) if noisy else _chance_above(net.values, error, resolution)
         rate = NOISY_FALSE_EXPENDABLE if noisy else FALSE_EXPENDABLE
-        self._expendable = _fewest_false(chance, rate) & net.separated
+        known = not noisy or rollouts >= LEAST_ROLLOUTS
+        self._expendable = _fewest_false(chance, rate) & net.separated & known
         self._idle = ~np.any(net.task_values != 0.0, axis=0)
 
     def of(self, column: int, interval: Interval, *, tested: bool, identical: bool) -> Evidence:
