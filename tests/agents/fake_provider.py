@@ -9,6 +9,9 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+POLL_SECONDS = 0.02
+"""How often the server looks whether it should end: with the usual half second every test waits that long at its end."""
+
 
 class ProviderServer(ThreadingHTTPServer):
     """A server that accepts many connections at once: with the usual five, the system refuses some of sixteen."""
@@ -42,7 +45,7 @@ class FakeProvider:
                 (FAULTS | ANTHROPIC)[fault](self, provider, body)
 
         self._server = ProviderServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(POLL_SECONDS,), daemon=True).start()
         self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
 
     def close(self) -> None:

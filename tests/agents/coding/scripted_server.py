@@ -300,7 +300,7 @@ def scripted_server() -> Iterator[ScriptedServer]:
     """Serve on a free port of 127.0.0.1."""
     server = _Server(("127.0.0.1", 0), _Handler)
     server.state = ScriptedServer(port=server.server_address[1])
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)  # ends at once when asked
     thread.start()
     try:
         yield server.state
