@@ -46,3 +46,18 @@ def observation(task, coalition, score):
 def test_no_records_give_no_suspected_pairs(compiled):
     assert find_suspected_pairs(compiled, (), ()) == []
     assert find_partners(compiled, (), ()) == {}
+
+
+def test_units_that_change_no_score_themselves_are_suspected_as_partners(compiled):
+    """Unit one changes scores only beside three others, and no two records differ by one of those alone."""
+    one, two, *others = compiled.execution
+    observations = [
+        observation(task, frozenset({compiled.trigger, *context, *added_unit}), score=float(bool(added_unit) and full))
+        for task in range(20)
+        for context, full in (((), False), ((two,), False), (others, True), ((two, *others), True))
+        for added_unit in ((), (one,))
+    ]
+    found = find_suspected_pairs(compiled, (), observations)
+    assert {(pair.first, pair.second) for pair in found} == {(one, other) for other in others}
+    assert all(pair.score > 0 for pair in found)
+    assert find_partners(compiled, (), observations) == {one: (others[0], 1.0, 0.0)}

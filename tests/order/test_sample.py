@@ -56,6 +56,17 @@ def test_sampled_frequencies_of_the_papers_example(structure):
     assert result.pvalue > 1e-6
 
 
+def test_each_choice_takes_one_draw_and_the_last_unit_takes_the_free_place(structure):
+    """Orders of earlier runs are drawn again from their seeds, so the use of the draws is fixed."""
+    draws = np.random.default_rng(5).random(4).tolist()
+    eligible, expected = list("wxyz"), []
+    for draw in draws:
+        pick = int(draw * len(eligible))
+        eligible[pick], eligible[-1] = eligible[-1], eligible[pick]
+        expected.append(eligible.pop())
+    assert Sampler(structure(("w", "x", "y", "z"), [])).sample(np.random.default_rng(5)) == tuple(expected)
+
+
 def test_the_same_seed_gives_the_same_orders(triggered):
     sampler = Sampler(triggered((("a", "b"), ("c", "d", "e"))))
     draws = [list(sampler.orders(np.random.default_rng(7), 20)) for _ in range(2)]

@@ -18,6 +18,7 @@ from skillsv.model.coalition import ChainRecord, Coalition, Observation, Operato
 from skillsv.model.skill import CompiledSkill
 
 Floats = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int64]
 
 SUSPICIOUS = 3.0
 """Standard errors beyond which a pair is worth a direct test."""
@@ -43,9 +44,13 @@ class _Change:
 
 @dataclass(frozen=True, slots=True)
 class _ChangeSums:
-    """Sums of the changes by each unit (rows) while each other unit (columns) was present or absent, and of squares."""
+    """Sums of the changes by units (rows) while each unit (columns) was present or absent, and of squares.
+
+    Of the many units of a long skill few change a score, and only those have a row: `columns` are their columns.
+    """
 
     units: tuple[str, ...]
+    columns: Numbers
     present: Floats
     absent: Floats
     squares: Floats
@@ -53,8 +58,11 @@ class _ChangeSums:
     def scores(self) -> Floats:
         """How much the changes by two units depend on the presence of the other, in standard errors."""
         excess = self.present - self.absent
-        total = np.sqrt(self.squares[:, None] + self.squares[None, :])
-        scores: Floats = np.divide(excess + excess.T, total, out=np.zeros_like(excess), where=total > 0)
+        squares = np.zeros(len(self.units))
+        squares[self.columns] = self.squares
+        both = excess.copy()
+        both[:, self.columns] += excess[:, self.columns].T
+        scores: Floats = both / np.sqrt(self.squares[:, None] + squares[None, :])
         return scores
 
 
@@ -81,16 +89,19 @@ def find_partners(
     one partner: the one with the highest score, and only if this holds for both.
     """
     sums = _sum_changes(compiled, records, observations)
-    row = {unit: number for number, unit in enumerate(sums.units)}
+    column = {unit: number for number, unit in enumerate(sums.units)}
+    row = {sums.units[number]: place for place, number in enumerate(sums.columns.tolist())}
     best: dict[str, str] = {}
     for pair in _suspected_pairs(compiled, sums):
         best.setdefault(pair.first, pair.second)
         best.setdefault(pair.second, pair.first)
     partners = {}
     for unit, partner in best.items():
-        present = sums.present[row[unit], row[partner]]
-        total = present + sums.absent[row[unit], row[partner]]
-        if best[partner] == unit and total > 0:
+        if best[partner] != unit or unit not in row:
+            continue
+        present = sums.present[row[unit], column[partner]]
+        total = present + sums.absent[row[unit], column[partner]]
+        if total > 0:
             share = float(np.clip(present / total, 0, 1))
             partners[unit] = (partner, min(1.0, 2 * share), 2 - 2 * share)
     return partners
@@ -98,11 +109,15 @@ def find_partners(
 
 def _suspected_pairs(compiled: CompiledSkill, sums: _ChangeSums) -> list[SuspectedPair]:
     scores, units = sums.scores(), sums.units
-    rows, columns = np.nonzero(np.triu(np.abs(scores) >= SUSPICIOUS, k=1))
+    found: dict[tuple[int, int], float] = {}
+    for row, second in zip(*np.nonzero(np.abs(scores) >= SUSPICIOUS), strict=True):
+        first = int(sums.columns[row])
+        if first != second:
+            found[min(first, int(second)), max(first, int(second))] = float(scores[row, second])
     pairs = [
-        SuspectedPair(first=units[row], second=units[column], score=float(scores[row, column]))
-        for row, column in zip(rows.tolist(), columns.tolist(), strict=True)
-        if not _order_is_fixed(compiled, units[row], units[column])
+        SuspectedPair(first=units[first], second=units[second], score=score)
+        for (first, second), score in sorted(found.items())
+        if not _order_is_fixed(compiled, units[first], units[second])
     ]
     return sorted(pairs, key=lambda pair: -abs(pair.score))
 
@@ -116,17 +131,20 @@ def _sum_changes(
     compiled: CompiledSkill, records: Sequence[ChainRecord], observations: Sequence[Observation]
 ) -> _ChangeSums:
     units = compiled.execution
-    row_of = {unit: number for number, unit in enumerate(units)}
-    present, absent = np.zeros((len(units), len(units))), np.zeros((len(units), len(units)))
-    squares = np.zeros(len(units))
-    for change in (*_changes_in_chains(records), *_changes_in_observations(observations)):
+    column_of = {unit: number for number, unit in enumerate(units)}
+    changes = [*_changes_in_chains(records), *_changes_in_observations(observations)]
+    columns = sorted({column_of[change.unit] for change in changes if change.unit in column_of})
+    row_of = {units[column]: row for row, column in enumerate(columns)}
+    present, absent = np.zeros((len(columns), len(units))), np.zeros((len(columns), len(units)))
+    squares = np.zeros(len(columns))
+    for change in changes:
         row = row_of.get(change.unit)
         if row is not None:
             is_present = np.array([unit in change.before for unit in units])
             present[row] += change.amount * is_present
             absent[row] += change.amount * ~is_present
             squares[row] += change.amount**2
-    return _ChangeSums(units, present, absent, squares)
+    return _ChangeSums(units, np.array(columns, dtype=np.int64), present, absent, squares)
 
 
 def _changes_in_chains(records: Iterable[ChainRecord]) -> Iterator[_Change]:

@@ -23,21 +23,22 @@ class Sampler:
     def __init__(self, compiled: CompiledSkill) -> None:
         self.tree: BlockTree = block_tree(compiled)
         self._nodes = self.tree.nodes
+        self._leaves = [self.tree.units[node.unit] if node.unit >= 0 else None for node in self._nodes]
         self._choices = sum(len(node.children) for node in self._nodes)
 
     def sample(self, rng: np.random.Generator) -> Order:
         """One feasible order of all units, the trigger first (Algorithm SampleOrder)."""
         draws = iter(rng.random(self._choices).tolist())
-        units, nodes = self.tree.units, self._nodes
+        nodes, leaves = self._nodes, self._leaves
         order: list[str] = []
         pending = [0]
         while pending:
-            node = nodes[pending.pop()]
-            if node.children:
+            number = pending.pop()
+            if (unit := leaves[number]) is not None:
+                order.append(unit)
+            elif nodes[number].children:
                 # Choices at different blocks are independent: draw the order of the children, then visit them.
-                pending.extend(reversed(_draw_child_order(node, draws)))
-            elif node.unit >= 0:
-                order.append(units[node.unit])
+                pending.extend(reversed(_draw_child_order(nodes[number], draws)))
         return tuple(order)
 
     def orders(self, rng: np.random.Generator, count: int) -> Iterator[Order]:
@@ -46,6 +47,8 @@ class Sampler:
 
 
 def _draw_child_order(node: Node, draws: Iterator[float]) -> list[int]:
+    if not any(node.waits):
+        return _draw_free_order(node.children, draws)
     waits = list(node.waits)
     eligible = [child for child, count in enumerate(waits) if not count]
     order: list[int] = []
@@ -58,6 +61,16 @@ def _draw_child_order(node: Node, draws: Iterator[float]) -> list[int]:
             waits[later] -= 1
             if not waits[later]:
                 eligible.append(later)
+    return order
+
+
+def _draw_free_order(children: tuple[int, ...], draws: Iterator[float]) -> list[int]:
+    """The same choices where no child needs another, which is faster."""
+    eligible, order = list(children), []
+    for last in range(len(children) - 1, -1, -1):
+        pick = int(next(draws) * (last + 1))
+        order.append(eligible[pick])
+        eligible[pick] = eligible[last]
     return order
 
 

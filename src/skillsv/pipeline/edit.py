@@ -80,12 +80,18 @@ def _values(run: Run) -> dict[str, float]:
 
 
 @lru_cache(maxsize=1)
+def partners_of(run: Run) -> Partners:
+    """Units that the records of a run show to depend on each other, each with its closest partner; found once."""
+    return find_partners(run.compiled, run.records, run.observations)
+
+
+@lru_cache(maxsize=1)
 def predict_losses(run: Run) -> tuple[Partners, PredictLoss]:
     """Partners, and losses by the model of an adaptive run, by tables of chains, or by the sums of values.
 
     All units together lose the content lift. The model is fitted once for a run, however often it is pruned.
     """
-    partners, values = find_partners(run.compiled, run.records, run.observations), _values(run)
+    partners, values = partners_of(run), _values(run)
     if run.observations:
         pairs = {(min(unit, partner), max(unit, partner)) for unit, (partner, *_) in partners.items()}
         predict = _losses_by_score(run, make_predictor(run.compiled, run.observations, sorted(pairs)))

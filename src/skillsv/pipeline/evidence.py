@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
-from skillsv.decide.interactions import find_partners
 from skillsv.errors import SkillSVError
 from skillsv.model.coalition import Coalition, Observation, Operator
 from skillsv.model.fingerprint import agrees
 from skillsv.model.rollout import Rollout, RolloutKey
 from skillsv.model.task import Task
+from skillsv.pipeline.edit import partners_of
 from skillsv.pipeline.job import ValuationJob, find_task_source, load_job_tasks
 from skillsv.pipeline.run import Run, recorded_settings
 from skillsv.report.escape import clip
@@ -147,7 +147,7 @@ def _choose(
 
 def _pairs(run: Run) -> tuple[RelatedPair, ...]:
     """Units that the records show to depend on each other, each with its closest partner only."""
-    partners = find_partners(run.compiled, run.records, run.observations)
+    partners = partners_of(run)
     return tuple(
         RelatedPair(first=unit, second=partner, redundant=beside < alone)
         for unit in run.compiled.execution

@@ -49,7 +49,7 @@ def publish(folder: RunFolder, run: Run, *, tasks: Sequence[Task] | None = None)
     `tasks` are those of panel A, where they are at hand; else they are read again.
     """
     table = valuation_dict(run.valuation, recorded_confirmation(folder))
-    folder.write(folder.valuation.name, json.dumps(table, indent=2).encode())
+    folder.write(folder.valuation.name, msgspec.json.format(json.dumps(table).encode(), indent=2))
     return folder.write(folder.report.name, render_page(folder, run, tasks=tasks).encode("utf-8", errors="replace"))
 
 
