@@ -9,7 +9,8 @@ from skillsv.errors import RecordsError
 from skillsv.estimate import EstimateOptions
 from skillsv.estimate.adaptive import compute_values, count_averaged_orders, estimate_adaptive
 from skillsv.estimate.adaptive.estimate import _scope_intervals
-from skillsv.estimate.adaptive.values import ValueDraws
+from skillsv.estimate.adaptive.observations import ScoredCoalitions
+from skillsv.estimate.adaptive.values import ValueDraws, count_samples
 from skillsv.model.coalition import AdaptiveReason, Operator
 from skillsv.model.value import Evidence
 from skillsv.rollout.adaptive import AdaptiveOptions, MaxRollouts, adaptive_policy
@@ -327,3 +328,14 @@ def test_the_interval_of_a_noisy_agent_is_never_narrower_and_stays_in_range():
     error = 1.5 * net.standard_error
     pairs = zip(*(_scope_intervals(net, error, 0.9, noisy=noisy) for noisy in (False, True)), strict=True)
     assert all(-1.0 <= noisy.low <= steady.low and steady.high <= noisy.high <= 1.0 for steady, noisy in pairs)
+
+
+def test_anchors_count_for_units_that_every_order_puts_first_or_last():
+    rows = [[0, 0, 0, 0], [1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 1, 0], [1, 1, 1, 1], [1, 1, 1, 1]]
+    scored = ScoredCoalitions(
+        present=np.array(rows, dtype=np.bool_), task=np.zeros(len(rows), dtype=np.int64), score=np.zeros(len(rows))
+    )
+    fixed = np.array([[0, 1, 2, 3], [0, 2, 1, 3]])
+    free = np.array([[0, 1, 2, 3], [3, 2, 1, 0]])
+    assert count_samples(scored, fixed).tolist() == [1, 2, 2, 2]
+    assert count_samples(scored, free).tolist() == [0, 2, 2, 0]

@@ -200,7 +200,7 @@ def _unit_values(
     """Net effect, content value and context cost of every unit (Sec. 3.2): cost = content - net."""
     net, padded = valued.net, valued.padded
     cost = None if padded is None else padded.minus(net)
-    samples = count_samples(valued.observed.net)
+    samples = count_samples(valued.observed.net, valued.place)
     on_panel, on_new_tasks = _scope_errors(valued, options)
     observed = valued.observed
     shown = ShownEvidence(net, on_panel, resolution, noisy=observed.noisy, rollouts=len(observed.net.score))

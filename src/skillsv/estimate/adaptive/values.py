@@ -100,11 +100,18 @@ def join_tasks(steady: ValueDraws, noisy: ValueDraws, noisy_tasks: Bools) -> Val
     )
 
 
-def count_samples(scored: ScoredCoalitions) -> Numbers:
-    """For each unit the number of rollouts with it or without it, whichever is smaller; anchors do not count."""
-    between_anchors = scored.present.any(axis=1) & ~scored.present.all(axis=1)
-    with_unit = scored.present[between_anchors].sum(axis=0)
-    counts: Numbers = np.minimum(with_unit, int(between_anchors.sum()) - with_unit)
+def count_samples(scored: ScoredCoalitions, place: Numbers) -> Numbers:
+    """For each unit the number of rollouts with it or without it, whichever is smaller.
+
+    Anchors count only for a unit that every order puts first or last: {m} is the only coalition without the first one,
+    and the full skill the only one with the last.
+    """
+    empty, full = ~scored.present.any(axis=1), scored.present.all(axis=1)
+    between = scored.present[~empty & ~full]
+    with_unit = between.sum(axis=0)
+    without = len(between) - with_unit
+    first, last = (place == 0).all(axis=0), (place == place.shape[1] - 1).all(axis=0)
+    counts: Numbers = np.minimum(with_unit + last * int(full.sum()), without + first * int(empty.sum()))
     return counts
 
 
@@ -123,7 +130,7 @@ def noisy_values(
     by_task = np.array([prefixes.task_effects(drawn) for drawn in weights[::TASK_DRAWS]])
     by_model = np.maximum(draws.var(axis=0), SMALLEST_VARIANCE)
     unexplained = UNEXPLAINED_SHARE * unexplained_variance(scored, tasks, mean_scores(weights, scored), by_model, prior)
-    values, samples = draws.mean(axis=0), count_samples(scored)
+    values, samples = draws.mean(axis=0), count_samples(scored, place)
     return ValueDraws(
         values=values,
         draws=values + np.sqrt(MODEL_VARIANCE) * (draws - values) + _errors_that_cancel(unexplained, len(draws), rng),
