@@ -1,7 +1,7 @@
 """Sets of units that may be deleted together."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import skillsv as sv
@@ -56,3 +56,39 @@ def test_units_are_kept_by_id_section_and_glob_and_an_unknown_one_is_refused():
     assert find_kept(skill, [min(facts)]) == {min(facts)}
     with pytest.raises(SettingsError, match="fits no unit"):
         find_kept(skill, ["nothing-*"])
+
+
+def write_skill_with_files(folder):
+    """A skill with one file that two lines lead to, one that a single line does, and one behind a file."""
+    (folder / "references").mkdir()
+    (folder / "SKILL.md").write_text(
+        "---\nname: desk\ndescription: Answers. Use for questions.\n---\n\n# Desk\n\n"
+        "- Prices are in references/prices.md.\n"
+        "- Again: references/prices.md.\n- For hours read references/hours.md.\n- Be kind.\n"
+    )
+    (folder / "references" / "prices.md").write_text("# Prices\n\nA cup costs two euros.\n")
+    (folder / "references" / "hours.md").write_text("# Hours\n\nOpen at nine. Holidays: references/holidays.md.\n")
+    (folder / "references" / "holidays.md").write_text("# Holidays\n\nClosed on Sundays.\n")
+    return sv.compile(folder).compiled
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_no_set_leaves_a_file_that_nothing_leads_to(data, tmp_path_factory):
+    skill = write_skill_with_files(tmp_path_factory.mktemp("desk"))
+    kept = data.draw(st.sets(st.sampled_from(skill.execution), max_size=2))
+    groups = closures(skill, kept)
+    order = data.draw(st.permutations(skill.execution))
+    for removed in candidate_sets([order], groups):
+        for other in (removed, *neighbours(removed, groups)):
+            assert skill.unreached_without(other) <= other
+            assert skill.reverse_closure(other) == other
+            assert not other & kept
+
+
+def test_of_two_lines_that_lead_to_a_file_one_may_go_alone(tmp_path):
+    skill = write_skill_with_files(tmp_path)
+    first, again = [unit.id for unit in skill.units if unit.id in skill.leading][:2]
+    prices = next(unit.id for unit in skill.units if unit.file.endswith("prices.md"))
+    assert closures(skill)[again] == {again}
+    assert closures(skill)[first] == {first, again, prices}

@@ -23,15 +23,17 @@ A visit goes to nowhere. Pick the team by the word:
 
 ANSWERS = {"refund": "billing", "parcel": "logistics", "visit": "desk"}
 
+LUCK = random.Random(5)
+
 
 def steady(text, word):
     """Whether the text names the team; the lead-in sends visits to the wrong place."""
     return float(f"{word} goes to {ANSWERS[word]}" in text if word != "visit" else "visit goes to nowhere" not in text)
 
 
-def noisy(text, word, *, draws=random.Random(5)):
+def noisy(text, word):
     """The same, three times in four."""
-    return steady(text, word) if draws.random() < 0.75 else 0.0
+    return steady(text, word) if LUCK.random() < 0.75 else 0.0
 
 
 @pytest.mark.parametrize("evaluate", [steady, noisy])

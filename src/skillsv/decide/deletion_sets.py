@@ -9,7 +9,7 @@ from skillsv.errors import SettingsError
 from skillsv.model.skill import CompiledSkill, UnitKind, find_unit
 
 DeletionSet = frozenset[str]
-"""Units that are deleted together. Whatever needs one of them is in the set, too."""
+"""Units that are deleted together. Whatever needs one of them is in the set, and a file that nothing leads to then."""
 
 
 def find_kept(compiled: CompiledSkill, names: Iterable[str]) -> frozenset[str]:
@@ -32,10 +32,22 @@ def _fits(compiled: CompiledSkill, unit_id: str, glob: str) -> bool:
 
 
 def closures(compiled: CompiledSkill, kept: Iterable[str] = ()) -> Mapping[str, DeletionSet]:
-    """For each unit that may go, the set that goes with it. A unit that a kept one needs may not go."""
+    """For each unit that may go, the set that goes with it. A unit that a kept one needs may not go.
+
+    A file goes with the first unit that leads to it, and so this unit stays where the file does: a file that nothing
+    leads to would cost tokens, and no agent would open it.
+    """
     must_stay = frozenset(kept)
-    together = {unit: compiled.reverse_closure(frozenset({unit})) for unit in compiled.execution}
+    together = {unit: _going_with(compiled, unit) for unit in compiled.execution}
     return {unit: group for unit, group in together.items() if not group & must_stay}
+
+
+def _going_with(compiled: CompiledSkill, unit: str) -> DeletionSet:
+    group = compiled.reverse_closure(frozenset({unit}))
+    pointers = compiled.first_pointers
+    while files := frozenset().union(*(pointers[other] for other in group & pointers.keys())) - group:
+        group = compiled.reverse_closure(group | files)
+    return group
 
 
 def prefixes(order: Sequence[str], groups: Mapping[str, DeletionSet]) -> Iterator[DeletionSet]:

@@ -333,6 +333,18 @@ class CompiledSkill:
             unreached |= found
 
     @cached_property
+    def first_pointers(self) -> Mapping[str, frozenset[str]]:
+        """For each unit that is the first one to lead a reader to a file, the units of all these files."""
+        files: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        files |= {unit: (self.needed_by[unit], (unit,)) for unit in self._resources}
+        files |= {path: (pointers, self._units_inside[path]) for path, pointers in self.pointers.items()}
+        found: dict[str, frozenset[str]] = {}
+        for pointers, units in files.values():
+            if pointers:
+                found[pointers[0]] = found.get(pointers[0], frozenset()).union(units)
+        return found
+
+    @cached_property
     def leading(self) -> frozenset[str]:
         """The units that lead a reader to a file: those that need one, and those that point to one that is cut."""
         needing = (unit for file in self._resources for unit in self.needed_by[file])
