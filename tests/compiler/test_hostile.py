@@ -30,6 +30,8 @@ HOSTILE = {
     "nested script": f"```js\nconst X_Y = {'(' * 3000}\n```\n\n`X_Y`",
     "open titles of links": "[a](b (" * _MANY,
     "underscores in a heading": f"# A{'_' * _MANY}b\n\nx",
+    "spaces after a label": f"[a]:{' ' * _MANY}\n\n[a]",
+    "repeated labels": f"[a]: b\n\n{'[a]' * _MANY}",
     "carriage returns": f"{chr(13) * _MANY}a",
 }
 

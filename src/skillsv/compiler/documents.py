@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from skillsv.compiler.draft import Draft, DraftUnit
 from skillsv.compiler.options import CompileOptions
 from skillsv.compiler.paths import PathIndex, text_with_names
-from skillsv.compiler.references import find_definitions, find_links, is_local, local_path
+from skillsv.compiler.references import Definition, find_definitions, find_links, is_local, local_path
 from skillsv.model.skill import UnitKind
 
 _MAX_DOCUMENT = 1_000_000
@@ -61,7 +61,7 @@ def _named_files(draft: Draft) -> dict[str, list[DraftUnit]]:
     for unit in draft.readable:
         units_of.setdefault(unit.file, []).append(unit)
     for units in units_of.values():
-        definitions = find_definitions(tuple(unit for unit in units if unit.is_markdown))
+        definitions = find_definitions(unit for unit in units if unit.is_markdown)
         for unit in units:
             for path in dict.fromkeys(_files_named_by(draft, unit, index, definitions)):
                 if path != unit.file:
@@ -69,7 +69,9 @@ def _named_files(draft: Draft) -> dict[str, list[DraftUnit]]:
     return named
 
 
-def _files_named_by(draft: Draft, unit: DraftUnit, index: PathIndex, definitions: Mapping[str, str]) -> Iterator[str]:
+def _files_named_by(
+    draft: Draft, unit: DraftUnit, index: PathIndex, definitions: Mapping[str, Definition]
+) -> Iterator[str]:
     text = text_with_names(unit)
     for mention in index.mentions(unit, text):
         yield mention.resource.file

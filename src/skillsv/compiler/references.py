@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
+from operator import itemgetter
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -16,42 +17,116 @@ _NOT_LINE_END = re.compile(r"[^\n]")
 _INLINE_LINK = re.compile(
     r"\]\(\s*(?:<([^<>\n]*)>|((?:[^\s()<>]|\([^\s()]*\))+))(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*\)"
 )
-_DEFINITION = re.compile(r"^ {0,3}\[([^\]\n]+)\]:[ \t]*\n?[ \t]*(?:<([^<>\n]*)>|(\S+))", re.MULTILINE)
-_REFERENCE_LINK = re.compile(r"\[([^\[\]\n]+)\](?:\[([^\[\]\n]*)\])?(?![(:\[])")
+_LEAD = r"^ {0,3}(?:>[ \t]*|(?:[-*+]|\d{1,9}[.)])[ \t]+)*+"
+_DEFINITION = re.compile(
+    _LEAD
+    + r"\[(?!\^)(?P<label>(?:[^\[\]\\]|\\.)++)\]:[ \t]*+\n?[ \t>]*+(?:<(?P<quoted>[^<>\n]*)>|(?P<plain>[^\s<]\S*))"
+    r"(?:\s++(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?[ \t]*+$",
+    re.MULTILINE,
+)
+_FOOTNOTE = re.compile(_LEAD + r"\[(?P<label>\^[^\s\[\]]+)\]:", re.MULTILINE)
+_BRACKETS = re.compile(r"\[((?:[^\[\]\\]|\\.)*+)\]")
+_BRACKET_RUN = re.compile(rf"(?<!\\)(?:{_BRACKETS.pattern})+")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 
 
+class Definition(NamedTuple):
+    """What a label stands for: a destination (empty for a footnote), at an offset of the prose of a unit."""
+
+    label: str
+    destination: str
+    unit: DraftUnit
+    offset: int
+
+    @property
+    def line(self) -> int:
+        """The definition's line in its file."""
+        return self.unit.line_of(self.offset, self.unit.prose)
+
+
 class Link(NamedTuple):
-    """A link's destination as written, and its line in the file."""
+    """A link's destination as written, and its line in the file; `definition` is that of its label, if it has one.
+
+    A footnote mark is a link without a destination: it leads to its definition only.
+    """
 
     destination: str
     line: int
+    definition: Definition | None = None
 
 
-def find_links(unit: DraftUnit, definitions: Mapping[str, str]) -> Iterator[Link]:
-    """The links and images of a unit outside code: inline links and those by reference label."""
+def find_links(unit: DraftUnit, definitions: Mapping[str, Definition]) -> Iterator[Link]:
+    """The links, images and footnote marks of a unit outside code: inline links and those by reference label."""
     if "[" not in unit.text:
         return
-    text = without_code_spans(unit.prose)
-    links = [(match.start(), match[1] if match[1] is not None else match[2]) for match in _INLINE_LINK.finditer(text)]
-    if definitions:
-        labels = ((match.start(), _label(match[2] or match[1])) for match in _REFERENCE_LINK.finditer(text))
-        links += [(start, definitions[label]) for start, label in labels if label in definitions]
+    prose = unit.prose
+    text = without_code_spans(prose)
+    links: list[tuple[int, str, Definition | None]] = [
+        (match.start(), match[1] if match[1] is not None else match[2], None) for match in _INLINE_LINK.finditer(text)
+    ]
+    for start, label in _labels_used(prose, text, definitions) if definitions else ():
+        links.append((start, definitions[label].destination, definitions[label]))
     line, counted = unit.lines.first, 0
-    for start, destination in sorted(links):
+    for start, destination, definition in sorted(links, key=itemgetter(0)):
         line += text.count("\n", counted, start)
         counted = start
-        yield Link(destination, line)
+        yield Link(destination, line, definition)
 
 
-def find_definitions(units: tuple[DraftUnit, ...]) -> dict[str, str]:
-    """The destinations of link reference definitions by label; the first definition of a label counts."""
-    definitions: dict[str, str] = {}
+def find_definitions(units: Iterable[DraftUnit]) -> dict[str, Definition]:
+    """Link reference definitions and footnotes by label; the first definition of a label counts."""
+    definitions: dict[str, Definition] = {}
     for unit in units:
-        if "]:" in unit.text:
-            for match in _DEFINITION.finditer(unit.prose):
-                definitions.setdefault(_label(match[1]), match[2] if match[2] is not None else match[3])
+        if "]:" not in unit.text:
+            continue
+        prose = unit.prose
+        for match in (*_DEFINITION.finditer(prose), *_FOOTNOTE.finditer(prose)):
+            label = normalize_label(match["label"])
+            parts = match.groupdict()
+            destination = parts.get("plain") or parts.get("quoted") or ""
+            if label:
+                definitions.setdefault(label, Definition(label, destination, unit, match.start("label")))
     return definitions
+
+
+def _labels_used(prose: str, text: str, labels: Container[str]) -> Iterator[tuple[int, str]]:
+    """The labels that a text refers to, each with its offset: `[text][label]`, `[label][]`, `[label]`, `[^label]`.
+
+    `text` is `prose` without code spans: brackets in code are no link, but a label may hold code.
+    """
+    if "]:" in text:
+        text = _FOOTNOTE.sub(_blank, _DEFINITION.sub(_blank, text))
+    for run in _BRACKET_RUN.finditer(text):
+        brackets = list(_BRACKETS.finditer(text, *run.span()))
+        found = [normalize_label(prose[slice(*match.span(1))]) for match in brackets]
+        inline = _INLINE_LINK.match(text, run.end() - 1) is not None
+        index = 0
+        if text[run.start() - 1 : run.start()] == "]" and found[0] in labels:  # [text with [brackets]][label]
+            yield brackets[0].start(), found[0]
+            index = 1
+        while index < len(found):
+            label, step = _label_at(found, index, labels, inline=inline)
+            if label in labels:
+                yield brackets[index].start(), label
+            index += step
+
+
+def _label_at(found: list[str], index: int, labels: Container[str], *, inline: bool) -> tuple[str, int]:
+    """The label of the link at this place in a row of brackets (or ""), and how many brackets the link takes.
+
+    `inline`: the last brackets of the row are the text of an inline link.
+    """
+    label = found[index]
+    if label.startswith("^"):
+        return label, 1
+    if index + 1 == len(found):
+        return ("" if inline else label), 1
+    following = found[index + 1]
+    if not following:
+        return label, 2
+    if following.startswith("^"):
+        return label, 1
+    return (following, 2) if following in labels else ("", 1)
 
 
 def find_anchors(draft: Draft, file: str) -> dict[str, int]:
@@ -110,5 +185,10 @@ def without_code_spans(text: str) -> str:
     return "".join((*parts, text[done:]))
 
 
-def _label(text: str) -> str:
+def normalize_label(text: str) -> str:
+    """A reference label as CommonMark compares it: without regard to case, white space collapsed."""
     return " ".join(text.split()).casefold()
+
+
+def _blank(match: re.Match[str]) -> str:
+    return _NOT_LINE_END.sub(" ", match[0])

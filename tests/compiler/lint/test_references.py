@@ -35,6 +35,13 @@ def test_links_out_of_the_skill_are_dangling(lint):
     assert "leads nowhere" in findings[1].message
 
 
+def test_footnotes_and_text_in_brackets_are_no_dangling_links(places):
+    text = (
+        "# Tea\n\nBoil it[^1], [P0] first.\n\n[^1]: Water only.\n\n[P0]: now and here\n\n[gone][g]\n\n[g]: notes/g.md\n"
+    )
+    assert places("dangling-link", text) == [("SKILL.md", 13)]
+
+
 def test_paths_of_other_places_templates_and_examples_are_accepted(places):
     text = (
         "# Tea\n\nRun scripts/boil.py. Edit src/app.ts, /etc/scripts/x.py, https://a.b/scripts/x.py, ../scripts/x.py,\n"

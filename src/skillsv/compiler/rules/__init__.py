@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from skillsv.compiler.draft import Draft
-from skillsv.compiler.rules.r1_link import find_link_edges
+from skillsv.compiler.rules.r1_link import find_early_link_edges, find_link_edges
 from skillsv.compiler.rules.r2_path import find_early_path_edges, find_path_edges
 from skillsv.compiler.rules.r3_heading_ref import find_early_heading_edges, find_heading_edges
 from skillsv.compiler.rules.r4_def_use import find_def_use_edges, find_early_def_use_edges
@@ -39,7 +39,7 @@ class Rule:
 
 
 RULES: tuple[Rule, ...] = (
-    Rule(id="R1", name="link", apply=find_link_edges),
+    Rule(id="R1", name="link", apply=find_link_edges, early=find_early_link_edges),
     Rule(id="R2", name="path", apply=find_path_edges, early=find_early_path_edges),
     Rule(id="R3", name="heading-ref", apply=find_heading_edges, heuristic=True, early=find_early_heading_edges),
     Rule(id="R4", name="def-use", apply=find_def_use_edges, early=find_early_def_use_edges),
