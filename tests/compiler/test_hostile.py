@@ -32,6 +32,7 @@ HOSTILE = {
     "underscores in a heading": f"# A{'_' * _MANY}b\n\nx",
     "spaces after a label": f"[a]:{' ' * _MANY}\n\n[a]",
     "repeated labels": f"[a]: b\n\n{'[a]' * _MANY}",
+    "headings that name a file": "# A\n\n" + "- b\n" * 2000 + "\n## a/x.md, [x](a/x.md)\n" * 2000,
     "carriage returns": f"{chr(13) * _MANY}a",
 }
 

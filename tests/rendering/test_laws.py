@@ -285,6 +285,25 @@ def in_memory(data, options=None, **resources):
     )
 
 
+@pytest.mark.parametrize("inside", ["main", "references"])
+def test_no_shown_heading_leads_to_a_missing_file(inside):
+    main = (
+        b"# Start at [a](a.md)\n\n- one\n\n## See b.md and [c][c]\n\n- two\n\n### Deep\n\n- three: run.py\n\n"
+        b"## Empty [d](d.md)\n\n# Other\n\n- four: a.md, b.md, c.md\n\n[c]: c.md\n"
+    )
+    files = {"a_md": b"# Go on to [e](e.md), data.csv\n\n- in a\n", "b_md": b"# B\n\n- in b\n"}
+    files |= {"c_md": b"- in c\n", "d_md": b"- in d\n", "e_md": b"# E\n\n- in e\n\n- more\n", "data_csv": b"1,2\n"}
+    compiled = in_memory(main, CompileOptions(inside=inside), run_py=b"print(1)\n", **files)
+    renderer = Renderer(compiled, counter=COUNT)
+    for unit in compiled.execution:
+        contents = renderer.render(compiled.closure(frozenset({unit})), DELETE).contents
+        for path, data in contents.items():
+            headings = b" ".join(line for line in data.splitlines() if line.startswith(b"#") and path.endswith(".md"))
+            named = set(re.findall(rb"\w+\.(?:md|csv)", headings)) | ({b"c.md"} if b"[c]" in headings else set())
+            assert {name.decode() for name in named} <= set(contents), (unit, path)
+            assert b"[c][c]" not in data or b"[c]: c.md" in data, unit
+
+
 @pytest.mark.heavy
 @settings(max_examples=150, deadline=None)
 @given(documents(), documents(), st.integers(0, 2**32 - 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -87,6 +87,17 @@ def find_definitions(units: Iterable[DraftUnit]) -> dict[str, Definition]:
             if label:
                 definitions.setdefault(label, Definition(label, destination, unit, match.start("label")))
     return definitions
+
+
+def definitions_by_file(
+    draft: Draft, find: Callable[[Iterable[DraftUnit]], Mapping[str, Definition]] = find_definitions
+) -> dict[str, Mapping[str, Definition]]:
+    """The definitions of every Markdown file: a label is looked up in its own file."""
+    units_of: dict[str, list[DraftUnit]] = {}
+    for unit in draft.readable:
+        if unit.is_markdown:
+            units_of.setdefault(unit.file, []).append(unit)
+    return {file: find(units) for file, units in units_of.items()}
 
 
 def _labels_used(prose: str, text: str, labels: Container[str]) -> Iterator[tuple[int, str]]:

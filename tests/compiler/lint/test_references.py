@@ -35,6 +35,17 @@ def test_links_out_of_the_skill_are_dangling(lint):
     assert "leads nowhere" in findings[1].message
 
 
+def test_dead_links_and_paths_in_headings_are_reported(lint):
+    text = "# Tea [out](../x.md)\n\n## See [gone](notes/gone.md)\n\nBoil.\n\n## Run scripts/gone.py\n\n### [top](#none)\n\nx\n"
+    findings = [(finding.code, finding.line) for finding in lint(text) if finding.code.startswith("dangling")]
+    assert sorted(findings) == [
+        ("dangling-link", 5),
+        ("dangling-link", 7),
+        ("dangling-link", 13),
+        ("dangling-path", 11),
+    ]
+
+
 def test_footnotes_and_text_in_brackets_are_no_dangling_links(places):
     text = (
         "# Tea\n\nBoil it[^1], [P0] first.\n\n[^1]: Water only.\n\n[P0]: now and here\n\n[gone][g]\n\n[g]: notes/g.md\n"

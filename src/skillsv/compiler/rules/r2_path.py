@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from skillsv.compiler.draft import Draft, DraftUnit, make_edge
+from skillsv.compiler.headings import HeadingEdges, find_headings
 from skillsv.compiler.paths import Mention, PathIndex, text_with_names
 from skillsv.model.skill import Edge, UnitKind
 
@@ -14,17 +15,21 @@ def find_path_edges(draft: Draft) -> Iterator[Edge]:
     """Edges from every readable unit, resources included, to the resources it names or runs.
 
     Comments and docstrings of a code file name nothing, and neither does a drawing of a folder (`├── run.py`): it lists
-    what is there.
+    what is there. The units of a section need what its heading names.
     """
     index = PathIndex(draft)
     for unit in draft.readable if index else ():
         text = text_with_names(unit)
         mentions = chain(index.mentions(unit, text), index.calls(unit, text))
         yield from _edges(unit, mentions, _in_code(index, unit) if unit.is_markdown else None)
+    heading_edges = HeadingEdges(draft)
+    for heading in find_headings(draft) if index else ():
+        for edge in _edges(heading.text, index.mentions(heading.text), in_code=set()):
+            yield from heading_edges.spread(heading, edge)
 
 
 def find_early_path_edges(draft: Draft) -> Iterator[Edge]:
-    """Version 1 of the rule: no commands, and comments count."""
+    """Version 1 of the rule: no commands and no headings, and comments count."""
     index = PathIndex(draft)
     for unit in draft.readable if index else ():
         yield from _edges(unit, index.mentions(unit))
