@@ -35,7 +35,7 @@ LEAST_POWER = 0.02
 class ChosenSet:
     """A set to delete. `power`: the forecast chance of its proof. `drop`: the posterior mean of its loss, with bounds.
 
-    The mean is computed from draws that did not choose the set, so it does not look better than it is.
+    The mean is computed from draws that did not choose the set, and is larger than theirs by what choosing hides.
     """
 
     removed: DeletionSet
@@ -58,8 +58,8 @@ class _Search:
     def best(self, options: Sequence[DeletionSet]) -> tuple[DeletionSet, float]:
         """The set with the most expected proven tokens, and these tokens; 0 for sets that give a gain away."""
         drops = self.draws.of_sets(set_masks(self.draws, options))
-        power = expected_power(self.gate, self.size, drops.variance(self.size.pairs, self.size.tasks), drops.drop)
-        kept = keeps_gains(drops.drop.mean(axis=1), self.gate, self.least_drop)
+        power = expected_power(self.gate, self.size, drops.variance(self.size.pairs, self.size.tasks), drops.if_chosen)
+        kept = keeps_gains(drops.if_chosen.mean(axis=1), self.gate, self.least_drop)
         worth = power * kept * [self.count(one) for one in options]
         place = int(np.argmax(worth))
         return options[place], float(worth[place])
@@ -92,7 +92,7 @@ def forecast_power(
 ) -> npt.NDArray[np.float64]:
     """For each set the chance, averaged over the draws, that its proof succeeds."""
     drops = draws.of_sets(set_masks(draws, options))
-    return expected_power(gate, size, drops.variance(size.pairs, size.tasks), drops.drop)
+    return expected_power(gate, size, drops.variance(size.pairs, size.tasks), drops.if_chosen)
 
 
 def set_masks(draws: DeletionDraws, options: Sequence[DeletionSet]) -> npt.NDArray[np.bool_]:
@@ -115,7 +115,7 @@ def choose_sets(
     `draws` choose, `checks` are other draws of the same posterior. Sets that can hardly be proven are left out.
     """
     candidates = candidate_sets(_orders(draws, tokens), groups)
-    least = min(draws.of_sets(set_masks(draws, candidates)).drop.mean(axis=1).tolist(), default=0.0)
+    least = min(draws.of_sets(set_masks(draws, candidates)).if_chosen.mean(axis=1).tolist(), default=0.0)
     search = _Search(draws=draws, groups=groups, tokens=tokens, size=size, gate=gates[0], least_drop=least)
     chosen: list[ChosenSet] = []
     most = float("inf")
@@ -136,7 +136,7 @@ def choose_sets(
 
 
 def _describe(search: _Search, checks: DeletionDraws, removed: DeletionSet) -> ChosenSet:
-    drop = checks.of_sets(set_masks(checks, [removed])).drop[0]
+    drop = checks.of_sets(set_masks(checks, [removed])).if_chosen[0]
     low, high = np.quantile(drop, [0.025, 0.975]).tolist()
     return ChosenSet(
         removed=removed,

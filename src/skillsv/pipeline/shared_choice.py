@@ -176,7 +176,7 @@ def _forecasts(agent: AgentEvidence, seed: Sequence[int]) -> tuple[DrawForecast,
     def forecast_by(drawn: DeletionDraws) -> DrawForecast:
         def forecast(options: Sequence[DeletionSet]) -> SetForecast:
             drops = drawn.of_sets(set_masks(drawn, options))
-            return SetForecast(drop=drops.drop, variance=drops.variance(plan.size.pairs, plan.size.tasks))
+            return SetForecast(drop=drops.if_chosen, variance=drops.variance(plan.size.pairs, plan.size.tasks))
 
         return forecast
 

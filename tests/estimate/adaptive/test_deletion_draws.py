@@ -5,7 +5,7 @@ import pytest
 
 import skillsv as sv
 from skillsv.estimate.adaptive import deletion_draws
-from skillsv.estimate.adaptive.deletion_draws import NEW_TASKS, draw_deletions, draw_to_choose
+from skillsv.estimate.adaptive.deletion_draws import NEW_TASKS, OPTIMISM, SetDrops, draw_deletions, draw_to_choose
 from skillsv.model.coalition import AdaptiveReason, Observation, Operator
 
 WEIGHTS = np.array([2.5, 2.5, 0.0, 0.0, 0.0, -1.5])
@@ -114,3 +114,10 @@ def test_equal_opinions_change_nothing(skill, observations):
     equal = dict.fromkeys(skill.execution, 1.0)
     one, other = (drops(skill, observations, {0}, judged=judged).drop for judged in (equal, None))
     assert np.array_equal(one, other)
+
+
+def test_the_loss_of_a_chosen_set_is_larger_by_a_share_of_its_spread():
+    drop = np.array([[0.0, 0.02, 0.04], [0.01, 0.01, 0.01]])
+    found = SetDrops(drop=drop, between=np.zeros((2, 3)), within=np.zeros((2, 3)))
+    assert found.if_chosen[0] == pytest.approx(drop[0] + OPTIMISM * np.std(drop[0]))
+    assert found.if_chosen[1] == pytest.approx(drop[1])
