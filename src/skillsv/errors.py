@@ -10,7 +10,8 @@
     │   ├── LedgerError         exit 2    the ledger is damaged, newer, or in use
     │   └── RecordsError        exit 2    the run has too few records for this question
     ├── GateNotMet              exit 3    a gate did not find the evidence that it requires
-    │   └── NoisyAgent          exit 3    the agent does not repeat itself, and the caller asked to stop then
+    │   ├── NoisyAgent          exit 3    the agent does not repeat itself, and the caller asked to stop then
+    │   └── LowPower            exit 3    a proof would fail more often than not, so nothing more was spent
     ├── BudgetReached           exit 4    a limit on spending was reached; the partial result is saved
     ├── Unavailable             exit 5    an agent or verifier does not answer
     │   └── NoDifference        exit 5    the skill changes no score of the agent
@@ -86,6 +87,17 @@ class GateNotMet(SkillSVError):
 
 class NoisyAgent(GateNotMet):
     """The agent does not repeat itself, and the caller asked to spend nothing more then (exit code 3)."""
+
+
+class LowPower(GateNotMet):
+    """A proof would fail more often than not, so nothing more was spent (exit code 3).
+
+    `document` is the result as JSON, `skillsv.shrink/1`, with the reason and what would help.
+    """
+
+    def __init__(self, what: str, *, hint: str, document: Mapping[str, object]) -> None:
+        super().__init__(what, hint=hint)
+        self.document = document
 
 
 class BudgetReached(SkillSVError):

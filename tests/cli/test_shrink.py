@@ -123,10 +123,18 @@ def test_a_noisy_agent_is_shrunk_by_the_posterior(place, capsys):
     assert len(result["removed"]) == 2, removed
 
 
-def test_too_little_power_stops_after_the_first_batch(place, capsys):
+def test_too_little_power_stops_after_the_first_batch_and_says_why_as_json(place, capsys, validate):
     code = shrink(place, "--max-drop", "2", agent="noisy.py:answer", rollouts=300)
-    error = capsys.readouterr().err
+    output, error = capsys.readouterr()
     assert code == 3
+    result = json.loads(output)
+    validate(result)
+    assert (result["outcome"], result["removed"], result["sets"]) == ("not shown", [], [])
+    assert (result["noisy"], result["tokens_after"]) == (True, result["tokens_before"])
+    assert result["power"] < 0.5
+    assert result["rollouts"] == {"budget": 300, "values": 60, "trials": 0, "proof": 0}
+    assert "less than even odds" in result["stopped"]["reason"]
+    assert any("--max-drop" in option for option in result["stopped"]["would_help"])
     assert "less than even odds" in error
     assert "--max-drop" in error
     assert not (place / "run/shrink.json").exists()

@@ -158,7 +158,7 @@ def test_a_noisy_agent_and_a_steady_one_get_one_skill(place, capsys):
     short = place / "short"
     code = shrink(place, "--max-drop", "15", "-o", str(short), agents=("noisy", "large"), rollouts=1200)
     result = json.loads(capsys.readouterr().out)
-    assert [agent["noisy"] for agent in result["agents"]] == [True, False]
+    assert [(agent["sets"], agent["rollouts"]["values"]) for agent in result["agents"]] == [([], 60), ([], 60)]
     assert (code, result["outcome"]) == (0, "no worse")
     text = (short / "SKILL.md").read_text()
     assert "`alpha`" in text
@@ -245,10 +245,15 @@ def test_an_agent_that_ignores_the_skill_or_fails_is_named(place, capsys, agent,
     assert paid(place) <= 200, "only the first batches were paid for"
 
 
-def test_too_little_power_for_all_agents_stops_after_the_first_batches(place, capsys):
+def test_too_little_power_for_all_agents_stops_after_the_first_batches(place, capsys, validate):
     code = shrink(place, "--max-drop", "2", agents=("noisy", "large"), rollouts=600)
-    error = capsys.readouterr().err
+    output, error = capsys.readouterr()
     assert code == 3
+    result = json.loads(output)
+    validate(result)
+    assert (result["outcome"], result["rollouts"]["values"], result["rollouts"]["budget"]) == ("not shown", 120, 600)
+    assert [(agent["sets"], agent["rollouts"]["values"]) for agent in result["agents"]] == [([], 60), ([], 60)]
+    assert result["stopped"]["would_help"]
     assert "less than even odds" in error
     assert paid(place) <= 200
     assert not (place / "run/shrink.json").exists()

@@ -62,7 +62,7 @@ def shrink(
     proof must rule out, in points, at confidence `level` in percent. `same_tasks` proves it on the tasks that chose the
     units: the claim is then about these tasks alone. `keep` names units (by id or glob) that stay. `ask_judge` asks the
     agent of `judge` about each unit first; how much that counts is learnt from the scores. `refine` names an editor
-    that rewrites what is left. Raises NoDifference where the skill makes no difference to the agent, and GateNotMet
+    that rewrites what is left. Raises NoDifference where the skill makes no difference to the agent, and LowPower
     where the noise leaves the proof less than even odds, unless `keep_going`.
 
     An agent that repeats itself is asked by trial what it does not need; `by_values` values its units instead and

@@ -18,7 +18,8 @@ from skillsv.cli.flags import (
     given,
     setting_parameter,
 )
-from skillsv.cli.printing import say
+from skillsv.cli.printing import deliver, json_text, say
+from skillsv.errors import LowPower
 
 if TYPE_CHECKING:
     from skillsv.api.shrink_agents import SharedShrinkPlan
@@ -101,7 +102,12 @@ def shrink(
     for note in plan.notes:
         say(note)
     agree(plan.lines(), yes=flags.yes or plan.has_limit)
-    short = _run(plan, flags)
+    try:
+        short = _run(plan, flags)
+    except LowPower as error:
+        if json:
+            deliver(json_text(error.document), None)
+        raise
     _deliver(short, output, markdown, force=force, json=json)
     return 0 if short.met else 3
 
@@ -139,7 +145,6 @@ def _run(plan: ShrinkPlan | SharedShrinkPlan, flags: RunFlags) -> ShrunkSkill:
 
 def _deliver(short: ShrunkSkill, output: Path | None, markdown: Path | None, *, force: bool, json: bool) -> None:
     """Write the shorter skill, the patch and the Markdown, and print the result."""
-    from skillsv.cli.printing import deliver, json_text
     from skillsv.rendering.output import write_patch
     from skillsv.rollout import RunFolder
 

@@ -85,12 +85,24 @@ class ShrinkAgentDocument(TypedDict):
     rollouts: Annotated[ShrinkRolloutsDocument, Meta(description="What was spent on this agent.")]
 
 
+class ShrinkStopDocument(TypedDict):
+    """Why a shrink ended after the first batch: the proof would fail more often than not."""
+
+    reason: Annotated[str, Meta(description="What the budget can prove with the measured noise.")]
+    would_help: Annotated[
+        list[str], Meta(description="Flags and numbers of tasks that would give the proof better odds.")
+    ]
+
+
 class ShrinkDocument(TypedDict):
     """A shorter skill and its proof. Amounts of score are shares in [0, 1], never points of a hundred.
 
     With several agents `agents` says what is shown for each. A set is then no worse only if it is for every agent; its
     `power` is that for all agents together, `predicted` and `proof` are those of the agent that is worst off, and
     `noisy` means any agent.
+
+    With `stopped`, nothing was proposed: the outcome is `not shown`, there are no sets, and `rollouts` holds the first
+    batch.
     """
 
     schema: Annotated[Literal["skillsv.shrink/1"], Meta(description="The name and version of this format.")]
@@ -110,4 +122,7 @@ class ShrinkDocument(TypedDict):
     notes: Annotated[list[str], Meta(description="Sentences about the plan, the choice and the proof.")]
     agents: NotRequired[
         Annotated[list[ShrinkAgentDocument], Meta(description="What is shown for each of several agents.")]
+    ]
+    stopped: NotRequired[
+        Annotated[ShrinkStopDocument, Meta(description="Why it ended after the first batch; absent where it did not.")]
     ]

@@ -12,13 +12,19 @@ import numpy as np
 
 from skillsv.confirmation.paired_proof import ProofResult
 from skillsv.decide.deletion_sets import find_kept
-from skillsv.errors import BudgetReached, GateNotMet, NoDifference, NoisyAgent, SkillSVError
+from skillsv.errors import BudgetReached, LowPower, NoDifference, NoisyAgent, SkillSVError
 from skillsv.model.coalition import Operator
 from skillsv.model.events import Note, RunFinished, RunStarted
 from skillsv.model.format import count, points, with_bounds
 from skillsv.model.protocols import Listener
 from skillsv.model.rollout import Usage
-from skillsv.model.shrink_document import ShrinkDocument, ShrinkProofDocument, ShrinkSetDocument
+from skillsv.model.shrink_document import (
+    ShrinkDocument,
+    ShrinkProofDocument,
+    ShrinkRolloutsDocument,
+    ShrinkSetDocument,
+    ShrinkStopDocument,
+)
 from skillsv.model.task import Task
 from skillsv.model.value import Interval
 from skillsv.pipeline.build_valuation import RolloutResult
@@ -53,6 +59,9 @@ from skillsv.tasks import NO_PANELS, KnownPanels
 
 SHRINK_FILE = "shrink.json"
 """The file in the run folder that holds the result."""
+
+LOW_ODDS = "That is less than even odds, so nothing more was spent and nothing was deleted."
+"""What a shrink says where it ends after the first batch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +146,7 @@ async def run_shrink(
 ) -> ShrinkResult:
     """Spend the budget and return what it shows. The same command again resumes and pays for nothing twice.
 
-    Raises NoDifference where the skill makes no difference to the agent, and GateNotMet where the measured noise leaves
+    Raises NoDifference where the skill makes no difference to the agent, and LowPower where the measured noise leaves
     the proof less than even odds; both before most of the budget is spent.
     """
     work = ShrinkSteps(shrink, folder, listener, stop)
@@ -172,7 +181,7 @@ class ShrinkSteps:
         self.require_steady(batch)
         plan = self.plan(batch)
         self.note(*plan.lines())
-        self.require_power(plan)
+        self.require_power(plan, batch, spent=len(first.observations))
         judged = await self.ask_judge(plan)
         result, late, plan = await self.value_units(batch, plan, asked=len(judged or ()))
         run = build_run(shrink.prepared.renderer, self.settings(plan.estimate), read_manifest(self.folder), result)
@@ -279,15 +288,20 @@ class ShrinkSteps:
             shown = seen if batch.varied else "later rollouts of the same coalition had other scores"
             raise NoisyAgent(f"The agent is noisy: {shown}. Nothing more was spent and nothing was deleted.")
 
-    def require_power(self, plan: ShrinkPlan) -> None:
-        """Raise GateNotMet where the proof would fail more often than not, unless the user goes on."""
-        if plan.worthwhile:
+    def require_power(self, plan: ShrinkPlan, batch: FirstBatch, *, spent: int) -> None:
+        """Raise LowPower where the proof would fail more often than not, unless the user goes on."""
+        if plan.worthwhile or self.shrink.options.keep_going:
             return
-        if not self.shrink.options.keep_going:
-            raise GateNotMet(
-                f"{plan.lines()[0]} That is less than even odds, so nothing more was spent and nothing was deleted.",
-                hint=plan.advice(),
-            )
+        reason = f"{plan.lines()[0]} {LOW_ODDS}"
+        document = stopped_document(
+            self.shrink,
+            power=plan.power,
+            noisy=batch.noisy,
+            rollouts={"budget": plan.goal.rollouts, "values": spent, "trials": 0, "proof": 0},
+            notes=self.notes,
+            stopped={"reason": reason, "would_help": plan.would_help()},
+        )
+        raise LowPower(reason, hint=plan.advice(), document=document)
 
     async def ask_judge(self, plan: ShrinkPlan) -> Mapping[str, float] | None:
         """A judge's opinion on each unit, where it is wanted: a call per unit, of the budget for values."""
@@ -369,6 +383,37 @@ class ShrinkSteps:
             },
             "notes": list(self.notes),
         }
+
+
+def stopped_document(
+    shrink: PreparedShrink,
+    *,
+    power: float,
+    noisy: bool,
+    rollouts: ShrinkRolloutsDocument,
+    notes: Sequence[str],
+    stopped: ShrinkStopDocument,
+) -> ShrinkDocument:
+    """The result of a shrink that ended after the first batch, as `skillsv.shrink/1`."""
+    total = shrink.prepared.renderer.total_tokens
+    return {
+        "schema": "skillsv.shrink/1",
+        "skill": shrink.prepared.compiled.skill.name,
+        "outcome": "not shown",
+        "claim": "these tasks" if shrink.goal.same_tasks else "tasks like these",
+        "max_drop": shrink.goal.gate.max_drop,
+        "removed": [],
+        "refined": False,
+        "tokens_before": total,
+        "tokens_after": total,
+        "noisy": noisy,
+        "power": power,
+        "sets": [],
+        "cost": None,
+        "rollouts": rollouts,
+        "notes": list(notes),
+        "stopped": stopped,
+    }
 
 
 def set_dict(chosen: ChosenSet, version: NewVersion, result: ProofResult | None) -> ShrinkSetDocument:

@@ -10,7 +10,7 @@ import anyio
 import msgspec
 
 from skillsv.confirmation.power import LEAST_POWER
-from skillsv.errors import GateNotMet, SkillSVError
+from skillsv.errors import LowPower, SkillSVError
 from skillsv.model.coalition import AgentPrior
 from skillsv.model.edit import ProofOutcome
 from skillsv.model.events import Note, RunFinished, RunStarted
@@ -23,7 +23,7 @@ from skillsv.pipeline.publish import publish
 from skillsv.pipeline.run import Run, build_run, read_manifest
 from skillsv.pipeline.shared_choice import AgentEvidence, choose_shared_sets
 from skillsv.pipeline.shared_proof import AgentProofs, SetProofs, divide_rollouts, named_step, prove_for_all
-from skillsv.pipeline.shrink import SHRINK_FILE, PreparedShrink, ShrinkSteps, set_dict
+from skillsv.pipeline.shrink import LOW_ODDS, SHRINK_FILE, PreparedShrink, ShrinkSteps, set_dict, stopped_document
 from skillsv.pipeline.shrink_attempts import CHOICE_STREAM
 from skillsv.pipeline.shrink_plan import ShrinkPlan, first_batch_size, plan_by_values, plan_proof, read_first_batch
 from skillsv.pipeline.shrink_proof import NewVersion, as_panel_proof
@@ -66,7 +66,12 @@ def plan_lines(plans: Plans) -> list[str]:
 
 def advice(plans: Plans) -> str:
     """What would help where the power for all agents is too small: what helps the agent with the least."""
-    return min(plans.values(), key=lambda plan: plan.power).advice(agents=len(plans))
+    return _weakest(plans).advice(agents=len(plans))
+
+
+def _weakest(plans: Plans) -> ShrinkPlan:
+    """The plan of the agent with the least power."""
+    return min(plans.values(), key=lambda plan: plan.power)
 
 
 async def run_shared_shrink(
@@ -74,7 +79,7 @@ async def run_shared_shrink(
 ) -> SharedShrinkResult:
     """Spend the budget and return what it shows. The same command again resumes and pays for nothing twice.
 
-    Raises NoDifference where the skill makes no difference to one of the agents, and GateNotMet where the measured
+    Raises NoDifference where the skill makes no difference to one of the agents, and LowPower where the measured
     noise leaves the proofs together less than even odds; both before most of the budget is spent.
     """
     started = anyio.current_time()
@@ -94,12 +99,14 @@ async def run_shared_shrink(
 
 
 async def _run_steps(steps: Steps, budget: int, listener: Listener) -> SharedShrinkResult:
-    plans = await _ask_first(steps, listener)
+    asked = await _ask_first(steps, listener)
+    plans = {name: one.plan for name, one in asked.items()}
     notes = plan_lines(plans)
     for line in notes:
         listener(Note(message=line))
     first = next(iter(steps.values()))
-    _require_power(plans, keep_going=first.shrink.options.keep_going)
+    if joint_power(plans) < LEAST_POWER and not first.shrink.options.keep_going:
+        raise _low_power(steps, asked, budget, notes)
     runs: dict[str, Run] = {}
     for number, name in enumerate(steps):
         with named_step(name, f"Values for agent {number + 1} of {len(steps)}: {name}.", listener):
@@ -123,25 +130,56 @@ def _passed(found: Sequence[SetProofs]) -> NewVersion | None:
     return next((one.version for one in found if one.outcome is ProofOutcome.NO_WORSE), None)
 
 
-async def _ask_first(steps: Steps, listener: Listener) -> Plans:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _AskedFirst:
+    """The plan of one agent after its first batch, with the noise and the size of that batch."""
+
+    plan: ShrinkPlan
+    noisy: bool
+    rollouts: int
+
+
+async def _ask_first(steps: Steps, listener: Listener) -> Mapping[str, _AskedFirst]:
     """Run the first batch of every agent, before any agent spends more, and plan by its noise."""
-    plans: dict[str, ShrinkPlan] = {}
+    asked: dict[str, _AskedFirst] = {}
     for number, (name, mine) in enumerate(steps.items()):
         with named_step(name, f"First batch of agent {number + 1} of {len(steps)}: {name}.", listener):
             tasks = len(mine.shrink.prepared.panel_a.tasks)
-            batch = mine.read_batch(await mine.estimate(first_batch_size(tasks)))
+            result = await mine.estimate(first_batch_size(tasks))
+            batch = mine.read_batch(result)
             mine.require_difference(batch)
-            plans[name] = plan_by_values(mine.shrink.goal, tasks, len(mine.shrink.proof_tasks), batch)
-    return plans
+            plan = plan_by_values(mine.shrink.goal, tasks, len(mine.shrink.proof_tasks), batch)
+            asked[name] = _AskedFirst(plan=plan, noisy=batch.noisy, rollouts=len(result.observations))
+    return asked
 
 
-def _require_power(plans: Plans, *, keep_going: bool) -> None:
-    if joint_power(plans) < LEAST_POWER and not keep_going:
-        raise GateNotMet(
-            f"{' '.join(plan_lines(plans))} That is less than even odds, so nothing more was spent and nothing was "
-            "deleted.",
-            hint=advice(plans),
-        )
+def _low_power(steps: Steps, asked: Mapping[str, _AskedFirst], budget: int, notes: Sequence[str]) -> LowPower:
+    """The error that ends a shrink where the proofs together would fail more often than not."""
+    plans = {name: one.plan for name, one in asked.items()}
+    reason = f"{' '.join(plan_lines(plans))} {LOW_ODDS}"
+    spent = sum(one.rollouts for one in asked.values())
+    document = stopped_document(
+        next(iter(steps.values())).shrink,
+        power=joint_power(plans),
+        noisy=any(one.noisy for one in asked.values()),
+        rollouts={"budget": budget, "values": spent, "trials": 0, "proof": 0},
+        notes=notes,
+        stopped={"reason": reason, "would_help": _weakest(plans).would_help(agents=len(plans))},
+    )
+    document["agents"] = [
+        {
+            "name": name,
+            "spec": steps[name].shrink.prepared.job.agent,
+            "folder": str(steps[name].folder.path),
+            "noisy": one.noisy,
+            "power": one.plan.power,
+            "sets": [],
+            "cost": None,
+            "rollouts": {"budget": one.plan.goal.rollouts, "values": one.rollouts, "trials": 0, "proof": 0},
+        }
+        for name, one in asked.items()
+    ]
+    return LowPower(reason, hint=advice(plans), document=document)
 
 
 async def _value(steps: ShrinkSteps, plan: ShrinkPlan, earlier: Sequence[Run]) -> Run:

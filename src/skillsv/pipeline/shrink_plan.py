@@ -215,7 +215,11 @@ class ShrinkPlan:
         return [f"Within {short_points(FINE_DROP)} points would need about {count(rollouts)} rollouts."]
 
     def advice(self, agents: int = 1) -> str:
-        """What would help where the power is too small; a budget is that of so many agents."""
+        """What would help where the power is too small, as a sentence; a budget is that of so many agents."""
+        return f"It would help: {'; '.join(self.would_help(agents))}. --keep-going tries it nevertheless."
+
+    def would_help(self, agents: int = 1) -> list[str]:
+        """What would help where the power is too small: flags, and numbers of tasks."""
         gate, options = self.goal.gate, []
         if self.size.tasks < gate.tasks_needed() and not self.goal.same_tasks:
             options.append(f"at least {gate.tasks_needed()} held-out tasks (now {self.size.tasks})")
@@ -228,7 +232,7 @@ class ShrinkPlan:
         if not self.goal.same_tasks:
             options.append("--same-tasks, which proves it on these tasks alone")
         options.append("--granularity section, which needs fewer rollouts for values")
-        return f"It would help: {'; '.join(options)}. --keep-going tries it nevertheless."
+        return options
 
 
 FINE_DROP = 0.02
