@@ -278,7 +278,19 @@ def test_too_few_tasks_show_nothing_and_are_said_before(repository, capsys):
     code, result = check(repository, rollouts="40")
     assert (code, result["outcome"]) == (3, "not shown")
     assert check(repository, "--fail-on", "worse", rollouts="40")[0] == 0
-    assert "20 tasks cannot show that less than 5 points are lost" in capsys.readouterr().err
+    said = "20 tasks show that less than 5 points are lost only where scores rise; without any change it takes 66 tasks"
+    assert said in capsys.readouterr().err
+
+
+def test_what_few_tasks_are_said_to_need_holds_where_scores_rise(repository, capsys):
+    edit(repository, "Speak of `gamma`", "Say `gamma`")
+    tasks = repository.parent / "tasks.jsonl"
+    tasks.write_text(tasks.read_text().replace("beta", "gamma"))
+    code, result = check(repository, rollouts="100")
+    assert (code, result["outcome"], result["skills"][0]["proof"]["tasks"]) == (0, "no worse", 23)  # at the second look
+    error = capsys.readouterr().err
+    assert "cannot" not in error
+    assert "45 tasks show that less than 5 points are lost only where scores rise" in error
 
 
 @pytest.mark.heavy

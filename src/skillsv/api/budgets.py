@@ -141,7 +141,7 @@ class BudgetTable:
         if not self.held_out or self.held_out >= needed:
             return []
         least = points(smallest_drop(self.held_out, self.gate.level), signed=False)
-        best = f"{plural(self.held_out, 'held-out task')} rule out a drop of {least} points at best"
+        best = f"{plural(self.held_out, 'held-out task')} rule out a drop of {least} points at best, unless scores rise"
         return [f"{best}; {short_points(self.gate.max_drop)} points need {needed}."]
 
     def to_list(self) -> list[BudgetDocument]:

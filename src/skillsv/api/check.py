@@ -89,8 +89,8 @@ class CheckPlan:
             if len(units) < needed:
                 limit = short_points(proof.gate.max_drop)
                 lines.append(
-                    f"{path}: {plural(len(units), noun)} cannot show that less than {limit} points are lost, only that "
-                    f"more are; {needed} {noun}s or more can."
+                    f"{path}: {plural(len(units), noun)} show that less than {limit} points are lost only where scores "
+                    f"rise; without any change it takes {needed} {noun}s."
                 )
         return lines
 

@@ -52,12 +52,12 @@ class Gate:
             )
 
     def tasks_needed(self) -> int:
-        """The smallest panel on which the gate can be met at all: where no score changes."""
+        """The smallest panel that meets the gate where no score changes. Where scores rise, a smaller one can do."""
         return math.ceil(math.log(1 - self.level) / math.log(1 - self.max_drop) - 1e-9)
 
 
 def smallest_drop(tasks: int, level: float) -> float:
-    """The smallest drop that so many tasks can rule out: the bound where no score changes."""
+    """The smallest drop that so many tasks rule out where no score changes."""
     return float(1 - (1 - level) ** (1 / tasks))
 
 

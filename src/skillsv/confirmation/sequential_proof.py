@@ -79,7 +79,10 @@ class SequentialProof:
     same_tasks: bool = False
 
     def tasks_needed(self) -> int:
-        """The fewest tasks (pairs, on the same tasks) that can show "no worse": where no score changes."""
+        """The fewest tasks (pairs, on the same tasks) that show "no worse" where no score changes.
+
+        Where scores rise, fewer can.
+        """
         return replace(self.gate, level=1 - LOOKS[-1][1] * (1 - self.gate.level)).tasks_needed()
 
     def run(self) -> Generator[tuple[Request, ...], RequestScores, SequentialResult]:
