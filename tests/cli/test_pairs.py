@@ -3,6 +3,7 @@ import json
 import pytest
 
 from skillsv.cli import run
+from skillsv.cli.pairs import _lines
 
 
 def run_pairs(place, capsys, *flags):
@@ -62,3 +63,9 @@ def test_a_pair_of_one_unit_with_itself_is_refused(place, capsys):
 def test_nothing_is_spent_without_consent(place, capsys):
     assert run(["pairs", str(place / "run")]) == 2
     assert "--yes" in capsys.readouterr().err
+
+
+def test_no_suspicion_is_not_called_a_proof_of_independence():
+    said = " ".join(_lines((), ()))
+    assert "No suspicious pair was found" in said
+    assert "rules none out" in said

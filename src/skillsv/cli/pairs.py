@@ -86,7 +86,8 @@ def _lines(suspicions: tuple[SuspectedPair, ...], tested: tuple[TestedPair, ...]
     from skillsv.model.format import decimal, with_bounds
 
     if not suspicions and not tested:
-        yield "No pair is suspicious: no unit's effect depends on whether another one was there."
+        yield "No suspicious pair was found: no rollout so far shows that a unit's effect depends on another one."
+        yield "That rules none out: a pair shows only in rollouts without one of its units, and without both."
     for suspicion in suspicions if not tested else ():
         kind = "redundant" if suspicion.score < 0 else "complementary"
         errors = decimal(abs(suspicion.score), digits=1)
