@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from skillsv.model.format import points, with_bounds
-from skillsv.model.value import Action, ChainCost, Interval, Verdict
+from skillsv.model.value import Action, ChainCost, Closure, Interval, Verdict
 from skillsv.report.sentences import closure_sentence, execution_units, lift_sentence, trigger_sentence
 from skillsv.report.text import junit_xml, markdown_summary, terminal_table, text_bar
 
@@ -111,6 +111,15 @@ def test_a_text_bar_has_its_width_and_a_dot_at_its_value(value, low, high, width
 def test_a_text_bar_draws_the_value_on_its_side_of_zero():
     assert text_bar(Interval(0.6, 0.4, 0.8), 1.0, 11) == "     │ ─●─ "
     assert text_bar(Interval(-0.6, -0.8, -0.4), 1.0, 11) == " ─●─ │     "
+
+
+def test_a_known_sum_of_unknown_values_is_not_said_to_add_up(early):
+    lift = early.estimate.closure.lift
+    closure = Closure(sum=lift, lift=lift, ratio=1.0, covered=True, gap=Interval(0.0, -0.01, 0.01))
+    text = " ".join(printed(replace(early, estimate=replace(early.estimate, closure=closure)), 140).split())
+    assert "All units together are worth +89.0" in text
+    assert "how that divides among them is not known yet" in text
+    assert "add up" not in text
 
 
 def test_too_early_is_not_zero(early):

@@ -150,8 +150,9 @@ def net_effects(valuation: Valuation) -> dict[str, float]:
 
 
 REACHED = (
-    "A file that only one unit leads to comes before that unit in every order, when nothing reads it yet, so it is "
-    "worth 0.0 by itself. The unit is shown with its files, and they are kept or deleted together."
+    "A file that only one unit leads to comes before that unit in every order, when nothing leads to it yet: an agent "
+    "that opens files only when it is told to gives all of the effect to the unit. So they are kept or deleted "
+    "together."
 )
 """The explanation of values such as "+8.3 with greetings.md"."""
 
@@ -221,10 +222,12 @@ def saving_sentence(valuation: Valuation) -> str:
 
 
 def closure_sentence(valuation: Valuation) -> str:
-    """Whether the values add up to the lift."""
+    """Whether the values add up to the lift. Where units have no value yet, their sum may be known nevertheless."""
     closure = valuation.estimate.closure
     ratio = "" if closure.ratio is None or not math.isfinite(closure.ratio) else f" ({percent(closure.ratio)})"
     total, lift = with_bounds(closure.sum), points(closure.lift.value)
+    if closure.covered and not all(unit.value.has_value for unit in execution_units(valuation)):
+        return f"All units together are worth {total} points; how that divides among them is not known yet."
     if closure.gap is not None:
         gap, verdict = with_bounds(closure.gap), "add up" if closure.covered else "do not add up"
         return (
