@@ -268,7 +268,9 @@ class Settings:
         {}, "guarded", "What a rollout takes of a node's resources, such as GPU=1 (comma list).", read=read_resources
     )
     max_per_minute: Positive | None = budget(None, "guarded", "Rollouts started in a minute, on all nodes together.")
-    max_rollouts: Count | None = budget(None, "guarded", "Stop after this many new rollouts.")
+    max_rollouts: Count | None = budget(
+        None, "guarded", "Stop after this many rollouts; for auto those of earlier runs that are reused count."
+    )
     max_tokens: Count | None = budget(None, "guarded", "Stop after this many tokens.")
     max_seconds: Positive | None = budget(None, "guarded", "Stop after this many seconds.")
     budget_usd: Positive | None = budget(None, "guarded", "Stop after spending this much, if it is known.")
