@@ -99,7 +99,7 @@ def prepare_proof(
 ) -> PreparedProof:
     """Read the tasks, make the agent, plan the pairs that so many rollouts pay for. Runs and writes nothing."""
     assert job.compiled is not None
-    tasks = tuple(load_job_tasks(job))
+    tasks = tuple(load_job_tasks(job, job.compiled, *([] if base is None else [base])))
     agent = make_client(job.task_source.make_agent, job.agent, job.settings, job.folder)
     measured = measured_cost(folder, agent.fingerprint)
     require_measurable_budget(job, measured)

@@ -41,6 +41,7 @@ from skillsv.tasks import (
     draw_window,
     load_tasks,
     make_verifier,
+    refuse_delivered_tasks,
     split_panels,
     tasks_folder,
 )
@@ -223,7 +224,7 @@ def prepare(job: ValuationJob, known: KnownPanels = NO_PANELS) -> PreparedRun:
     """
     settings = job.settings
     compiled = job.compile()
-    tasks = load_job_tasks(job)
+    tasks = load_job_tasks(job, compiled)
     panel_a, panel_b = split_panels(tasks, a=settings.panel_a, b=settings.panel_b, seed=settings.seed, known=known)
     return PreparedRun(
         job=job,
@@ -238,8 +239,14 @@ def prepare(job: ValuationJob, known: KnownPanels = NO_PANELS) -> PreparedRun:
     )
 
 
-def load_job_tasks(job: ValuationJob) -> Sequence[Task]:
-    """The tasks of the job. Their digests also cover the judges that grade them."""
+def load_job_tasks(job: ValuationJob, *received: CompiledSkill) -> Sequence[Task]:
+    """The tasks of the job. Their digests also cover the judges that grade them.
+
+    Raises TaskError if one of the skills that agents receive holds the tasks, with their answers.
+    """
+    if job.tasks is not None:
+        for compiled in received:
+            refuse_delivered_tasks(compiled.skill, job.tasks)
     grading = grading_of(job)
     return cover_judges(job.task_source.load_tasks(job.tasks_path, grading), grading.make_judge)
 

@@ -1,5 +1,6 @@
 """Tasks: reading them from files, splitting them into panels, drawing windows, and scoring answers by verifiers."""
 
+from skillsv.tasks.delivered import refuse_delivered_tasks
 from skillsv.tasks.files import cover_judges
 from skillsv.tasks.harbor import ignored_builds
 from skillsv.tasks.load import load_tasks, read_tasks, tasks_file, tasks_folder
@@ -18,6 +19,7 @@ __all__ = [
     "make_verifier",
     "object_id",
     "read_tasks",
+    "refuse_delivered_tasks",
     "split_panels",
     "tasks_file",
     "tasks_folder",
