@@ -50,8 +50,13 @@ def rarely_large(large):
 def test_a_unit_of_a_noisy_agent_with_rare_large_draws_is_not_called_about_zero():
     net = drawn(rarely_large(3))
     assert float(_chance_above(net.values, net.standard_error, RESOLUTION)[0]) < NOISY_FALSE_EXPENDABLE + 0.04
-    assert evidence(net, noisy=False) == [Evidence.NEGLIGIBLE]
     assert evidence(net, noisy=True) == [Evidence.UNRESOLVED]
+
+
+def test_a_unit_of_a_steady_agent_whose_error_is_nearly_the_resolution_is_not_called_about_zero():
+    nearly, well_below = (drawn([-error, error] * 40) for error in (0.0101, 0.008))
+    assert evidence(nearly, noisy=False) == [Evidence.UNRESOLVED]
+    assert evidence(well_below, noisy=False) == [Evidence.NEGLIGIBLE]
 
 
 def test_a_unit_of_a_noisy_agent_that_no_draw_finds_large_is_called_about_zero():
