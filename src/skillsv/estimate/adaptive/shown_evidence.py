@@ -20,9 +20,13 @@ FALSE_EXPENDABLE = 0.015
 """Expected share of units worth more than the resolution among those that are called expendable, or about zero. An
 interval alone would let 2.5 % of them be worth more, and 5 % were where few rollouts a task had been spent."""
 
+TAIL_FREEDOM = 4.0
+"""Steady agent: degrees of freedom of Student's distribution that its errors have for these verdicts. A hidden unit is
+missed as a whole or not at all, so large errors are more frequent than normal ones (chosen by false verdicts on
+`TUNING_SEEDS`)."""
+
 NOISY_FALSE_EXPENDABLE = 0.01
 """The same for a noisy agent, by the draws of its model; chosen by false verdicts on `TUNING_SEEDS`."""
-
 
 LEAST_ROLLOUTS = 500
 """Noisy agent: rollouts below which no unit is called expendable. The shares of units without an effect and of harmful
@@ -77,10 +81,10 @@ def _shown_signs(values: Floats, error: Floats) -> Bools:
 
 
 def _chance_above(values: Floats, error: Floats, resolution: float) -> Floats:
-    """The chance that each unit is worth more than the resolution, where errors are normal."""
-    from scipy.special import ndtr
+    """The chance that each unit is worth more than the resolution, where errors are rare and large."""
+    from scipy.special import stdtr
 
-    return np.asarray(ndtr((values - resolution) / np.maximum(error, SMALLEST_ERROR)))
+    return np.asarray(stdtr(TAIL_FREEDOM, (values - resolution) / np.maximum(error, SMALLEST_ERROR)))
 
 
 def _drawn_above(net: ValueDraws, error: Floats, resolution: float) -> Floats:
