@@ -12,6 +12,7 @@ import numpy as np
 from skillsv.extend.estimators import (
     AVERAGED_ORDERS,
     AdaptiveOptions,
+    EstimateOptions,
     MaxRollouts,
     Sampler,
     chain_policy,
@@ -171,7 +172,8 @@ class FamilyRun:
 
     def estimate(self, budget: int) -> Estimate:
         """The estimate after so many rollouts."""
-        return estimate_adaptive(self.game.compiled, self.observations[:budget], self.orders)
+        options = EstimateOptions(panel=len(self.game.tasks))
+        return estimate_adaptive(self.game.compiled, self.observations[:budget], self.orders, options)
 
     def noisy_after(self) -> int | None:
         """The rollouts after which the agent was called noisy; None if it never was."""
