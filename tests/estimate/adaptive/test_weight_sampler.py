@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -5,7 +7,15 @@ from skillsv.estimate.adaptive import weight_sampler
 from skillsv.estimate.adaptive.observations import ScoredCoalitions
 from skillsv.estimate.adaptive.surrogate import OrderPrefixes, fit_surrogate
 from skillsv.estimate.adaptive.unit_groups import GROUPS, MEANS, REACHES, UnitGroups
-from skillsv.estimate.adaptive.weight_sampler import _draw_polya_gamma, _GroupTerms, mean_scores, sample_weights
+from skillsv.estimate.adaptive.weight_sampler import (
+    ScoreCurves,
+    _Chains,
+    _draw_polya_gamma,
+    _GroupTerms,
+    mean_scores,
+    sample_curves,
+    sample_weights,
+)
 
 TASKS, UNITS = 30, 16
 SHARED = np.zeros(UNITS)
@@ -93,10 +103,54 @@ def test_graded_scores_give_narrower_draws_than_passes():
     assert spreads[0] < 0.7 * spreads[1]
 
 
-def test_mean_scores_are_those_of_the_drawn_weights():
+def test_mean_scores_are_those_of_the_drawn_curves():
     scored, true = scores(50, 5)
-    expected = chance(true[scored.task, 0] + ((scored.present - 0.5) * true[scored.task, 1:]).sum(axis=1))
-    assert mean_scores(np.stack([true, true]), scored) == pytest.approx(expected)
+    inside = chance(true[scored.task, 0] + ((scored.present - 0.5) * true[scored.task, 1:]).sum(axis=1))
+    low, high = np.full((2, TASKS), 0.1), np.full((2, TASKS), 0.9)
+    curves = ScoreCurves(weights=np.stack([true, true]), low=low, high=high)
+    assert mean_scores(curves, scored) == pytest.approx(0.1 + 0.8 * inside)
+
+
+def needing_each_other(rows, seed):
+    """Units 0 and 1 need each other, 2 of the units 3, 4 and 5 are enough; one answer in ten is turned over."""
+    rng = np.random.default_rng([seed, 2])
+    present, task = rng.random((rows, UNITS)) < 0.5, rng.integers(TASKS, size=rows)
+    passed = np.where(task % 2, present[:, 0] & present[:, 1], present[:, 3:6].sum(axis=1) >= 2)
+    values = np.zeros(UNITS)
+    values[:2], values[3:6] = 0.8 / 4, 0.8 / 6
+    return ScoredCoalitions(
+        present=present, task=task, score=(passed != (rng.random(rows) < 0.1)).astype(float)
+    ), values
+
+
+def test_units_that_need_each_other_are_valued_better_with_floors_and_ceilings():
+    errors = np.zeros((3, 2))
+    for seed in range(3):
+        scored, truth = needing_each_other(1500, seed)
+        curves = sample_curves(scored, TASKS, np.random.default_rng(seed))
+        bounded = [prefixes().effects(*drawn) for drawn in zip(curves.weights, curves.span, strict=True)]
+        plain = [prefixes().effects(weights) for weights in draw(scored, seed)]
+        errors[seed] = [np.sqrt(np.mean((np.mean(found, axis=0) - truth) ** 2)) for found in (bounded, plain)]
+    assert errors[:, 0].mean() < 0.85 * errors[:, 1].mean()
+
+
+def test_the_span_of_a_task_scales_the_effects_on_it():
+    _, true = scores(50, 5)
+    span = np.linspace(0.5, 1.0, TASKS)
+    by_task = prefixes().task_effects(true, span)
+    assert by_task == pytest.approx(prefixes().task_effects(true) * span[:, None])
+    assert prefixes().effects(true, span) == pytest.approx(by_task.mean(axis=0), abs=1e-5)
+
+
+def test_passes_beside_graded_tasks_count_as_coins():
+    scored, _ = scores(1200, 7)
+    steps, _ = scores(1200, 7, graded=True)
+    mixed = replace(scored, score=np.where(scored.task < TASKS // 2, steps.score, scored.score))
+    chains = _Chains(mixed, TASKS, np.random.default_rng(0), None)
+    for _ in range(10):
+        chains.sweep(settled=False)
+    assert chains._dispersion[: TASKS // 2].max() < 0.3
+    assert chains._dispersion[TASKS // 2 :].min() == 1.0
 
 
 def test_values_for_other_agents_count_where_scores_say_little():
@@ -113,7 +167,7 @@ def test_values_for_other_agents_count_where_scores_say_little():
 @pytest.mark.parametrize("count", [1.0, 5.0])
 @pytest.mark.parametrize("logit", [0.0, 1.0, 4.0])
 def test_polya_gamma_draws_have_the_right_mean_and_variance(count, logit):
-    drawn = _draw_polya_gamma(count, np.full(40_000, logit), np.random.default_rng(0))
+    drawn = _draw_polya_gamma(np.full(1, count), np.full(40_000, logit), np.random.default_rng(0))
     size = max(logit, 1e-2)
     mean = count * np.tanh(size / 2) / (2 * size)
     variance = count * (np.sinh(size) - size) / (4 * size**3 * np.cosh(size / 2) ** 2)

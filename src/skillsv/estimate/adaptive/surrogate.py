@@ -216,15 +216,24 @@ class OrderPrefixes:
         self._design = design.reshape(-1, self.units + 1)
         self._unit_at = np.argsort(place, axis=1)
 
-    def effects(self, weights: Floats) -> Floats:
-        """The values phi (Eq. 2) of all units under these weights: mean marginals of the predicted score."""
-        panel_mean = self._predict(weights).mean(axis=1, dtype=np.float64)
+    def effects(self, weights: Floats, span: Floats | None = None) -> Floats:
+        """The values phi (Eq. 2) of all units under these weights: mean marginals of the predicted score.
+
+        `span` is the distance of each task's ceiling from its floor; None: 1 everywhere.
+        """
+        predicted = self._predict(weights)
+        panel_mean = (
+            predicted.mean(axis=1, dtype=np.float64)
+            if span is None
+            else (predicted @ (span / len(span)).astype(np.float32)).astype(np.float64)
+        )
         mean: Floats = self._mean_marginals(panel_mean[:, None])[0]
         return mean
 
-    def task_effects(self, weights: Floats) -> Floats:
+    def task_effects(self, weights: Floats, span: Floats | None = None) -> Floats:
         """The same for each task [tasks, units]."""
-        return self._mean_marginals(self._predict(weights).astype(np.float64))
+        effects = self._mean_marginals(self._predict(weights).astype(np.float64))
+        return effects if span is None else effects * span[:, None]
 
     def _predict(self, weights: Floats) -> npt.NDArray[np.float32]:
         """The predicted score of every prefix (rows) on every task (columns)."""

@@ -13,7 +13,7 @@ import numpy as np
 from skillsv.estimate.adaptive.observations import Bools, Floats, Numbers, ScoredCoalitions
 from skillsv.estimate.adaptive.regression import unexplained_variance
 from skillsv.estimate.adaptive.surrogate import OrderPrefixes, predicted_lifts
-from skillsv.estimate.adaptive.weight_sampler import mean_scores, sample_weights
+from skillsv.estimate.adaptive.weight_sampler import mean_scores, sample_curves
 
 DRAWS = 60
 """Draws around the values: enough for a standard error within a tenth."""
@@ -118,18 +118,19 @@ def count_samples(scored: ScoredCoalitions, place: Numbers) -> Numbers:
 def noisy_values(
     scored: ScoredCoalitions, tasks: int, place: Numbers, rng: np.random.Generator, prior: Floats | None = None
 ) -> ValueDraws:
-    """Estimate phi (Eq. 2) for a noisy agent, from draws of the weights that its scores leave possible.
+    """Estimate phi (Eq. 2) for a noisy agent, from draws of the curves that its scores leave possible.
 
     The squared error is that of the model, somewhat widened, plus a share of what a regression without this model
     leaves open, which comes from the residuals of the run. `prior` holds the units' values for other agents, a row
     each; the scores decide how far the values follow them.
     """
-    weights = sample_weights(scored, tasks, rng, prior)
+    curves = sample_curves(scored, tasks, rng, prior)
+    drawn = list(zip(curves.weights, curves.span, strict=True))
     prefixes = OrderPrefixes(place[:SURROGATE_ORDERS])
-    draws = np.array([prefixes.effects(drawn) for drawn in weights])
-    by_task = np.array([prefixes.task_effects(drawn) for drawn in weights[::TASK_DRAWS]])
+    draws = np.array([prefixes.effects(weights, span) for weights, span in drawn])
+    by_task = np.array([prefixes.task_effects(weights, span) for weights, span in drawn[::TASK_DRAWS]])
     by_model = np.maximum(draws.var(axis=0), SMALLEST_VARIANCE)
-    unexplained = UNEXPLAINED_SHARE * unexplained_variance(scored, tasks, mean_scores(weights, scored), by_model, prior)
+    unexplained = UNEXPLAINED_SHARE * unexplained_variance(scored, tasks, mean_scores(curves, scored), by_model, prior)
     values, samples = draws.mean(axis=0), count_samples(scored, place)
     return ValueDraws(
         values=values,
@@ -137,7 +138,7 @@ def noisy_values(
         # the mean over tasks comes from all draws, how tasks differ from some of them
         task_values=by_task.mean(axis=0) - by_task.mean(axis=(0, 1)) + values,
         task_variance=by_task.var(axis=0),
-        task_sums=np.mean([predicted_lifts(drawn) for drawn in weights], axis=0),
+        task_sums=np.mean([span * predicted_lifts(weights) for weights, span in drawn], axis=0),
         separated=(samples >= LEAST_SAMPLES) | (len(samples) == 1),
     )
 
