@@ -3,7 +3,7 @@ import pytest
 
 from skillsv.estimate.adaptive.score_bounds import FIRST_DRAW, LARGEST, ScoreBounds
 
-CHAINS, TASKS, ROWS = 3, 20, 60
+CHAINS, TASKS, ROWS = 3, 60, 60
 
 
 def chance(logit):

@@ -17,11 +17,13 @@ import numpy as np
 
 from skillsv.estimate.adaptive.observations import Bools, Floats
 
-USUAL_RATE = 12.0
-"""Rate b of the prior distribution Beta(1, b) of floors and of 1 - ceilings at the start: they are 1/13 in the mean."""
+USUAL_RATE = 9.0
+"""Rate b of the prior distribution Beta(1, b) of floors and of 1 - ceilings at the start: they are 1/10 in the mean.
+This rate and `RATE_COUNTS` were chosen by the error of the values on `TUNING_SEEDS`."""
 
-RATE_COUNTS = 4.0
-"""Bounds of tasks that the prior mean `USUAL_RATE` counts as, when the rate is drawn given the bounds of all tasks."""
+RATE_COUNTS = 40.0
+"""Bounds that `USUAL_RATE` counts as, when the rate is drawn given the bounds of all tasks. With few scores a steep
+curve with bounds and a flat one without look alike, so the scores alone would move the rate far."""
 
 LARGEST = 0.45
 """Largest floor, and largest distance of a ceiling from 1: floor and ceiling must not change places."""
