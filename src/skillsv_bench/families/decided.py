@@ -16,6 +16,7 @@ from skillsv.extend.estimators import (
     AdaptiveOptions,
     AdaptiveProblem,
     AdaptiveRecord,
+    EstimateOptions,
     MaxRollouts,
     Sampler,
     adaptive_policy,
@@ -65,7 +66,7 @@ def measure(units: int, tasks: int, agent: str, *, kinds: tuple[str, ...] = KIND
             if agent == "noisy" and not any(observation.agent_is_noisy for observation in seen):
                 found[budget].append(0.0)  # verdicts of a noisy agent that is not yet known to be noisy do not count
                 continue
-            estimate = estimate_adaptive(game.compiled, seen, orders)
+            estimate = estimate_adaptive(game.compiled, seen, orders, EstimateOptions(panel=tasks))
             decided = [unit.evidence is not Evidence.UNRESOLVED for unit in estimate.units]
             found[budget].append(float(np.mean(decided)))
     for budget, shares in found.items():
