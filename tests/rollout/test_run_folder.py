@@ -17,6 +17,7 @@ from skillsv.model.coalition import (
     AgentPrior,
     ChainRecord,
     ChainStep,
+    EarlierScore,
     KnownAnswers,
     KnownCoalition,
     Observation,
@@ -364,6 +365,23 @@ def test_what_other_agents_showed_is_kept_with_the_run(tmp_path):
     prior = AgentPrior(coalitions=(pair,), values=({"a": 0.25},))
     folder.keep_prior(prior)
     assert RunFolder(tmp_path / "run").prior() == prior
+
+
+def test_scores_of_other_agents_are_kept_and_older_files_have_none(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    scores = (
+        (EarlierScore(task="t", coalition=frozenset({"m", "a"}), score=0.5),),
+        (EarlierScore(task="t", coalition=frozenset({"m"}), score=0.0),),
+    )
+    prior = AgentPrior(values=({"a": 0.25}, {"a": 0.5}), scores=scores)
+    folder.keep_prior(prior)
+    assert RunFolder(tmp_path / "run").prior() == prior
+    (folder.path / "prior.json").write_text('{"coalitions": [["t", ["m", "a"]]], "values": [{"a": 0.25}]}')
+    pair = KnownCoalition(task="t", coalition=frozenset({"m", "a"}))
+    assert folder.prior() == AgentPrior(coalitions=(pair,), values=({"a": 0.25},))
+    (folder.path / "prior.json").write_text('{"coalitions": [], "values": [], "scores": [[["t", [3], 1.0]]]}')
+    with pytest.raises(RecordsError, match="list of other agents"):
+        folder.prior()
 
 
 def test_what_an_edited_skill_takes_over_is_kept_with_the_run(tmp_path):

@@ -175,16 +175,27 @@ class KnownAnswers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierScore:
+    """The score that another agent had for a coalition on a task, under deletion."""
+
+    task: str
+    coalition: Coalition
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentPrior:
     """What other agents showed of the same skill on the same tasks. It directs a run, and is never believed.
 
-    `coalitions` are where their scores changed: a run of a steady agent asks for these first. `values` are the values
-    of the units, one mapping for each agent: the model of a noisy agent learns from its own scores how far the values
-    follow them.
+    `scores` are all scores of each steady agent: a run of a steady agent is asked first where they changed. `values`
+    are the values of the units, one mapping for each agent: the model of a noisy agent learns from its own scores how
+    far the values follow them. `coalitions` is what runs of earlier versions have instead of `scores`: the coalitions
+    at which scores changed.
     """
 
     coalitions: tuple[KnownCoalition, ...] = ()
     values: tuple[Mapping[str, float], ...] = ()
+    scores: tuple[tuple[EarlierScore, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

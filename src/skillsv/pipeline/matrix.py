@@ -13,7 +13,7 @@ from skillsv.confirmation.agreement import agreements
 from skillsv.decide.agent_effects import effect_of, find_disagreements, pattern_of, removal_orders
 from skillsv.decide.deletion_sets import DeletionSet, candidate_sets, find_kept
 from skillsv.errors import RecordsError
-from skillsv.estimate.adaptive.deciding_pairs import find_deciding_pairs
+from skillsv.estimate.adaptive.deciding_pairs import find_steady_scores
 from skillsv.model.coalition import AgentPrior, Operator, Rendering
 from skillsv.model.matrix_document import (
     MatrixAgentDocument,
@@ -121,15 +121,9 @@ def is_noisy(run: Run) -> bool:
 
 
 def prior_of(runs: Sequence[Run]) -> AgentPrior:
-    """What these agents showed, for the next agent: where scores of steady agents changed, and the values of all."""
-    pairs = [
-        pair
-        for run in runs
-        if run.observations and not is_noisy(run)
-        for pair in find_deciding_pairs(run.compiled, run.observations)
-    ]
+    """What these agents showed, for the next agent: all scores of steady agents, and the values of all."""
     return AgentPrior(
-        coalitions=tuple(dict.fromkeys(pairs)),
+        scores=tuple(find_steady_scores(run.observations) for run in runs if run.observations and not is_noisy(run)),
         values=tuple({unit.id: unit.value.net_or_zero.value for unit in run.valuation.units} for run in runs),
     )
 

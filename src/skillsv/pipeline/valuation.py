@@ -275,6 +275,7 @@ class _Rollouts:
             estimate_status=self.status_function(),
             known=known.coalitions,
             prior=(*known.changes, *self.prepared.prior.coalitions),
+            earlier_scores=self.prepared.prior.scores,
             null_anchors=not (known.steady and self.whole),  # a larger job plans with the null changes
         )
         policy = adaptive_policy(problem, options, self.prepared.job.settings.seed, on_observed=self.keep_observations)

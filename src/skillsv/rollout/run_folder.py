@@ -36,6 +36,7 @@ from skillsv.model.coalition import (
     AdaptiveReason,
     AgentPrior,
     ChainRecord,
+    EarlierScore,
     KnownAnswers,
     KnownCoalition,
     Observation,
@@ -119,9 +120,23 @@ class _KnownFile(msgspec.Struct):
     steady: bool = False
 
 
+_ScoreRow = tuple[str, list[int], float]
+"""A task, the numbers of the units of a coalition, and its score."""
+
+
 class _PriorFile(msgspec.Struct):
     coalitions: list[tuple[str, list[str]]]
     values: list[dict[str, float]]
+    units: list[str] = []  # names of the numbers in the rows of `scores`
+    scores: list[list[_ScoreRow]] = []  # of each agent
+
+
+def _earlier_scores(stored: _PriorFile, agent: list[_ScoreRow]) -> tuple[EarlierScore, ...]:
+    """The scores of one agent. Raises IndexError for a number that names no unit."""
+    return tuple(
+        EarlierScore(task=task, coalition=frozenset(stored.units[number] for number in numbers), score=score)
+        for task, numbers, score in agent
+    )
 
 
 class _SkillShape(msgspec.Struct):
@@ -339,7 +354,17 @@ class RunFolder:
         """Store what other agents had shown when the run began; nothing where there is nothing."""
         if prior != AgentPrior():
             rows = [(item.task, sorted(item.coalition)) for item in prior.coalitions]
-            file = _PriorFile(coalitions=rows, values=[dict(values) for values in prior.values])
+            units = sorted({unit for agent in prior.scores for item in agent for unit in item.coalition})
+            number = {unit: place for place, unit in enumerate(units)}
+            file = _PriorFile(
+                coalitions=rows,
+                values=[dict(values) for values in prior.values],
+                units=units,
+                scores=[
+                    [(item.task, sorted(map(number.__getitem__, item.coalition)), item.score) for item in agent]
+                    for agent in prior.scores
+                ],
+            )
             self.write(PRIOR, msgspec.json.encode(file))
 
     def prior(self) -> AgentPrior:
@@ -349,11 +374,12 @@ class RunFolder:
             return AgentPrior()
         try:
             stored = msgspec.json.decode(path.read_bytes(), type=_PriorFile)
-        except (OSError, msgspec.DecodeError) as error:
+            scores = tuple(_earlier_scores(stored, agent) for agent in stored.scores)
+        except (OSError, IndexError, msgspec.DecodeError) as error:
             hint = "Move it away: the values are then estimated from this agent's rollouts alone."
             raise RecordsError(f"is no list of other agents ({error}).", where=str(path), hint=hint) from error
         coalitions = (KnownCoalition(task=task, coalition=frozenset(units)) for task, units in stored.coalitions)
-        return AgentPrior(coalitions=tuple(coalitions), values=tuple(stored.values))
+        return AgentPrior(coalitions=tuple(coalitions), values=tuple(stored.values), scores=scores)
 
     def request_stop(self) -> None:
         """Ask the run that writes here to stop: it starts nothing new and keeps what has finished."""

@@ -22,7 +22,7 @@ from skillsv.extend.estimators import (
     adaptive_policy,
     estimate_adaptive,
 )
-from skillsv.model.coalition import KnownCoalition
+from skillsv.model.coalition import AgentPrior
 from skillsv.model.value import Evidence
 from skillsv_bench.families.game import KINDS, FamilyGame, draw_game
 from skillsv_bench.families.noise import NOISES
@@ -75,8 +75,8 @@ def measure(units: int, tasks: int, agent: str, *, kinds: tuple[str, ...] = KIND
         )
 
 
-def play(game: FamilyGame, agent: str, budget: int, *, prior: tuple[KnownCoalition, ...] = ()) -> AdaptiveRecord:
-    """One adaptive run of so many rollouts. `prior` is where the scores of another agent changed."""
+def play(game: FamilyGame, agent: str, budget: int, *, prior: AgentPrior | None = None) -> AdaptiveRecord:
+    """One adaptive run of so many rollouts; `prior` is what other agents showed."""
     problem = AdaptiveProblem(
         units=game.compiled.execution,
         trigger=game.compiled.trigger,
@@ -85,7 +85,8 @@ def play(game: FamilyGame, agent: str, budget: int, *, prior: tuple[KnownCoaliti
         sample_order=Sampler(game.compiled).sample,
     )
     player = FamilyPlayer(game, NOISES[AGENTS[agent]], game.seed)
-    policy = adaptive_policy(problem, AdaptiveOptions(stop=MaxRollouts(budget), prior=prior), game.seed)
+    earlier = () if prior is None else prior.scores
+    policy = adaptive_policy(problem, AdaptiveOptions(stop=MaxRollouts(budget), earlier_scores=earlier), game.seed)
     try:
         requests = next(policy)
         while True:

@@ -1,18 +1,22 @@
 """What the values of one agent save for the next: three agents with known values on the same skill and tasks.
 
-python -m skillsv_bench.families.several_agents                # prints the tables; about half an hour
+python -m skillsv_bench.families.several_agents                # prints the tables; about a quarter of an hour
 python -m skillsv_bench.families.several_agents noisy 2100     # noisy agents alone, in the games of one seed
 
 The second and third agent share four fifths of their tasks' formulas with the first. On the other tasks they have
 formulas of their own, and one unit, among the most valuable for the first agent, does the opposite for them. The
-question is how many rollouts a later agent needs for the error that the first has after `FIRST` rollouts, with and
-without what earlier agents showed.
+question is how many rollouts a later agent needs with and without what earlier agents showed. Two figures answer it,
+both as a multiple of the first agent's `FIRST` rollouts for all three agents together:
+
+- *The first's precision*: each later agent reaches the error that the first has after `FIRST` rollouts.
+- *Its own precision*: each later agent reaches the error that it would itself have alone after `FIRST` rollouts. Agents
+  whose values are harder to find are then not asked for more than the budget gives without other agents.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +27,7 @@ from skillsv.extend.estimators import (
     EstimateOptions,
     Sampler,
     estimate_adaptive,
-    find_deciding_pairs,
+    find_steady_scores,
 )
 from skillsv.model.coalition import AgentPrior, Order
 from skillsv.model.value import Estimate, Evidence
@@ -97,7 +101,7 @@ def measure_game(kind: str, seed: int, agent: str, *, budgets: Sequence[int] = B
         informed_run = None
         for informed in (False, True) if number else (False,):
             told = prior if informed else AgentPrior()
-            record = play(game, agent, max(budgets), prior=told.coalitions)
+            record = play(game, agent, max(budgets), prior=told)
             for budget in budgets:
                 estimate = _estimate(game, record, budget, orders, told)
                 yield _compare(game, estimate, agent, number, budget, informed=informed)
@@ -117,9 +121,9 @@ def _add(prior: AgentPrior, game: FamilyGame, record: AdaptiveRecord, orders: Se
     """What is known after one more agent, which had `FIRST` rollouts."""
     seen = record.observations[:FIRST]
     estimate = _estimate(game, record, FIRST, orders, prior)
-    pairs = () if record.noisy else find_deciding_pairs(game.compiled, seen)
+    scores = () if record.noisy else (find_steady_scores(seen),)
     values = {unit.id: unit.net_or_zero.value for unit in estimate.units}
-    return AgentPrior(coalitions=tuple(dict.fromkeys((*prior.coalitions, *pairs))), values=(*prior.values, values))
+    return AgentPrior(scores=(*prior.scores, *scores), values=(*prior.values, values))
 
 
 def _compare(
@@ -169,21 +173,32 @@ def main(words: Sequence[str]) -> None:
         for key in sorted({(row.agent, row.informed) for row in found}):
             for budget in BUDGETS:
                 rows = [row for row in found if (row.agent, row.informed) == key and row.budget == budget]
-                error, width, covered = (
-                    float(np.mean([getattr(row, name) for row in rows])) for name in ("error", "width", "covered")
-                )
-                shown, right = sum(row.shown for row in rows), sum(row.right for row in rows)
-                curves.setdefault(key, []).append(error)
-                out.write(
-                    f"{key[0] + 1}, {key[1]}, {budget}: {error:.4f}, {width:.3f}, {covered:.3f}, {right}/{shown}\n"
-                )
-        goal = curves[0, False][BUDGETS.index(FIRST)]
-        for number in (1, 2):
-            alone, told = (rollouts_for(curves[number, informed], goal) for informed in (False, True))
-            out.write(f"agent {number + 1} reaches the error {goal:.4f} after {alone:.0f} alone, {told:.0f} informed\n")
-        total = (FIRST + sum(rollouts_for(curves[number, True], goal) for number in (1, 2))) / FIRST
-        out.write(f"three agents need {total:.2f} times the rollouts of the first\n")
+                curves.setdefault(key, []).append(float(np.mean([row.error for row in rows])))
+                out.write(f"{key[0] + 1}, {key[1]}, {budget}: {_summary(rows)}\n")
+        out.writelines(f"{sentence}\n" for sentence in compare_costs(curves))
         out.flush()
+
+
+def _summary(rows: Sequence[AgentPrecision]) -> str:
+    """Mean error, width and coverage over games, and how many of the shown signs are right."""
+    error, width, covered = (
+        float(np.mean([getattr(row, name) for row in rows])) for name in ("error", "width", "covered")
+    )
+    shown, right = sum(row.shown for row in rows), sum(row.right for row in rows)
+    return f"{error:.4f}, {width:.3f}, {covered:.3f}, {right}/{shown}"
+
+
+def compare_costs(curves: Mapping[tuple[int, bool], Sequence[float]]) -> Iterator[str]:
+    """Both figures in sentences, from the mean errors at `BUDGETS` of each agent (from 0), alone and informed."""
+    place = BUDGETS.index(FIRST)
+    for whose in ("the first's", "their own"):
+        total = float(FIRST)
+        for number in (1, 2):
+            goal = curves[0 if whose == "the first's" else number, False][place]
+            alone, told = (rollouts_for(curves[number, informed], goal) for informed in (False, True))
+            total += told
+            yield f"agent {number + 1} reaches the error {goal:.4f} after {alone:.0f} alone, {told:.0f} informed"
+        yield f"three agents need {total / FIRST:.2f} times the rollouts of the first for {whose} precision"
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillsv.errors import SettingsError
-from skillsv.estimate.adaptive.deciding_pairs import find_deciding_pairs
+from skillsv.estimate.adaptive.deciding_pairs import find_deciding_pairs, find_steady_scores
 from skillsv.model.coalition import AdaptiveReason, KnownCoalition, Operator
 from skillsv.rollout.adaptive import (
     AdaptiveOptions,
@@ -171,6 +171,40 @@ def test_a_steady_agent_is_asked_first_where_another_agents_scores_changed():
 
 def test_a_noisy_agent_is_not_asked_where_another_agents_scores_changed():
     record = play_adaptive(PROBLEM, Player(GAME, Noise(temperature=0.5), 4), options(400, prior=prior_pairs()), 9)
+    assert record.noisy
+    assert not any(item.why == AdaptiveReason.PRIOR for item in record.observations)
+
+
+def earlier_scores():
+    first = play_adaptive(PROBLEM, Player(GAME, Noise(), 4), options(300), 4)
+    return (find_steady_scores(first.observations),)
+
+
+@pytest.mark.parametrize("problem", [PROBLEM, make_adaptive_problem(GAME, BOTH)], ids=["delete", "both operators"])
+def test_what_an_earlier_agent_showed_as_well_is_neither_repeated_nor_searched(problem):
+    known = options(500, earlier_scores=earlier_scores())
+    record = play_adaptive(problem, Player(GAME, Noise(), 4), known, 9)
+    anchors = next(place for place, item in enumerate(record.observations) if "anchor" not in item.why)
+    asked = [place for place, item in enumerate(record.observations) if item.why == AdaptiveReason.PRIOR]
+    assert asked == list(range(anchors, anchors + len(asked)))
+    alone = play_adaptive(problem, Player(GAME, Noise(), 4), options(500), 9)
+    bisections, without = (
+        sum(item.why == AdaptiveReason.BISECT for item in one.observations) for one in (record, alone)
+    )
+    assert bisections < without / 3
+
+
+def test_a_run_with_earlier_scores_depends_on_answers_and_not_on_their_order_or_the_budget():
+    earlier = earlier_scores()
+    long = play_adaptive(PROBLEM, Player(GAME, Noise(), 4), options(400, earlier_scores=earlier), 5)
+    assert replay(long, options(400, earlier_scores=earlier), backwards=True).observations == long.observations
+    short = replay(long, options(250, earlier_scores=earlier))
+    assert short.observations == long.observations[:250]
+
+
+def test_a_noisy_agent_is_not_asked_what_earlier_scores_suggest():
+    noisy = options(400, earlier_scores=earlier_scores())
+    record = play_adaptive(PROBLEM, Player(GAME, Noise(temperature=0.5), 4), noisy, 9)
     assert record.noisy
     assert not any(item.why == AdaptiveReason.PRIOR for item in record.observations)
 

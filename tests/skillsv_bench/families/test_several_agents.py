@@ -5,7 +5,15 @@ import pytest
 
 from skillsv_bench.families import several_agents
 from skillsv_bench.families.noise import NOISES
-from skillsv_bench.families.several_agents import BUDGETS, AgentPrecision, draw_agents, main, measure_game, rollouts_for
+from skillsv_bench.families.several_agents import (
+    BUDGETS,
+    AgentPrecision,
+    compare_costs,
+    draw_agents,
+    main,
+    measure_game,
+    rollouts_for,
+)
 
 
 def test_a_later_agent_shares_formulas_and_has_one_unit_turned_over():
@@ -37,7 +45,21 @@ def test_words_choose_agents_seeds_and_kinds(monkeypatch, capsys):
     monkeypatch.setattr(several_agents, "measure_game", measure)
     main(["noisy", "7", "dense", "8"])
     assert asked == [("dense", 7, "noisy"), ("dense", 8, "noisy")]
-    assert "three agents need 3.00 times the rollouts of the first" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "three agents need 3.00 times the rollouts of the first for the first's precision" in out
+    assert "three agents need 3.00 times the rollouts of the first for their own precision" in out
+
+
+def test_a_harder_agent_is_compared_with_its_own_error_alone():
+    easy = [1 / budget for budget in BUDGETS]
+    hard = [2 / budget for budget in BUDGETS]
+    halved = [1 / budget for budget in BUDGETS]
+    curves = {(0, False): easy, (1, False): hard, (1, True): halved, (2, False): hard, (2, True): halved}
+    sentences = list(compare_costs(curves))
+    assert "agent 2 reaches the error 0.0013 after inf alone, 800 informed" in sentences
+    assert "three agents need 3.00 times the rollouts of the first for the first's precision" in sentences
+    assert "agent 2 reaches the error 0.0025 after 800 alone, 400 informed" in sentences
+    assert "three agents need 2.00 times the rollouts of the first for their own precision" in sentences
 
 
 @pytest.mark.heavy

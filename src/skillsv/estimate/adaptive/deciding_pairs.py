@@ -1,10 +1,10 @@
-"""The coalitions that showed which units decide a task: where to look first with another agent on the same tasks."""
+"""What a steady agent showed on each task, for a run with another agent or another text on the same tasks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from skillsv.model.coalition import KnownCoalition, Observation, Operator
+from skillsv.model.coalition import Coalition, EarlierScore, KnownCoalition, Observation, Operator
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.task_table import Mask, TaskTable
 
@@ -29,6 +29,19 @@ def find_deciding_pairs(compiled: CompiledSkill, observations: Sequence[Observat
         KnownCoalition(task=task, coalition=coalition_of(mask))
         for task, table in tables.items()
         for mask in _deciding_masks(table, len(place))
+    )
+
+
+def find_steady_scores(observations: Sequence[Observation]) -> tuple[EarlierScore, ...]:
+    """The score of each coalition under deletion on each task, without those that another rollout did not repeat."""
+    scores: dict[tuple[str, Coalition], set[float]] = {}
+    for item in observations:
+        if item.score is not None and item.coalition and item.operator is Operator.DELETE:
+            scores.setdefault((item.task, item.coalition), set()).add(item.score)
+    return tuple(
+        EarlierScore(task=task, coalition=coalition, score=min(found))
+        for (task, coalition), found in scores.items()
+        if len(found) == 1
     )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from skillsv.model.coalition import AdaptiveReason
 from skillsv.model.task_table import Mask, Score, TaskTable
 from skillsv.rollout.adaptive.allocation import choose_noisy_tasks, choose_search_tasks
+from skillsv.rollout.adaptive.earlier_agents import TaskSuggestions
 from skillsv.rollout.adaptive.problem import FINISHED, AdaptiveOptions, AdaptiveProblem, AdaptiveRecord
 from skillsv.rollout.adaptive.rolling_searches import IDLE_ROUNDS, RollingSearches
 from skillsv.rollout.adaptive.run_state import IssuedBatch, OnObserved, Rounds, RunState, TaskRequest
@@ -41,6 +42,7 @@ def adaptive_policy(
     yield from run.score_anchors()
     yield from run.score_known()
     yield from run.score_prior()
+    yield from run.score_suggestions()
     while not run.ended:
         if options.round_size is not None and problem.units and run.noisy:
             yield from run.score_rounds(options.round_size)
@@ -102,7 +104,47 @@ class _Run(RunState):
         if self.noisy or self.ended:
             return
         places = [(self.problem.tasks.index(item.task), self._mask(item.coalition)) for item in self.options.prior]
-        new = [place for place in dict.fromkeys(places) if place[1] not in self.tables[place[0]].scores]
+        yield from self._score_new(
+            [place for place in dict.fromkeys(places) if place[1] not in self.tables[place[0]].scores]
+        )
+
+    def score_suggestions(self) -> Rounds:
+        """Ask where the tables of earlier agents say that a unit decides; what holds for this agent, too, is kept.
+
+        A change of the score that an earlier agent had in the same place is no surprise: it needs no repeat, and its
+        unit no search.
+        """
+        if self.noisy or not self.options.earlier_scores:
+            return
+        suggestions = self._suggestions()
+        while not self.ended:
+            new = [
+                (task, mask)
+                for task, (mine, table) in enumerate(zip(suggestions, self.tables, strict=True))
+                for mask in mine.next_coalitions(table.scores, self.needed)
+            ]
+            if not new:
+                break
+            yield from self._score_new(new)
+        for mine, table in zip(suggestions, self.tables, strict=True):
+            units = mine.shared_units(table.scores)
+            if units:
+                table.add_deciding(units)
+
+    def _suggestions(self) -> list[TaskSuggestions]:
+        """For each task the tables of the earlier agents."""
+        suggestions = [TaskSuggestions() for _ in self.problem.tasks]
+        for agent in self.options.earlier_scores:
+            scores: dict[str, dict[Mask, float]] = {task: {} for task in self.problem.tasks}
+            for item in agent:
+                if item.task in scores:
+                    scores[item.task][self._mask(item.coalition)] = item.score
+            for mine, task in zip(suggestions, self.problem.tasks, strict=True):
+                mine.add(scores[task])
+        return suggestions
+
+    def _score_new(self, new: Sequence[tuple[int, Mask]]) -> Rounds:
+        """Score coalitions that another agent's scores name, and keep the scores in the tables."""
         scores = yield from self.ask(
             [(task, CoalitionRequest(mask=mask, why=AdaptiveReason.PRIOR)) for task, mask in new]
         )

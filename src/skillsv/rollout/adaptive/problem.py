@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from skillsv.errors import SettingsError
-from skillsv.model.coalition import AdaptiveReason, KnownCoalition, Observation, Operator, Order
+from skillsv.model.coalition import AdaptiveReason, EarlierScore, KnownCoalition, Observation, Operator, Order
 from skillsv.rollout.noise_check import Noise
 from skillsv.rollout.stop_rules import EstimateStatus, Never, StopRule
 
@@ -97,7 +97,8 @@ class AdaptiveOptions:
     on verdicts need it, and half of the free rollouts then go to tasks whose units are undecided. Without it no rollout
     depends on an estimate. `known` coalitions are asked for first: an earlier run has paid for them. `prior` coalitions
     are asked for next, unless the agent is noisy: another agent's scores changed there, or those of an earlier version
-    of the skill. `null_anchors`: the full skill is also scored under a null change where the kind of agent is unknown.
+    of the skill. After them come coalitions that `earlier_scores` suggest, all scores of each other agent.
+    `null_anchors`: the full skill is also scored under a null change where the kind of agent is unknown.
     """
 
     stop: StopRule = field(default_factory=Never)
@@ -108,6 +109,7 @@ class AdaptiveOptions:
     estimate_status: StatusFunction | None = None
     known: tuple[KnownCoalition, ...] = ()
     prior: tuple[KnownCoalition, ...] = ()
+    earlier_scores: tuple[tuple[EarlierScore, ...], ...] = ()
     null_anchors: bool = True
 
     def __post_init__(self) -> None:

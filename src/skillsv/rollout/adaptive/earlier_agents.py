@@ -1,0 +1,147 @@
+"""What the scores of earlier agents suggest for each task, and the coalitions that check it with this agent.
+
+Nothing of it is believed: it chooses coalitions, and all values come from this agent's own scores. A coalition is
+asked for where an earlier agent's table says that one unit changes the score. Agents whose scores on a task never
+differ share one table. The next table of a task is used only where this agent contradicted those before it, and not
+the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from skillsv.model.task_table import Mask, Score, TaskTable
+
+Pair = tuple[Mask, Mask]
+"""Two coalitions that differ in one unit: without it, and with it."""
+
+
+class EarlierTable:
+    """The scores that one or several earlier agents gave on one task, and what they forecast."""
+
+    def __init__(self, scores: Mapping[Mask, float]) -> None:
+        self.scores = dict(scores)
+        self._deciding: list[int] | None = None
+        self._deciding_mask: Mask = 0
+        self._by_pattern: dict[Mask, set[float]] = {}
+
+    def merge(self, scores: Mapping[Mask, float]) -> bool:
+        """Add another agent's scores, unless one differs."""
+        if any(self.scores.get(mask, score) != score for mask, score in scores.items()):
+            return False
+        self.scores.update(scores)
+        self._deciding = None
+        return True
+
+    def forecast(self, mask: Mask) -> float | None:
+        """The score of the coalition, or the one that all coalitions of its pattern have; None if there is none."""
+        known = self.scores.get(mask)
+        if known is None:
+            self._find_deciding()
+            alike = self._by_pattern.get(mask & self._deciding_mask, set[float]())
+            known = next(iter(alike)) if len(alike) == 1 else None
+        return known
+
+    def contradictions(self, own: Mapping[Mask, Score]) -> int:
+        """How many of these scores differ from their forecasts."""
+        return sum(self.forecast(mask) not in (None, score[0]) for mask, score in own.items())
+
+    def choose_coalitions(self, needed: Sequence[Mask]) -> list[Mask]:
+        """Coalitions that show each deciding unit by a pair that differs in it alone; the anchors are known already.
+
+        The pair with the fewest further coalitions is taken first. One coalition of a pair may be one that the earlier
+        agents were not asked: its score is forecast. `needed` holds for each unit the units that must be there with it.
+        """
+        units = len(needed)
+        chosen: dict[Mask, None] = {0: None, (1 << units) - 1: None}
+        left = list(self._find_deciding())
+        while left:
+            pairs = [(unit, pair) for unit in left for pair in self._pairs(unit, chosen, needed)]
+            unit, pair = min(pairs, key=lambda one: sum(mask not in chosen for mask in one[1]))
+            left.remove(unit)
+            chosen.update(dict.fromkeys(pair))
+        return list(chosen)[2:]
+
+    def shared_units(self, own: Mapping[Mask, Score]) -> list[int]:
+        """The units that alone change the score of this agent, from a forecast score to a forecast score."""
+        return [
+            unit
+            for unit in self._find_deciding()
+            if any(
+                own[with_unit] != own[without] and self._holds(without, own) and self._holds(with_unit, own)
+                for without, with_unit in _pairs_among(own, unit)
+            )
+        ]
+
+    def _holds(self, mask: Mask, own: Mapping[Mask, Score]) -> bool:
+        return self.forecast(mask) == own[mask][0]
+
+    def _find_deciding(self) -> list[int]:
+        if self._deciding is None:
+            table = TaskTable()
+            for mask, score in self.scores.items():
+                table.add(mask, (score,))
+            units = max(mask.bit_length() for mask in self.scores)
+            self._deciding = list(table.find_deciding(units))
+            self._deciding_mask = sum(1 << unit for unit in self._deciding)
+            self._by_pattern = {}
+            for mask, score in self.scores.items():
+                self._by_pattern.setdefault(mask & self._deciding_mask, set()).add(score)
+        return self._deciding
+
+    def _pairs(self, unit: int, chosen: Collection[Mask], needed: Sequence[Mask]) -> Iterator[Pair]:
+        """The pairs at which this unit changes the score: scored ones first, then chosen coalitions with a forecast."""
+        for without, with_unit in _pairs_among(self.scores, unit):
+            if self.scores[without] != self.scores[with_unit]:
+                yield without, with_unit
+        for mask in chosen:
+            pair = mask & ~(1 << unit), mask | 1 << unit
+            scores = [self.forecast(one) for one in pair]
+            if None not in scores and scores[0] != scores[1] and all(_is_closed(one, needed) for one in pair):
+                yield pair
+
+
+def _pairs_among(scores: Collection[Mask], unit: int) -> Iterator[Pair]:
+    """The pairs of these coalitions that differ in this unit alone."""
+    bit = 1 << unit
+    return ((mask, mask | bit) for mask in scores if not mask & bit and mask | bit in scores)
+
+
+def _is_closed(mask: Mask, needed: Sequence[Mask]) -> bool:
+    return all(closure & ~mask == 0 for unit, closure in enumerate(needed) if mask >> unit & 1)
+
+
+@dataclass(slots=True)
+class TaskSuggestions:
+    """The tables of earlier agents for one task, in the order of the agents, and which of them were used."""
+
+    tables: list[EarlierTable] = field(default_factory=list)
+    used: list[EarlierTable] = field(default_factory=list)
+
+    def add(self, scores: Mapping[Mask, float]) -> None:
+        """Add the scores of one agent."""
+        if scores and not any(table.merge(scores) for table in self.tables):
+            self.tables.append(EarlierTable(scores))
+
+    def next_coalitions(self, own: Mapping[Mask, Score], needed: Sequence[Mask]) -> list[Mask]:
+        """Coalitions to ask this agent for next, given its scores on the task; none once a used table holds."""
+        while (table := self._next_table(own)) is not None:
+            self.used.append(table)
+            new = [mask for mask in table.choose_coalitions(needed) if mask not in own]
+            if new:
+                return new
+        return []
+
+    def _next_table(self, own: Mapping[Mask, Score]) -> EarlierTable | None:
+        """The unused table with the fewest contradictions; none where a used table holds, or all were contradicted."""
+        if any(not table.contradictions(own) for table in self.used):
+            return None
+        left = [table for table in self.tables if table not in self.used]
+        best = min(left, key=lambda table: table.contradictions(own), default=None)
+        return None if best is None or (self.used and best.contradictions(own)) else best
+
+    def shared_units(self, own: Mapping[Mask, Score]) -> list[int]:
+        """The units that change this agent's score as they changed that of an earlier agent."""
+        units: Iterable[int] = (unit for table in self.tables for unit in table.shared_units(own))
+        return list(dict.fromkeys(units))

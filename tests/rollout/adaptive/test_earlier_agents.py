@@ -1,0 +1,103 @@
+"""What the scores of earlier agents suggest to ask."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillsv.rollout.adaptive.earlier_agents import EarlierTable, TaskSuggestions
+
+FREE = [1 << unit for unit in range(4)]
+"""Four units that need no other."""
+
+AND = {0b0000: 0.0, 0b1111: 1.0, 0b0011: 1.0, 0b0001: 0.0, 0b1110: 0.0, 0b1100: 0.0}
+"""Scores of a task that needs units 0 and 1."""
+
+
+def own(scores):
+    return {mask: (score,) for mask, score in scores.items()}
+
+
+def test_a_score_is_forecast_by_the_units_that_decide_the_task():
+    table = EarlierTable(AND)
+    assert table.forecast(0b0011) == 1.0
+    assert table.forecast(0b0111) == 1.0
+    assert table.forecast(0b1001) == 0.0
+    assert EarlierTable({0b0000: 0.0, 0b1111: 1.0}).forecast(0b0001) is None, "no pattern explains the change"
+
+
+def test_each_deciding_unit_gets_a_pair_with_as_few_coalitions_as_possible():
+    asked = EarlierTable(AND).choose_coalitions(FREE)
+    assert len(asked) == 2, "the full skill is known, and one coalition besides shows each unit"
+    for unit in (0, 1):
+        pairs = [(mask & ~(1 << unit), mask | 1 << unit) for mask in asked]
+        assert any({*pair} <= {0b0000, 0b1111, *asked} for pair in pairs)
+
+
+def test_a_coalition_without_a_needed_unit_is_not_suggested():
+    needed = [0b0001, 0b0010, 0b0100, 0b1001]  # unit 3 needs unit 0
+    assert 0b1110 in EarlierTable(AND).choose_coalitions(FREE)
+    scored = {mask: score for mask, score in AND.items() if mask != 0b1110}
+    asked = EarlierTable({**scored, 0b0010: 0.0}).choose_coalitions(needed)
+    assert asked
+    assert not any(mask & 0b1000 and not mask & 0b0001 for mask in asked)
+
+
+@given(st.dictionaries(st.integers(0, 63), st.sampled_from([0.0, 1.0]), min_size=2))
+def test_suggested_pairs_tell_each_unit_that_decides_the_earlier_agents_score(scores):
+    scores |= {0: scores.get(0, 0.0), 63: scores.get(63, 1.0)}
+    table = EarlierTable(scores)
+    asked = {0, 63, *table.choose_coalitions([1 << unit for unit in range(6)])}
+    agreeing = {mask: (table.forecast(mask),) for mask in asked}
+    decided = {
+        unit for unit in range(6) for mask, score in scores.items() if scores.get(mask ^ 1 << unit, score) != score
+    }
+    assert set(table.shared_units(agreeing)) == decided
+
+
+def test_a_unit_is_taken_over_only_where_both_agents_show_its_change():
+    table = EarlierTable(AND)
+    agrees = own({0b0000: 0.0, 0b1111: 1.0, 0b1110: 0.0})
+    assert table.shared_units(agrees) == [0]
+    turned = own({0b0000: 1.0, 0b1111: 0.0, 0b1110: 1.0})
+    assert table.shared_units(turned) == []
+
+
+def test_agents_whose_scores_never_differ_share_a_table():
+    task = TaskSuggestions()
+    task.add(AND)
+    task.add({0b0000: 0.0, 0b1111: 1.0, 0b0111: 1.0})
+    task.add({0b0000: 0.0, 0b1111: 0.0})
+    task.add({})
+    assert len(task.tables) == 2
+
+
+def test_the_next_table_is_used_only_after_a_contradiction():
+    anchors = {0b0000: 0.0, 0b1111: 1.0}
+    other = {**anchors, 0b0111: 0.0, 0b1000: 1.0, 0b1110: 1.0}  # unit 3 alone decides
+    for agent, further in ((AND, []), (other, [0b1000])):
+        task = TaskSuggestions()
+        task.add(AND)
+        task.add(other)
+        first = task.next_coalitions(own(anchors), FREE)
+        assert first == EarlierTable(AND).choose_coalitions(FREE)
+        answers = {mask: EarlierTable(agent).forecast(mask) for mask in first}
+        assert task.next_coalitions(own(anchors | answers), FREE) == further
+
+
+def test_a_table_that_was_contradicted_is_not_used_after_another():
+    task = TaskSuggestions()
+    task.add(AND)
+    task.add({**AND, 0b0000: 1.0})
+    first = task.next_coalitions(own({0b0000: 0.0, 0b1111: 1.0}), FREE)
+    assert task.next_coalitions(own({0b0000: 0.0, 0b1111: 1.0} | dict.fromkeys(first, 0.5)), FREE) == []
+
+
+def test_no_further_table_is_used_once_one_holds():
+    anchors = {0b0000: 0.0, 0b1111: 1.0}
+    task = TaskSuggestions()
+    task.add(AND)
+    task.add({**anchors, 0b0001: 1.0, 0b1101: 0.0, 0b1110: 0.0})
+    first = task.next_coalitions(own(anchors), FREE)
+    answers = own(anchors | {mask: EarlierTable(AND).forecast(mask) for mask in first})
+    assert task.tables[1].contradictions(answers) == 0
+    assert set(task.tables[1].choose_coalitions(FREE)) - set(answers)
+    assert task.next_coalitions(answers, FREE) == []
