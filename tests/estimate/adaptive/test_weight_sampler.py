@@ -3,15 +3,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from skillsv.estimate.adaptive import weight_sampler
 from skillsv.estimate.adaptive.observations import ScoredCoalitions
 from skillsv.estimate.adaptive.surrogate import OrderPrefixes, fit_surrogate
-from skillsv.estimate.adaptive.unit_groups import GROUPS, MEANS, REACHES, UnitGroups
+from skillsv.estimate.adaptive.unit_groups import GROUPS, UnitGroups
 from skillsv.estimate.adaptive.weight_sampler import (
     ScoreCurves,
     _Chains,
     _draw_polya_gamma,
-    _GroupTerms,
     mean_scores,
     sample_curves,
     sample_weights,
@@ -173,22 +171,6 @@ def test_polya_gamma_draws_have_the_right_mean_and_variance(count, logit):
     variance = count * (np.sinh(size) - size) / (4 * size**3 * np.cosh(size / 2) ** 2)
     assert drawn.mean() == pytest.approx(mean, rel=0.02)
     assert drawn.var() == pytest.approx(variance, rel=0.12)
-
-
-def test_the_chance_of_a_group_is_the_integral_over_weights_and_tasks():
-    information, pull = np.array([[2.0, 0.5, 1.0]]), np.array([[3.0, -0.5, 1.0]])
-    found = _GroupTerms(information)
-    log_likelihood = found.log_likelihood(found.likelihood_ratios(pull))
-    mean, reach = len(MEANS) - 3, 1
-    spread = np.hypot(weight_sampler.SPREAD * MEANS[mean], weight_sampler.LEAST_SPREAD)
-    weight = np.linspace(-20, 20, 40_001)
-    density = np.exp(-0.5 * ((weight - MEANS[mean]) / spread) ** 2) / (spread * np.sqrt(2 * np.pi))
-    tasks = [
-        1 - REACHES[reach] + REACHES[reach] * np.sum(density * np.exp(b * weight - a * weight**2 / 2)) * 0.001
-        for a, b in zip(information[0], pull[0], strict=True)
-    ]
-    assert log_likelihood[0, mean * len(REACHES) + reach] == pytest.approx(np.log(tasks).sum(), abs=1e-4)
-    assert log_likelihood[0, GROUPS] == 0.0
 
 
 def test_chances_of_all_groups_add_up_to_one_and_follow_the_units():

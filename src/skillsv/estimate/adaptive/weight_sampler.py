@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from skillsv.estimate.adaptive.group_terms import VARIANCES, GroupTerms
 from skillsv.estimate.adaptive.observations import Floats, ScoredCoalitions
 from skillsv.estimate.adaptive.score_bounds import ScoreBounds
 from skillsv.estimate.adaptive.surrogate import LEAST_DISPERSION, PREDICTION_LIMIT, rows_by_task
@@ -34,23 +34,11 @@ SWEEPS = 40
 KEPT = 2
 """Every so many sweeps a draw of every chain is kept: neighbouring sweeps are alike, and each draw costs time later."""
 
-SPREAD = 0.6
-"""Standard deviation of a unit's weights over the tasks that it acts on, as a share of their mean."""
-
-LEAST_SPREAD = 0.1
-"""Smallest such standard deviation, in logits."""
-
 START_LEVEL = 2.25
 """Variance of the tasks' intercepts at the start, in squared logits: tasks differ much in difficulty."""
 
-VARIANCES = (SPREAD * MEANS) ** 2 + LEAST_SPREAD**2
-"""Variance of a unit's weights over the tasks that it acts on, for each mean weight."""
-
 TERMS = 8
 """Terms of the infinite sum that a Polya-Gamma variable is; their sum is scaled to the mean of the whole."""
-
-LARGEST_RATIO = 50.0
-"""Largest log ratio of a group's likelihood on one task: its exponential fits a 32-bit float."""
 
 
 def sample_weights(
@@ -174,7 +162,7 @@ class _Chains:
         self._precision = _draw_polya_gamma(count, self._logit, self._rng) * self._filled
         self._residual = (outcomes - 0.5) * count * self._filled - self._precision * self._logit
         self._update_levels()
-        terms = _GroupTerms(0.25 * self._precision.sum(axis=2))
+        terms = GroupTerms(0.25 * self._precision.sum(axis=2))
         log_prior = self._groups.log_prior()
         for unit in self._rng.permutation(len(self._present)):
             self._update_unit(int(unit), terms, log_prior[:, unit])
@@ -214,7 +202,7 @@ class _Chains:
         squares = ((drawn - self._level_mean[:, None]) ** 2).sum(axis=1)
         self._level_variance = (squares / 2.0 + 1.0) / rng.gamma(tasks / 2.0 + 0.5, size=chains)
 
-    def _update_unit(self, unit: int, terms: _GroupTerms, log_prior: Floats) -> None:
+    def _update_unit(self, unit: int, terms: GroupTerms, log_prior: Floats) -> None:
         """Draw the group of a unit, the tasks that it acts on, and its weights there."""
         rng, present, old = self._rng, self._present[unit], self.weights[:, :, unit]
         pull = np.einsum("tr,ctr->ct", present, self._residual) + terms.information * old
@@ -238,44 +226,6 @@ class _Chains:
         """Change the logits, and what they leave of the scores."""
         self._logit += change
         self._residual -= self._precision * change
-
-
-class _GroupTerms:
-    """What the chances of all groups have in common within a sweep; `information` is that of a weight [chains, tasks].
-
-    A unit's weights have the precision s around their mean m, and the likelihood of a weight w on a task is
-    exp(b w - a w^2 / 2). So the scores of the task are more likely if the unit acts on it, by the factor
-    sqrt(s / (a + s)) exp((b + s m)^2 / 2(a + s) - s m^2 / 2).
-    """
-
-    def __init__(self, information: Floats) -> None:
-        around = 1.0 / VARIANCES
-        self.information = information
-        self.pull = around * MEANS
-        self.precision = information[:, None, :] + around[:, None]  # [chains, means, tasks]
-        constant = -0.5 * (np.log(self.precision / around[:, None]) + (around * MEANS**2)[:, None])
-        self._constant, self._half = constant.astype(np.float32), (0.5 / self.precision).astype(np.float32)
-        self._logs = np.empty((len(REACHES), *self.precision.shape), dtype=np.float32)
-
-    def likelihood_ratios(self, pull: Floats) -> npt.NDArray[np.float32]:
-        """How much more likely the scores of each task are if the unit acts on it [chains, means, tasks]."""
-        ratio: npt.NDArray[np.float32] = pull.astype(np.float32)[:, None, :] + self.pull.astype(np.float32)[:, None]
-        ratio *= ratio
-        ratio *= self._half
-        ratio += self._constant
-        np.minimum(ratio, LARGEST_RATIO, out=ratio)
-        np.exp(ratio, out=ratio)
-        return ratio
-
-    def log_likelihood(self, ratio: npt.NDArray[np.float32]) -> Floats:
-        """The log likelihood of each group, dead (which is zero) last [chains, groups + 1]."""
-        for place, reach in enumerate(REACHES.astype(np.float32)):
-            np.multiply(ratio, reach, out=self._logs[place])
-            self._logs[place] += np.float32(1.0) - reach
-        np.log(self._logs, out=self._logs)
-        total = np.zeros((len(ratio), GROUPS + 1))
-        total[:, :GROUPS] = self._logs.sum(axis=3).transpose(1, 2, 0).reshape(len(ratio), GROUPS)
-        return total
 
 
 def _draw_polya_gamma(count: Floats, logit: Floats, rng: np.random.Generator) -> Floats:
