@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from types import SimpleNamespace
 
 import pytest
 from tests.api.letter_agents import SKILL, deaf, large, read, small
@@ -12,7 +11,6 @@ from skillsv.api.matrix_plan import Limits
 from skillsv.errors import BudgetReached, NoDifference, SettingsError, Unavailable
 from skillsv.model.coalition import AgentPrior
 from skillsv.model.rollout import Usage
-from skillsv.model.value import Spending
 from skillsv.rollout import RunFolder
 from skillsv.settings import Settings
 
@@ -112,8 +110,7 @@ def test_fresh_forgets_the_rollouts_of_all_agents(tmp_path, tasks):
 def test_a_later_agent_gets_what_an_earlier_one_left():
     limits = Limits(rollouts=300, tokens=None, usd=3.0, seconds=None)
     assert limits.divide(Settings(), 3).max_rollouts == 100
-    valuation = SimpleNamespace(rollouts=Spending(spent=40, reused=10, failed=0), usage=Usage(usd=0.5))
-    left = limits.minus(valuation, 7.0)
+    left = limits.minus(50, Usage(usd=0.5), 7.0)
     assert (left.rollouts, left.usd, left.seconds) == (250, 2.5, None)
     assert left.divide(Settings(), 2).max_rollouts == 125
     assert left.divide(Settings(), 2).budget_usd == 1.25

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import anyio
 
@@ -11,8 +11,9 @@ from skillsv.api.plan import Plan
 from skillsv.api.run import Run, run_plan
 from skillsv.errors import BudgetReached, Interrupted, SkillSVError, Unavailable
 from skillsv.model.coalition import AgentPrior
-from skillsv.model.events import Event, Note, RunFinished, RunStarted, UnitsDecided
+from skillsv.model.events import Event, Note, RolloutFinished, RolloutRetried, RunFinished, RunStarted, UnitsDecided
 from skillsv.model.protocols import Listener
+from skillsv.model.rollout import Usage
 from skillsv.pipeline.matrix import prior_of, with_prior
 from skillsv.pipeline.session import SharedSession, open_shared
 from skillsv.rollout import RunFolder, Stop
@@ -32,20 +33,44 @@ async def run_in_turn(plan: MatrixPlan, listener: Listener, stop: Stop | None, *
         if isinstance(last.error if isinstance(last, Run) else last, Interrupted):
             results[name] = Interrupted("The matrix was interrupted before this agent.")
             continue
+        waiting = len(plan.plans) - number
+        if limits.rollouts is not None and limits.rollouts < waiting:
+            results[name] = BudgetReached(
+                f"the budget of {plan.settings.max_rollouts:,} rollouts was used up before this agent.",
+                hint="The partial result is kept; raise the limit to go on from here.",
+            )
+            continue
         listener(Note(message=f"Agent {number + 1} of {len(plan.plans)}: {name}."))
-        share = limits.divide(plan.settings, len(plan.plans) - number)
-        begun = anyio.current_time()
+        share = limits.divide(plan.settings, waiting)
+        begun, spent = anyio.current_time(), _SpentByAgent(listener)
         try:
             current = with_limits(agent_plan, share)
             prior = prior_of([run.stored for run in results.values() if isinstance(run, Run)])
             current = replace(current, prepared=with_prior(*current.runnable_parts(), prior))
-            run = await run_plan(current, listener, stop, keep_going=keep_going)
+            results[name] = await run_plan(current, spent, stop, keep_going=keep_going)
         except ENDS_ONE_AGENT as error:
             results[name] = error
-            continue
-        results[name] = run
-        limits = limits.minus(run.valuation, anyio.current_time() - begun)
+        limits = limits.minus(spent.rollouts, spent.usage, anyio.current_time() - begun)
     return results
+
+
+@dataclass(slots=True)
+class _SpentByAgent:
+    """Counts what one agent takes of the limits, whatever becomes of its run, and passes events on.
+
+    Reused rollouts count, so that the same command again divides alike. So do attempts that failed.
+    """
+
+    listener: Listener
+    rollouts: int = 0
+    usage: Usage = field(default_factory=Usage)
+
+    def __call__(self, event: Event) -> None:
+        self.listener(event)
+        if isinstance(event, RolloutFinished | RolloutRetried):
+            self.rollouts += 1
+        if isinstance(event, RolloutFinished) and not event.reused:
+            self.usage += event.usage
 
 
 async def run_at_once(plan: MatrixPlan, listener: Listener, stop: Stop | None, *, keep_going: bool) -> AgentResults:

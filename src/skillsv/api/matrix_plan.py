@@ -16,7 +16,7 @@ from skillsv.api.skill import Skill, compile, compiler_settings  # noqa: A004 - 
 from skillsv.errors import SettingsError
 from skillsv.model.format import plural
 from skillsv.model.protocols import Agent
-from skillsv.model.value import Valuation
+from skillsv.model.rollout import Usage
 from skillsv.pipeline import ValuationJob
 from skillsv.pipeline.cost import recorded_result_settings
 from skillsv.rollout import Forecast, RunFolder
@@ -70,12 +70,11 @@ class Limits:
             max_seconds=None if self.seconds is None else max(self.seconds / agents, 1e-3),
         )
 
-    def minus(self, valuation: Valuation, seconds: float) -> Limits:
-        """What is left after one agent. Reused rollouts count, so that the same command again divides alike."""
-        rollouts, usage = valuation.rollouts, valuation.usage
+    def minus(self, rollouts: int, usage: Usage, seconds: float) -> Limits:
+        """What is left after one agent."""
         tokens = (usage.input_tokens or 0) + (usage.output_tokens or 0)
         return Limits(
-            rollouts=None if self.rollouts is None else max(self.rollouts - rollouts.spent - rollouts.reused, 0),
+            rollouts=None if self.rollouts is None else max(self.rollouts - rollouts, 0),
             tokens=None if self.tokens is None else max(self.tokens - tokens, 0),
             usd=None if self.usd is None else max(self.usd - (usage.usd or 0.0), 0.0),
             seconds=None if self.seconds is None else max(self.seconds - seconds, 0.0),
@@ -147,6 +146,11 @@ def make_matrix_plan(
     named = name_agents(settings.agents if agents is None else agents)
     if inputs.tasks is None:
         raise SettingsError("a matrix needs tasks.", hint="Pass tasks=.")
+    if settings.max_rollouts is not None and settings.max_rollouts < len(named):
+        raise SettingsError(
+            f"--max-rollouts {settings.max_rollouts} is less than one rollout for each of {len(named)} agents.",
+            hint="The forecast of 'skillsv plan' says what one agent needs.",
+        )
     place = choose_place(compiled.path, compiled.name, run_dir, default_dir)
     notes += place.notes
     places = {name: place.folder.path / AGENTS / agent_folder(name) for name in named}

@@ -124,6 +124,7 @@ def make_shared_plan(
             options=options,
             run_dir=place.folder.path / AGENTS / agent_folder(name),
             fresh=fresh,
+            agents=len(named),
         )
         for name, agent in named.items()
     }

@@ -11,6 +11,7 @@ from skillsv.api.consent import require_consent, runs_only_own_code
 from skillsv.api.inputs import Inputs
 from skillsv.api.run_place import TemporaryFolder, choose_place
 from skillsv.api.shorten import level_as_share
+from skillsv.api.shrink_limits import require_first_batch
 from skillsv.api.skill import Skill, compile, compiler_settings  # noqa: A004 - the public name
 from skillsv.confirmation import Gate
 from skillsv.confirmation.gate import DEFAULT_MAX_DROP
@@ -100,8 +101,9 @@ def make_shrink_plan(
     run_dir: Path | None = None,
     default_dir: Callable[[str], Path] | None = None,
     fresh: bool = False,
+    agents: int = 1,
 ) -> ShrinkPlan:
-    """The plan of a shrink. Runs nothing and writes nothing."""
+    """The plan of a shrink. Runs nothing and writes nothing. The limits are the share of one of so many `agents`."""
     notes: list[str] = []
     if inputs.verifier_spec is not None:
         given = {**given, "verifier": inputs.verifier_spec}
@@ -122,7 +124,9 @@ def make_shrink_plan(
     place = choose_place(compiled.path, compiled.name, run_dir, default_dir)
     folder = place.folder
     prepared = prepare_shrink(job, folder, goal.goal(settings.max_rollouts or DEFAULT_ROLLOUTS), options, fresh=fresh)
-    require_measurable_budget(job, measured_cost(folder, prepared.prepared.agent.fingerprint))
+    measured = measured_cost(folder, prepared.prepared.agent.fingerprint)
+    require_measurable_budget(job, measured)
+    require_first_batch(prepared, folder, measured, agents)
     return ShrinkPlan(
         shrink=_with_own_limit(prepared, settings.max_rollouts),
         folder=folder,
