@@ -111,3 +111,38 @@ def test_what_a_failing_agent_spent_is_not_given_to_the_next_one(place):
     (place / "agent.py").write_text(AGENT + deaf)
     assert command(place, "matrix", "--max-rollouts", "100", agents=("deaf", "steady")) in {4, 5}
     assert 50 < asked(place) <= 100
+
+
+FLAKY = '''
+FLAG = Path(__file__).with_name("crashed")
+
+def hiccup(skill, task):
+    """Crashes once, at its first rollout."""
+    if not FLAG.exists():
+        FLAG.touch()
+        raise OSError("one hiccup")
+    return words(skill, task)
+
+def slow(skill, task):
+    import time
+    time.sleep(0.05)
+    return words(skill, task)
+'''
+
+
+@pytest.mark.heavy
+def test_a_retry_takes_from_the_limit_and_does_not_end_the_first_batch(place, capsys):
+    (place / "agent.py").write_text(AGENT + FLAKY)
+    code = command(place, "shrink", "--max-rollouts", "500", "--json", agents=("hiccup",))
+    output, error = capsys.readouterr()
+    assert "is used up" not in error
+    assert (code, json.loads(output)["outcome"]) == (0, "no worse")
+    assert asked(place) < 500
+
+
+@pytest.mark.heavy
+def test_a_limit_of_time_that_ends_a_shrink_is_the_one_of_the_user(place, capsys):
+    (place / "agent.py").write_text(AGENT + FLAKY)
+    code = command(place, "shrink", "--jobs", "4", "--max-seconds", "2", "--yes", agents=("slow",))
+    assert code == 4
+    assert "the budget of 2 s is used up" in capsys.readouterr().err

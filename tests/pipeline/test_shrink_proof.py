@@ -8,9 +8,11 @@ import anyio
 import numpy as np
 
 from skillsv.model.rollout import Usage
+from skillsv.model.value import Spending
 from skillsv.pipeline import shrink_proof
 from skillsv.pipeline.deletion_trials import DeletionTrials
 from skillsv.pipeline.shrink_proof import ProofSession
+from skillsv.pipeline.shrink_spending import ShrinkSpending, SpentRollouts
 from skillsv.settings import Settings
 
 
@@ -21,6 +23,8 @@ class Job:
 
 class IdleRunner:
     usage = Usage(input_tokens=7)
+    attempts = 3
+    spending = Spending(spent=2, reused=0, failed=0)
 
     async def run_policies(self, policies):
         for policy in policies:
@@ -34,19 +38,24 @@ def test_every_session_counts_what_it_used(monkeypatch):
         yield IdleRunner()
 
     monkeypatch.setattr(shrink_proof, "open_runner", open_idle)
-    used = []
+    spent = ShrinkSpending(rollouts=SpentRollouts(limit=10), started=0.0)
     session = ProofSession(
         prepared=SimpleNamespace(
             job=Job(Settings()), agent=None, verifier=None, renderer=None, panel_a=SimpleNamespace(tasks=())
         ),
         folder=SimpleNamespace(run_id="run"),
         held_out=(),
-        settings=lambda rollouts: Settings(max_rollouts=rollouts),
-        count_usage=used.append,
+        settings=Settings(max_rollouts=10),
+        spent=spent,
         listener=None,
         stop=None,
     )
     trials = DeletionTrials(everything=frozenset({"m", "a"}), groups={"a": frozenset({"a"})}, order=("a",))
-    for _ in range(2):
-        anyio.run(session.run_trials, trials, (), 10, np.random.default_rng(1))
-    assert used == [IdleRunner.usage] * 2
+
+    async def run_twice():
+        for _ in range(2):
+            await session.run_trials(trials, (), 10, np.random.default_rng(1))
+
+    anyio.run(run_twice)
+    assert spent.usage == IdleRunner.usage + IdleRunner.usage
+    assert (spent.rollouts.attempts, spent.rollouts.retries, spent.rollouts.left) == (6, 2, 4)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from skillsv.errors import SettingsError
 from skillsv.model.rollout import Usage
 from skillsv.rollout.stop_rules import (
+    Continued,
     EstimateStatus,
     MaxAttempts,
     MaxDollars,
@@ -96,6 +97,14 @@ def test_reasons_name_the_rule_that_stopped():
 def test_a_budget_stops_at_the_first_limit_that_is_reached(progress, reason):
     assert budget(rollouts=30, tokens=1000, usd=2.5, seconds=3600.0).reached(progress) == reason
     assert budget().reached(progress) is None
+
+
+def test_a_continued_budget_counts_earlier_sessions_and_names_the_limit_of_the_job():
+    rule = Continued(budget(rollouts=100, seconds=8), Progress(attempts=90, seconds=6.0))
+    assert rule.reached(Progress(attempts=9, seconds=1.0)) is None
+    assert rule.reached(Progress(attempts=10)) == "100 rollouts"
+    assert rule.reached(Progress(seconds=2.0)) == "8 s"
+    assert rule.seconds_left(Progress(seconds=0.5)) == 1.5
 
 
 @pytest.mark.parametrize("rule", [lambda: MaxRollouts(0), lambda: UntilWidth(0.0), lambda: UntilResolved(1.5)])

@@ -34,7 +34,7 @@ MOST_NAMED_TASKS = 8
 class RolloutResult:
     """What the rollouts gave: chains and anchors on the panel, or observations. `error` is what ended them early.
 
-    `prior` is what other agents had shown when the run began.
+    `prior` is what other agents had shown when the run began. `attempts` are those of this session, retries included.
     """
 
     records: tuple[ChainRecord, ...] = ()
@@ -45,6 +45,7 @@ class RolloutResult:
     notes: tuple[str, ...] = ()
     error: SkillSVError | None = None
     prior: AgentPrior = field(default_factory=AgentPrior)
+    attempts: int = 0
 
     @property
     def nothing(self) -> bool:

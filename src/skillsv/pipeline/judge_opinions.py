@@ -16,12 +16,19 @@ from skillsv.model.task import Task
 from skillsv.pipeline.clients import make_client
 from skillsv.pipeline.job import PreparedRun
 from skillsv.pipeline.session import Session, open_runner, runner_options
+from skillsv.pipeline.shrink_spending import JUDGE, ShrinkSpending
 from skillsv.rollout import Policy, RunFolder, Stop
 from skillsv.settings import Settings
 
 
 async def ask_opinions(
-    prepared: PreparedRun, folder: RunFolder, settings: Settings, listener: Listener, stop: Stop | None
+    prepared: PreparedRun,
+    folder: RunFolder,
+    settings: Settings,
+    listener: Listener,
+    stop: Stop | None,
+    *,
+    spent: ShrinkSpending,
 ) -> Mapping[str, float]:
     """One number from 0 to 1 for every unit, by the agent of `--judge`. The ledger keeps the answers."""
     if not settings.judge:
@@ -35,9 +42,9 @@ async def ask_opinions(
         tasks=tuple(tasks.values()),
         render=prepared.renderer.render,
         folder=folder,
-        options=runner_options(settings, f"{folder.run_id}-baselines"),
+        options=runner_options(settings, f"{folder.run_id}-baselines", spent.progress),
     )
-    async with open_runner(session, listener, stop) as runner:
+    async with open_runner(session, listener, stop) as runner, spent.counting(runner, JUDGE):
         (answers,) = await runner.run_policies([_request_all(tuple(requests.values()))])
     ranking = judge_ranking(prepared.compiled, {unit: answers[request] for unit, request in requests.items()})
     return {unit: interval.value for unit, interval in ranking.values.items()}

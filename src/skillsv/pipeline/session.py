@@ -42,7 +42,7 @@ from skillsv.rollout import (
 from skillsv.rollout.ray.cluster_options import LOCAL, ClusterOptions
 from skillsv.rollout.run_folder import AGENT_LOG, STOP
 from skillsv.rollout.run_group import RunGroup
-from skillsv.rollout.stop_rules import StopRule
+from skillsv.rollout.stop_rules import Continued, Progress, StopRule
 from skillsv.sandbox.captured_prints import log_prints
 from skillsv.sandbox.covered_files import find_change
 from skillsv.sandbox.user_function import load_code
@@ -65,8 +65,8 @@ class Session:
     options: RunnerOptions
 
 
-def session_of(prepared: PreparedRun, folder: RunFolder) -> Session:
-    """The session of a valuation on panel A."""
+def session_of(prepared: PreparedRun, folder: RunFolder, earlier: Progress | None = None) -> Session:
+    """The session of a valuation on panel A. `earlier` is what earlier sessions of the same job spent."""
     return Session(
         job=prepared.job,
         agent=prepared.agent,
@@ -74,7 +74,7 @@ def session_of(prepared: PreparedRun, folder: RunFolder) -> Session:
         tasks=prepared.panel_a.tasks,
         render=prepared.renderer.render,
         folder=folder,
-        options=runner_options(prepared.job.settings, run_id(make_manifest(prepared))),
+        options=runner_options(prepared.job.settings, run_id(make_manifest(prepared)), earlier),
     )
 
 
@@ -231,8 +231,12 @@ def require_unchanged(agent: Agent, verifier: Verifier) -> None:
         )
 
 
-def runner_options(settings: Settings, run: str) -> RunnerOptions:
-    """The part of the settings that the runner reads. `run` names the rollouts in the ledger."""
+def runner_options(settings: Settings, run: str, earlier: Progress | None = None) -> RunnerOptions:
+    """The part of the settings that the runner reads. `run` names the rollouts in the ledger.
+
+    The limits hold for the job: what its `earlier` sessions spent counts.
+    """
+    limits = limits_of(settings)
     return RunnerOptions(
         jobs=settings.jobs,
         attempts=settings.attempts,
@@ -241,7 +245,7 @@ def runner_options(settings: Settings, run: str) -> RunnerOptions:
         max_missing=settings.max_missing,
         seed=settings.seed,
         run=run,
-        budget=limits_of(settings),
+        budget=limits if earlier is None else Continued(limits, earlier),
         needs_cost=needs_cost(settings),
         score_cut=settings.cut_answers == "score",
     )

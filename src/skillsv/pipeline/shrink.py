@@ -6,18 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-import anyio
 import msgspec
 import numpy as np
 
 from skillsv.confirmation.paired_proof import ProofResult
+from skillsv.confirmation.power import proof_size
 from skillsv.decide.deletion_sets import find_kept
-from skillsv.errors import BudgetReached, LowPower, NoDifference, NoisyAgent, SkillSVError
+from skillsv.errors import LowPower, NoDifference, NoisyAgent, SkillSVError
 from skillsv.model.coalition import Operator
 from skillsv.model.events import Note, RunFinished, RunStarted
 from skillsv.model.format import count, points, with_bounds
 from skillsv.model.protocols import Listener
-from skillsv.model.rollout import Usage
 from skillsv.model.shrink_document import (
     ShrinkDocument,
     ShrinkProofDocument,
@@ -51,6 +50,7 @@ from skillsv.pipeline.shrink_plan import (
     read_first_batch,
 )
 from skillsv.pipeline.shrink_proof import NewVersion, ProofSession, as_panel_proof, pruned_version, revised_version
+from skillsv.pipeline.shrink_spending import VALUES, ShrinkSpending, SpentRollouts
 from skillsv.pipeline.valuation import run_rollouts
 from skillsv.report.valuation_json import interval_dict
 from skillsv.rollout import RunFolder, Stop
@@ -149,7 +149,9 @@ async def run_shrink(
     Raises NoDifference where the skill makes no difference to the agent, and LowPower where the measured noise leaves
     the proof less than even odds; both before most of the budget is spent.
     """
-    work = ShrinkSteps(shrink, folder, listener, stop)
+    work = ShrinkSteps(
+        shrink, folder, listener, stop, ShrinkSpending(rollouts=SpentRollouts(limit=shrink.goal.rollouts))
+    )
     listener(RunStarted(run=folder.path.name, chains=0, expected_rollouts=shrink.goal.rollouts))
     try:
         result = await work.run(fresh=fresh)
@@ -168,8 +170,7 @@ class ShrinkSteps:
     folder: RunFolder
     listener: Listener
     stop: Stop | None
-    started: float = field(default_factory=anyio.current_time)
-    usage: Usage = field(default_factory=Usage)
+    spent: ShrinkSpending
     notes: list[str] = field(default_factory=list)
 
     async def run(self, *, fresh: bool) -> ShrinkResult:
@@ -182,9 +183,11 @@ class ShrinkSteps:
         plan = self.plan(batch)
         self.note(*plan.lines())
         self.require_power(plan, batch, spent=len(first.observations))
-        judged = await self.ask_judge(plan)
+        judged = await self.ask_judge()
         result, late, plan = await self.value_units(batch, plan, asked=len(judged or ()))
-        run = build_run(shrink.prepared.renderer, self.settings(plan.estimate), read_manifest(self.folder), result)
+        settings = self.value_settings(plan.estimate)
+        run = build_run(shrink.prepared.renderer, settings, read_manifest(self.folder), result)
+        plan = without_retries(plan, self.spent.rollouts.retries, late)
         attempts = await self.attempt(run, plan, judged, noisy=late.noisy)
         document = self.document(run, plan, attempts, noisy=late.noisy)
         self.folder.write(SHRINK_FILE, msgspec.json.format(msgspec.json.encode(document), indent=2))
@@ -228,36 +231,31 @@ class ShrinkSteps:
             self.notes.append(sentence)
             self.listener(Note(message=sentence))
 
-    def count_usage(self, usage: Usage) -> None:
-        """Add what a session used: the next one gets the rest of the limits."""
-        self.usage += usage
+    def settings(self) -> Settings:
+        """The settings with the limits of the user, which hold for all sessions together."""
+        return replace(self.shrink.prepared.job.settings, max_rollouts=self.spent.rollouts.limit)
 
-    def settings(self, rollouts: int) -> Settings:
-        """The settings with so many rollouts, and with what is left of the other limits."""
-        settings = self.shrink.prepared.job.settings
-        tokens = (self.usage.input_tokens or 0) + (self.usage.output_tokens or 0)
-        usd, seconds = self.usage.usd or 0.0, anyio.current_time() - self.started
-        return replace(
-            settings,
-            max_rollouts=max(rollouts, 1),
-            max_tokens=None if settings.max_tokens is None else max(settings.max_tokens - tokens, 1),
-            budget_usd=None if settings.budget_usd is None else max(settings.budget_usd - usd, 1e-9),
-            max_seconds=None if settings.max_seconds is None else max(settings.max_seconds - seconds, 1e-3),
-        )
+    def value_settings(self, rollouts: int) -> Settings:
+        """The settings of values from so many rollouts."""
+        return replace(self.shrink.prepared.job.settings, max_rollouts=max(rollouts, 1))
 
     async def estimate(self, rollouts: int, *, fresh: bool = False) -> RolloutResult:
-        """Run the valuation until its record holds so many rollouts. Raises what ended it early."""
-        prepared, settings = self.shrink.prepared, self.settings(rollouts)
+        """Run the valuation until its record holds so many rollouts. Raises what ended it early.
+
+        The number of rollouts is a part of the plan; what ends the session is the limit of the user.
+        """
+        prepared, settings = self.shrink.prepared, self.settings()
         tasks = len(prepared.panel_a.tasks)
         prepared = replace(
             prepared,
             job=replace(prepared.job, settings=settings),
-            forecast=forecast_job(prepared.compiled, settings, tasks),
+            forecast=forecast_job(prepared.compiled, self.value_settings(rollouts), tasks),
         )
-        result = await run_rollouts(prepared, self.folder, self.listener, self.stop, fresh=fresh, whole=False)
-        self.count_usage(result.usage)
-        # Attempts that failed count, too, so the limit may come before the record is complete: that is enough here.
-        if result.error is not None and not (isinstance(result.error, BudgetReached) and result.observations):
+        result = await run_rollouts(
+            prepared, self.folder, self.listener, self.stop, fresh=fresh, whole=False, earlier=self.spent.progress
+        )
+        self.spent.add(VALUES, result.attempts, result.spending, result.usage)
+        if result.error is not None:
             raise result.error
         return result
 
@@ -303,12 +301,13 @@ class ShrinkSteps:
         )
         raise LowPower(reason, hint=plan.advice(), document=document)
 
-    async def ask_judge(self, plan: ShrinkPlan) -> Mapping[str, float] | None:
+    async def ask_judge(self) -> Mapping[str, float] | None:
         """A judge's opinion on each unit, where it is wanted: a call per unit, of the budget for values."""
         if not self.shrink.options.ask_judge:
             return None
-        settings = self.settings(plan.estimate)
-        return await ask_opinions(self.shrink.prepared, self.folder, settings, self.listener, self.stop)
+        return await ask_opinions(
+            self.shrink.prepared, self.folder, self.settings(), self.listener, self.stop, spent=self.spent
+        )
 
     def evidence(self, run: Run, judged: Mapping[str, float] | None) -> Evidence:
         """What a set is chosen from."""
@@ -326,8 +325,8 @@ class ShrinkSteps:
             prepared=self.shrink.prepared,
             folder=self.folder,
             held_out=self.shrink.held_out,
-            settings=self.settings,
-            count_usage=self.count_usage,
+            settings=self.settings(),
+            spent=self.spent,
             listener=self.listener,
             stop=self.stop,
         )
@@ -376,13 +375,22 @@ class ShrinkSteps:
             "sets": [set_dict(*row) for row in zip(chosen, attempts.versions, results, strict=True)],
             "cost": outcomes.cost,
             "rollouts": {
-                "budget": plan.goal.rollouts,
+                "budget": self.shrink.goal.rollouts,
                 "values": len(run.observations),
                 "trials": attempts.trials,
                 "proof": outcomes.rollouts,
             },
             "notes": list(self.notes),
         }
+
+
+def without_retries(plan: ShrinkPlan, retries: int, batch: FirstBatch) -> ShrinkPlan:
+    """The plan of what follows the values when so many attempts went into retries: they take from trials and proof."""
+    goal = replace(plan.goal, rollouts=plan.goal.rollouts - retries)
+    if batch.noisy:
+        rest = max(goal.rollouts - plan.estimate, 0)
+        return replace(plan, goal=goal, size=proof_size(min(rest, plan.size.rollouts), plan.size.tasks))
+    return replace(plan, goal=goal, trials=max(plan.trials - retries, 0))
 
 
 def stopped_document(

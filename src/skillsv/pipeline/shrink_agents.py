@@ -27,6 +27,7 @@ from skillsv.pipeline.shrink import LOW_ODDS, SHRINK_FILE, PreparedShrink, Shrin
 from skillsv.pipeline.shrink_attempts import CHOICE_STREAM
 from skillsv.pipeline.shrink_plan import ShrinkPlan, first_batch_size, plan_by_values, plan_proof, read_first_batch
 from skillsv.pipeline.shrink_proof import NewVersion, as_panel_proof
+from skillsv.pipeline.shrink_spending import ShrinkSpending, SpentRollouts
 from skillsv.rollout import RunFolder, Stop
 
 Steps = Mapping[str, ShrinkSteps]
@@ -82,11 +83,14 @@ async def run_shared_shrink(
     Raises NoDifference where the skill makes no difference to one of the agents, and LowPower where the measured
     noise leaves the proofs together less than even odds; both before most of the budget is spent.
     """
-    started = anyio.current_time()
-    steps = {
-        name: ShrinkSteps(agent.shrink, agent.folder, listener, stop, started=started) for name, agent in agents.items()
-    }
     budget = sum(agent.shrink.goal.rollouts for agent in agents.values())
+    rollouts, started = SpentRollouts(limit=budget), anyio.current_time()
+    steps = {
+        name: ShrinkSteps(
+            agent.shrink, agent.folder, listener, stop, ShrinkSpending(rollouts=rollouts, started=started)
+        )
+        for name, agent in agents.items()
+    }
     listener(RunStarted(run=top.path.name, chains=0, expected_rollouts=budget))
     try:
         result = await _run_steps(steps, budget, listener)
@@ -117,7 +121,7 @@ async def _run_steps(steps: Steps, budget: int, listener: Listener) -> SharedShr
     run = next(iter(runs.values()))
     versions = [await first.make_version(run, chosen.worst) for chosen in sets]
     proofs = [AgentProofs(name=name, steps=steps[name], run=runs[name], shown=shown[name]) for name in steps]
-    left = budget - sum(len(run.observations) for run in runs.values())
+    left = _left(steps, runs, budget)
     found = await prove_for_all(proofs, sets, versions, left)
     for agent in proofs:
         _publish(agent, found)
@@ -187,7 +191,7 @@ async def _value(steps: ShrinkSteps, plan: ShrinkPlan, earlier: Sequence[Run]) -
     prepared = replace(steps.shrink.prepared, prior=_prior(steps, earlier))
     steps.shrink = replace(steps.shrink, prepared=prepared)
     result = await steps.estimate(plan.estimate)
-    return build_run(prepared.renderer, steps.settings(plan.estimate), read_manifest(steps.folder), result)
+    return build_run(prepared.renderer, steps.value_settings(plan.estimate), read_manifest(steps.folder), result)
 
 
 def _prior(steps: ShrinkSteps, earlier: Sequence[Run]) -> AgentPrior:
@@ -203,7 +207,7 @@ def _prior(steps: ShrinkSteps, earlier: Sequence[Run]) -> AgentPrior:
 def _plan_proofs(steps: Steps, plans: Plans, runs: Mapping[str, Run], budget: int) -> dict[str, AgentEvidence]:
     """Fix the sizes of the proofs by what is left for them. A steady agent needs no task twice."""
     batches = {name: read_first_batch(run.compiled, run.observations) for name, run in runs.items()}
-    left = budget - sum(len(run.observations) for run in runs.values())
+    left = _left(steps, runs, budget)
     most = [
         left if batch.noisy or steps[name].shrink.goal.same_tasks else 2 * len(steps[name].shrink.proof_tasks)
         for name, batch in batches.items()
@@ -219,6 +223,12 @@ def _plan_proofs(steps: Steps, plans: Plans, runs: Mapping[str, Run], budget: in
             noisy=batch.noisy,
         )
     return found
+
+
+def _left(steps: Steps, runs: Mapping[str, Run], budget: int) -> int:
+    """The rollouts that values and retries leave for the proofs."""
+    retries = next(iter(steps.values())).spent.rollouts.retries  # of all agents together
+    return max(budget - retries - sum(len(run.observations) for run in runs.values()), 0)
 
 
 def _publish(agent: AgentProofs, found: Sequence[SetProofs]) -> None:

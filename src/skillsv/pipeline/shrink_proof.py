@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from skillsv.confirmation.paired_proof import HALFWAY, REASON, Claim, Look, Pair
 from skillsv.model.coalition import Coalition, Operator, Rendering
 from skillsv.model.edit import ProofOutcome
 from skillsv.model.protocols import Listener
-from skillsv.model.rollout import Request, Rollout, Usage
+from skillsv.model.rollout import Request, Rollout
 from skillsv.model.shrink_document import RunCostDocument, ShrinkCostDocument
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.task import Task
@@ -24,6 +24,7 @@ from skillsv.model.value import UNKNOWN, Anchors
 from skillsv.pipeline.deletion_trials import DeletionTrials
 from skillsv.pipeline.job import PreparedRun, make_renderer
 from skillsv.pipeline.session import REVISED, Session, open_runner, runner_options
+from skillsv.pipeline.shrink_spending import PROOF, TRIALS, ShrinkSpending
 from skillsv.rendering import Renderer
 from skillsv.rollout import RunFolder, Runner, Stop
 from skillsv.sandbox.workspace import write_tree
@@ -95,23 +96,20 @@ NO_PROOF = ProofOutcomes()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProofSession:
-    """Where trials and proofs run. `settings` gives the settings for so many rollouts, with what other limits leave.
-
-    `count_usage` is told what each session used, so that all of them together stay within the limits.
-    """
+    """Where trials and proofs run. The limits of `settings` hold for all sessions together: `spent` counts them."""
 
     prepared: PreparedRun
     folder: RunFolder
     held_out: tuple[Task, ...]
-    settings: Callable[[int], Settings]
-    count_usage: Callable[[Usage], None]
+    settings: Settings
+    spent: ShrinkSpending
     listener: Listener
     stop: Stop | None
 
     @asynccontextmanager
-    async def open(self, rollouts: int, versions: Sequence[NewVersion] = ()) -> AsyncIterator[Runner]:
-        """A runner on the tasks for values and the held-out ones, for so many rollouts."""
-        prepared, settings = self.prepared, self.settings(rollouts)
+    async def open(self, part: str, versions: Sequence[NewVersion] = ()) -> AsyncIterator[Runner]:
+        """A runner on the tasks for values and the held-out ones, for trials or proof."""
+        prepared, settings = self.prepared, self.settings
         revised = {version.coalition: version.renderer for version in versions if version.renderer is not None}
 
         def render(coalition: Coalition, operator: Operator, null_change: int = 0) -> Rendering:
@@ -127,17 +125,17 @@ class ProofSession:
             tasks=(*prepared.panel_a.tasks, *self.held_out),
             render=render,
             folder=self.folder,
-            options=runner_options(settings, f"{self.folder.run_id}-{PURPOSE}"),
+            options=runner_options(settings, f"{self.folder.run_id}-{PURPOSE}", self.spent.progress),
         )
         async with open_runner(session, self.listener, self.stop) as runner:
-            yield runner
-            self.count_usage(runner.usage)
+            with self.spent.counting(runner, part):
+                yield runner
 
     async def run_trials(
         self, trials: DeletionTrials, tasks: Sequence[str], rollouts: int, rng: np.random.Generator
     ) -> None:
         """Run trials on these tasks."""
-        async with self.open(rollouts) as runner:
+        async with self.open(TRIALS) as runner:
             await runner.run_policies([trials.run(tasks, rollouts, rng)])
 
     async def prove(
@@ -154,9 +152,10 @@ class ProofSession:
         tokens = self.prepared.renderer.total_tokens
         results: list[ProofResult] = []
         cost = None
-        async with self.open(rollouts, versions) as runner:
+        async with self.open(PROOF, versions) as runner:
+            most = self.spent.rollouts.left
             for version, claim in zip(versions, claims, strict=False):
-                left = rollouts - proof.used()
+                left = min(rollouts - proof.used(), most - runner.attempts)
                 if not proof.affordable(version.coalition, left):
                     break
                 (result,) = await runner.run_policies([proof.run(version.coalition, left, claim, rng, look)])

@@ -48,6 +48,7 @@ from skillsv.rollout.adaptive import (
     least_budget,
 )
 from skillsv.rollout.recheck import recheck_policy
+from skillsv.rollout.stop_rules import Progress
 from skillsv.sandbox.user_function import load_code
 
 RECHECK_STREAM = 2
@@ -64,12 +65,13 @@ async def run_rollouts(
     keep_going: bool = False,
     whole: bool = True,
     shared: SharedSession | None = None,
+    earlier: Progress | None = None,
 ) -> RolloutResult:
     """Run all rollouts of a valuation, or as many as the budget allows. Finished rollouts are kept in any case.
 
     A skill that changes no score ends the run after the first checks, unless `keep_going`. Without `whole` the
-    valuation is a step of a larger job, which checks the activation and judges the budget itself. `shared` is what
-    runs of other agents at the same time share with this one.
+    valuation is a step of a larger job, which checks the activation and judges the budget itself; `earlier` is what
+    that job spent before. `shared` is what runs of other agents at the same time share with this one.
     """
     folder.check_place(prepared.job.skill, prepared.compiled.skill.name)
     load_code(prepared.agent, prepared.verifier)
@@ -86,7 +88,7 @@ async def run_rollouts(
             folder.keep_prior(prepared.prior)
         folder.keep_notes(folder.notes(), provisional=True)
 
-    session = session_of(prepared, folder)
+    session = session_of(prepared, folder, earlier)
     async with open_runner(session, listener, stop, on_locked=begin, shared=shared) as runner:
         result = await _Rollouts(prepared, runner, folder, listener, keep_going=keep_going, whole=whole).run()
         folder.keep_notes((*result.notes, *early_end_note(result)), provisional=result.error is not None)
@@ -151,6 +153,7 @@ class _Rollouts:
             notes=tuple(self.notes),
             error=error,
             prior=self.prepared.prior,
+            attempts=self.runner.attempts,
         )
 
     def note(self, sentence: str | None) -> None:

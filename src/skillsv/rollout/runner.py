@@ -104,6 +104,11 @@ class Runner:
         """Tokens and money of this session."""
         return self._scheduler.spending.usage
 
+    @property
+    def attempts(self) -> int:
+        """The attempts of this session; a retry is one more. They count towards a limit of rollouts."""
+        return self._scheduler.spending.attempts
+
     def tree(self, coalition: Coalition, operator: Operator) -> str:
         """The digest of what this coalition renders to."""
         return self._render(coalition, operator).digest

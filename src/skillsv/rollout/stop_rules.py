@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from skillsv.errors import SettingsError
@@ -122,6 +122,35 @@ class Both(Combinable):
     def seconds_left(self, progress: Progress) -> float:
         """Until both rules stop."""
         return max(self.left.seconds_left(progress), self.right.seconds_left(progress))
+
+
+@dataclass(frozen=True, slots=True)
+class Continued(Combinable):
+    """A rule of a job with several sessions: what the earlier ones spent counts, and the rule keeps its own words."""
+
+    rule: StopRule
+    earlier: Progress
+
+    def room(self, progress: Progress) -> float:
+        """The room that the earlier sessions leave."""
+        return self.rule.room(self._sum(progress))
+
+    def reason(self, progress: Progress) -> str:
+        """The limit of the whole job."""
+        return self.rule.reason(self._sum(progress))
+
+    def seconds_left(self, progress: Progress) -> float:
+        """The time that the earlier sessions leave."""
+        return self.rule.seconds_left(self._sum(progress))
+
+    def _sum(self, progress: Progress) -> Progress:
+        earlier = self.earlier
+        return replace(
+            progress,
+            attempts=earlier.attempts + progress.attempts,
+            usage=earlier.usage + progress.usage,
+            seconds=earlier.seconds + progress.seconds,
+        )
 
 
 @dataclass(frozen=True, slots=True)
