@@ -158,7 +158,6 @@ def test_a_noisy_agent_and_a_steady_one_get_one_skill(place, capsys):
     short = place / "short"
     code = shrink(place, "--max-drop", "15", "-o", str(short), agents=("noisy", "large"), rollouts=1200)
     result = json.loads(capsys.readouterr().out)
-    assert [(agent["sets"], agent["rollouts"]["values"]) for agent in result["agents"]] == [([], 60), ([], 60)]
     assert (code, result["outcome"]) == (0, "no worse")
     text = (short / "SKILL.md").read_text()
     assert "`alpha`" in text

@@ -18,8 +18,8 @@ from skillsv.cli.flags import (
     given,
     setting_parameter,
 )
-from skillsv.cli.printing import deliver, json_text, say
-from skillsv.errors import LowPower
+from skillsv.cli.printing import deliver, json_text, refuse_inside, say
+from skillsv.errors import LowPower, OutputError
 
 if TYPE_CHECKING:
     from skillsv.api.shrink_agents import SharedShrinkPlan
@@ -79,11 +79,9 @@ def shrink(
     from skillsv.api.run_place import default_folder
     from skillsv.api.shrink_plan import ProofArguments, shrink_options
     from skillsv.cli.consent import agree
-    from skillsv.rendering.output import check_patch
 
     flags = run or RunFlags()
-    if output is not None:
-        check_patch(output, force=force)
+    _check_outputs(skill, output, markdown, force=force)
     own = {"seed": seed, "panel_a": panel_a, "panel_b": panel_b}
     own = {name: value for name, value in own.items() if value is not None}
     plan = _make_plan(
@@ -110,6 +108,19 @@ def shrink(
         raise
     _deliver(short, output, markdown, force=force, json=json)
     return 0 if short.met else 3
+
+
+def _check_outputs(skill: Path, output: Path | None, markdown: Path | None, *, force: bool) -> None:
+    """Raise OutputError where the result could not be written: before anything is spent."""
+    from skillsv.rendering.output import check_folder, check_patch, check_text
+    from skillsv.report.shrink_text import MARKDOWN_MARK
+
+    if output is not None:
+        check_folder(output, skill=skill, force=force)
+        check_patch(output, force=force)
+    if markdown is not None:
+        refuse_inside(markdown, skill)
+        check_text(markdown, MARKDOWN_MARK, force=force)
 
 
 def _make_plan(
@@ -144,15 +155,25 @@ def _run(plan: ShrinkPlan | SharedShrinkPlan, flags: RunFlags) -> ShrunkSkill:
 
 
 def _deliver(short: ShrunkSkill, output: Path | None, markdown: Path | None, *, force: bool, json: bool) -> None:
-    """Write the shorter skill, the patch and the Markdown, and print the result."""
+    """Print the result, and write the shorter skill, the patch and the Markdown.
+
+    Where a file cannot be written after all, the result is printed, and the error says where it is kept.
+    """
     from skillsv.rendering.output import write_patch
     from skillsv.rollout import RunFolder
 
-    if output is not None and short.met:
-        short.write(output, force=force)
-        say(f"Wrote {output} and {write_patch(output, short.patch, force=force)}.")
-    if markdown is not None:
-        markdown.write_text(short.markdown, encoding="utf-8", newline="\n")
-        say(f"Wrote {markdown}.")
     lines = [*short.lines(), *(f"Report: {RunFolder(folder).report}" for folder in short.folders)]
     deliver(json_text(short.to_dict()) if json else "".join(f"{line}\n" for line in lines), None)
+    kept = f"The run folder {short.folders[0]} keeps the result: the same command with another file pays for nothing."
+    try:
+        if output is not None and short.met:
+            short.write(output, force=force)
+            say(f"Wrote {output} and {write_patch(output, short.patch, force=force)}.")
+        if markdown is not None:
+            deliver(short.markdown, markdown)
+            say(f"Wrote {markdown}.")
+    except OSError as error:
+        raise OutputError(f"{error.strerror or error}.", where=error.filename, hint=kept) from error
+    except OutputError as error:
+        error.hint = kept
+        raise

@@ -36,6 +36,7 @@ from skillsv.pipeline.publish import publish
 from skillsv.pipeline.refine import refine_by
 from skillsv.pipeline.run import Run, build_run, read_manifest
 from skillsv.pipeline.shrink_attempts import Attempts, attempt_by_posterior, attempt_by_trials, attempt_by_values
+from skillsv.pipeline.shrink_checks import require_editor, require_judge, require_removable
 from skillsv.pipeline.shrink_choice import Evidence
 from skillsv.pipeline.shrink_plan import (
     FirstBatch,
@@ -109,6 +110,12 @@ def prepare_shrink(
     prepared = prepare(replace(job, settings=settings), known)
     held_out = prepared.panel_b.tasks if fresh else unseen_tasks(prepared.panel_b.tasks, folder)
     tasks = len(prepared.panel_a.tasks)
+    kept = find_kept(prepared.compiled, options.keep)
+    require_removable(prepared.compiled, kept)
+    if options.ask_judge:
+        require_judge(job)
+    if options.editor is not None:
+        require_editor(options.editor, job)
     plan = plan_shrink(goal, tasks, tasks if goal.same_tasks else len(held_out))
     return PreparedShrink(
         prepared=prepared,
@@ -116,7 +123,7 @@ def prepare_shrink(
         options=options,
         plan=plan,
         held_out=held_out,
-        kept=find_kept(prepared.compiled, options.keep),
+        kept=kept,
     )
 
 

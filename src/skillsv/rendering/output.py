@@ -71,6 +71,49 @@ def reason_to_keep(folder: Path) -> str | None:
     return "This exists already and has changed since skillsv wrote it; it was left as it is."
 
 
+def check_folder(target: Path, *, skill: Path | None, force: bool) -> None:
+    """Raise OutputError unless a folder can be written here: as `new_folder`, and the parent can be written."""
+    try:
+        _check_target(target, skill, force=force)
+    except OSError as error:
+        raise OutputError(f"{error.strerror or error}.", where=str(target), hint=_OTHER_FOLDER) from error
+    _require_writable(target)
+
+
+def check_text(target: Path, mark: str, *, force: bool) -> None:
+    """Raise OutputError unless a text can be written here: a free place; with `force` a file that begins with `mark`.
+
+    An empty file and a device hold nothing that could be lost.
+    """
+    if target.is_dir():
+        raise OutputError("This is a folder.", where=str(target), hint="Name a file.")
+    if not target.parent.is_dir():
+        raise OutputError("There is no such folder.", where=str(target.parent), hint="Make it, or name another file.")
+    if not target.exists():
+        _require_writable(target)
+        return
+    if not os.access(target, os.W_OK):
+        raise OutputError("Permission denied.", where=str(target), hint="Name another file.")
+    if not target.is_file() or not target.stat().st_size:
+        return
+    if not force:
+        raise OutputError(
+            "This exists already; it was left as it is.", where=str(target), hint="Replace it with --force."
+        )
+    if not target.read_bytes().startswith(mark.encode()):
+        raise OutputError(_UNMARKED, where=str(target), hint="Name another file.")
+
+
+def _require_writable(target: Path) -> None:
+    """Raise OutputError where nothing can be made in the folder that is to hold the target. Only trying tells."""
+    parent = next(above for above in target.absolute().parents if above.exists())
+    try:
+        with TemporaryDirectory(prefix=f".{target.name}.", dir=parent):
+            pass
+    except OSError as error:
+        raise OutputError(f"{error.strerror or error}.", where=str(target), hint=_OTHER_FOLDER) from error
+
+
 def check_patch(target: Path, *, force: bool) -> Path:
     """The path of the patch beside `target`. Raises OutputError unless it is free, or with `force` SkillSV wrote it."""
     path = target.with_name(f"{target.name}.patch")

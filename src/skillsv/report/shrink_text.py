@@ -136,10 +136,14 @@ def _cost(cost: RunCostDocument) -> str:
     return ", ".join(known) if known else "tokens unknown"
 
 
+MARKDOWN_MARK = "## Shorter skill: "
+"""The beginning of the Markdown of a result, by which it is known."""
+
+
 def shrink_markdown(result: ShrinkDocument) -> str:
     """The result as Markdown for a pull request."""
     before, after = result["tokens_before"], result["tokens_after"]
-    lines = [f"## Shorter skill: {code(result['skill'])}", "", _headline(result, code), ""]
+    lines = [f"{MARKDOWN_MARK}{code(result['skill'])}", "", _headline(result, code), ""]
     lines += ["| | before | after |", "|---|--:|--:|", f"| tokens of the skill | {count(before)} | {count(after)} |"]
     proven = next((number for number, one in enumerate(result["sets"]) if one["outcome"] == "no worse"), None)
     for agent, one in () if proven is None else _proved(result, proven):
