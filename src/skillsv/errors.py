@@ -29,9 +29,13 @@ from collections.abc import Mapping, Sequence
 
 
 class SkillSVError(Exception):
-    """Something failed (exit code 1). `what` happened at `where`; `hint` says what to do."""
+    """Something failed (exit code 1). `what` happened at `where`; `hint` says what to do.
+
+    `document` is the result as JSON where a command was ended early and its result says why, else None.
+    """
 
     exit_code = 1
+    document: Mapping[str, object] | None = None
 
     def __init__(self, what: str, *, where: str | None = None, hint: str | None = None) -> None:
         super().__init__(what)

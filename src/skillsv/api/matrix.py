@@ -24,7 +24,8 @@ from skillsv.model.matrix_document import MatrixDocument
 from skillsv.model.protocols import Listener, Verifier
 from skillsv.model.task import Task
 from skillsv.model.value import UnitTable
-from skillsv.pipeline.matrix import AgentRun, build_matrix, shorter_rendering
+from skillsv.pipeline.build_valuation import skill_summary
+from skillsv.pipeline.matrix import AgentRun, build_matrix, empty_matrix, shorter_rendering
 from skillsv.rollout import RunFolder, Stop
 from skillsv.settings import share_of_points
 
@@ -213,7 +214,7 @@ async def run_matrix_plan(
     ended = [result.error if isinstance(result, Run) else result for result in results.values()]
     errors = [error for error in ended if error is not None]
     if not runs:
-        raise errors[0]
+        raise _without_values(plan, columns, errors)
     document = build_matrix(columns, max_drop=plan.max_drop)
     found = Matrix(
         document=document,
@@ -226,6 +227,17 @@ async def run_matrix_plan(
     place.write(MATRIX_JSON, json.dumps(document, indent=2).encode())
     place.write(MATRIX_PAGE, found.page().encode("utf-8", errors="replace"))
     return found
+
+
+def _without_values(plan: MatrixPlan, columns: list[AgentRun], errors: list[SkillSVError]) -> SkillSVError:
+    """The error of a matrix without any values: the first agent's, in whose words every agent is named."""
+    first = errors[0]
+    parts = [f"{column.name}: {error.what}" for column, error in zip(columns, errors, strict=True)]
+    first.what = " ".join(parts)
+    prepared, _ = next(iter(plan.plans.values())).runnable_parts()
+    summary = skill_summary(prepared.compiled, prepared.renderer)
+    first.document = empty_matrix(columns, prepared, summary, max_drop=plan.max_drop)
+    return first
 
 
 def _column(plan: MatrixPlan, name: str, result: Run | SkillSVError) -> AgentRun:

@@ -18,7 +18,7 @@ from skillsv.cli.flags import (
     RunFlags,
     given,
 )
-from skillsv.cli.printing import say
+from skillsv.cli.printing import errors_as_json, say
 
 if TYPE_CHECKING:
     from skillsv.api.matrix import Matrix
@@ -73,9 +73,11 @@ def matrix(
     for note in plan.notes:
         say(note)
     agree(plan.lines(), yes=flags.yes or plan.has_limit)
-    found = _run(plan, flags)
-    if found.error is not None:
-        say(f"skillsv: {found.error}")
+    with errors_as_json(json=json):
+        found = _run(plan, flags)
+    for agent in found.document["agents"]:
+        if agent["error"] is not None:
+            say(f"skillsv: {agent['name']}: {agent['error']}")
     _deliver(found, output, csv, force=force, json=json)
     return found.error.exit_code if found.error else 0
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from skillsv.cli.plain_characters import PLAIN, use_plain_characters
-from skillsv.errors import OutputError
+from skillsv.errors import InputError, OutputError, SkillSVError
 from skillsv.report.escape import escape_text
 
 Line = tuple[tuple[str, str], ...]
@@ -41,6 +42,17 @@ def json_text(value: Any) -> str:
     except RecursionError:
         # Only folders that nest hundreds of levels deep lead here; readers of JSON stop at such depths, too.
         raise OutputError("The result nests too deeply for JSON.", hint="Flatten the folders of the skill.") from None
+
+
+@contextmanager
+def errors_as_json(*, json: bool) -> Iterator[None]:
+    """With `json`, print the document that an error carries on stdout. The error goes on."""
+    try:
+        yield
+    except SkillSVError as error:
+        if json and error.document is not None and not isinstance(error, InputError):
+            deliver(json_text(error.document), None)
+        raise
 
 
 def refuse_inside(output: Path | None, skill: Path) -> None:

@@ -18,8 +18,8 @@ from skillsv.cli.flags import (
     given,
     setting_parameter,
 )
-from skillsv.cli.printing import deliver, json_text, refuse_inside, say
-from skillsv.errors import LowPower, OutputError
+from skillsv.cli.printing import deliver, errors_as_json, json_text, refuse_inside, say
+from skillsv.errors import OutputError
 
 if TYPE_CHECKING:
     from skillsv.api.shrink_agents import SharedShrinkPlan
@@ -100,12 +100,8 @@ def shrink(
     for note in plan.notes:
         say(note)
     agree(plan.lines(), yes=flags.yes or plan.has_limit)
-    try:
+    with errors_as_json(json=json):
         short = _run(plan, flags)
-    except LowPower as error:
-        if json:
-            deliver(json_text(error.document), None)
-        raise
     _deliver(short, output, markdown, force=force, json=json)
     return 0 if short.met else 3
 

@@ -86,11 +86,11 @@ class ShrinkAgentDocument(TypedDict):
 
 
 class ShrinkStopDocument(TypedDict):
-    """Why a shrink ended after the first batch: the proof would fail more often than not."""
+    """Why a shrink ended early: no fair odds, no difference, a limit that was reached, an agent that fails."""
 
-    reason: Annotated[str, Meta(description="What the budget can prove with the measured noise.")]
+    reason: Annotated[str, Meta(description="What ended it, such as what the budget can prove.")]
     would_help: Annotated[
-        list[str], Meta(description="Flags and numbers of tasks that would give the proof better odds.")
+        list[str], Meta(description="What to do: flags, numbers of tasks, or sentences. Empty where nothing is known.")
     ]
 
 
@@ -101,8 +101,8 @@ class ShrinkDocument(TypedDict):
     `power` is that for all agents together, `predicted` and `proof` are those of the agent that is worst off, and
     `noisy` means any agent.
 
-    With `stopped`, nothing was proposed: the outcome is `not shown`, there are no sets, and `rollouts` holds the first
-    batch.
+    With `stopped`, nothing was proposed: the outcome is `not shown`, there are no sets, and `rollouts` holds what was
+    spent.
     """
 
     schema: Annotated[Literal["skillsv.shrink/1"], Meta(description="The name and version of this format.")]
@@ -124,5 +124,5 @@ class ShrinkDocument(TypedDict):
         Annotated[list[ShrinkAgentDocument], Meta(description="What is shown for each of several agents.")]
     ]
     stopped: NotRequired[
-        Annotated[ShrinkStopDocument, Meta(description="Why it ended after the first batch; absent where it did not.")]
+        Annotated[ShrinkStopDocument, Meta(description="Why it ended early; absent where it did not.")]
     ]

@@ -72,7 +72,7 @@ def build_valuation(
     estimate = _estimate(compiled, settings, result, options)
     tokens = {unit.id: renderer.tokens_of(unit.id) for unit in compiled.units}
     return Valuation(
-        skill=_skill_summary(compiled, renderer),
+        skill=skill_summary(compiled, renderer),
         settings={**run_settings(settings), "agent": agent},
         estimate=estimate,
         units=_unit_reports(compiled, estimate, tokens),
@@ -132,7 +132,7 @@ def _units_without_bytes(compiled: CompiledSkill) -> frozenset[str]:
     return frozenset(unit.id for unit in compiled.units if not any(len(extent.span) for extent in unit.extents))
 
 
-def _skill_summary(compiled: CompiledSkill, renderer: Renderer) -> SkillSummary:
+def skill_summary(compiled: CompiledSkill, renderer: Renderer) -> SkillSummary:
     """Name, digest and sizes of the skill."""
     return {
         "name": compiled.skill.name,

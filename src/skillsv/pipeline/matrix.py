@@ -21,7 +21,7 @@ from skillsv.model.matrix_document import (
     MatrixSkillDocument,
     MatrixUnitDocument,
 )
-from skillsv.model.valuation_document import EffectDocument
+from skillsv.model.valuation_document import EffectDocument, SkillSummary
 from skillsv.model.value import Interval, Ranking
 from skillsv.pipeline.deletion_choice import keeps_gains
 from skillsv.pipeline.job import PreparedRun, make_manifest
@@ -83,6 +83,25 @@ def build_matrix(columns: Sequence[AgentRun], *, max_drop: float, notes: Sequenc
         "shared": skills[0],
         "for_each": skills[1:],
         "notes": [*notes, *_notes(valued)],
+    }
+
+
+def empty_matrix(
+    columns: Sequence[AgentRun], prepared: PreparedRun, skill: SkillSummary, *, max_drop: float
+) -> MatrixDocument:
+    """The document where no agent has values: the errors of the agents, and no units."""
+    return {
+        "schema": MATRIX_SCHEMA,
+        "skill": skill,
+        "tasks": len(prepared.panel_a.tasks),
+        "level": prepared.job.settings.level,
+        "max_drop": max_drop,
+        "agents": [_agent(column) for column in columns],
+        "units": [],
+        "agreements": [],
+        "shared": {"agents": [], "removed": [], "tokens_after": prepared.renderer.total_tokens, "predicted": []},
+        "for_each": [],
+        "notes": [],
     }
 
 

@@ -51,7 +51,7 @@ from skillsv.pipeline.shrink_plan import (
     read_first_batch,
 )
 from skillsv.pipeline.shrink_proof import NewVersion, ProofSession, as_panel_proof, pruned_version, revised_version
-from skillsv.pipeline.shrink_spending import VALUES, ShrinkSpending, SpentRollouts
+from skillsv.pipeline.shrink_spending import PROOF, TRIALS, VALUES, ShrinkSpending, SpentRollouts
 from skillsv.pipeline.valuation import run_rollouts
 from skillsv.report.valuation_json import interval_dict
 from skillsv.rollout import RunFolder, Stop
@@ -164,6 +164,8 @@ async def run_shrink(
         result = await work.run(fresh=fresh)
     except SkillSVError as error:
         listener(RunFinished(reason=error.what))
+        if error.document is None:
+            error.document = work.stopped(error)
         raise
     listener(RunFinished(reason="done"))
     return result
@@ -179,6 +181,8 @@ class ShrinkSteps:
     stop: Stop | None
     spent: ShrinkSpending
     notes: list[str] = field(default_factory=list)
+    batch: FirstBatch | None = None
+    measured: ShrinkPlan | None = None
 
     async def run(self, *, fresh: bool) -> ShrinkResult:
         """All steps in turn."""
@@ -187,7 +191,7 @@ class ShrinkSteps:
         batch = self.read_batch(first)
         self.require_difference(batch)
         self.require_steady(batch)
-        plan = self.plan(batch)
+        self.measured = plan = self.plan(batch)
         self.note(*plan.lines())
         self.require_power(plan, batch, spent=len(first.observations))
         judged = await self.ask_judge()
@@ -268,7 +272,29 @@ class ShrinkSteps:
 
     def read_batch(self, result: RolloutResult) -> FirstBatch:
         """What the first batch shows, in the light of all observations."""
-        return read_first_batch(self.shrink.prepared.compiled, result.observations)
+        self.batch = read_first_batch(self.shrink.prepared.compiled, result.observations)
+        return self.batch
+
+    def stopped(self, error: SkillSVError) -> ShrinkDocument:
+        """The result where an error ended the shrink: nothing was proposed."""
+        return stopped_document(
+            self.shrink,
+            power=(self.measured or self.shrink.plan).power,
+            noisy=self.batch is not None and self.batch.noisy,
+            rollouts=self.rollouts(),
+            notes=self.notes,
+            stopped=stop_of(error),
+        )
+
+    def rollouts(self) -> ShrinkRolloutsDocument:
+        """What was spent so far."""
+        paid, recorded = self.spent.paid, len(self.folder.read_records().observations)
+        return {
+            "budget": self.shrink.goal.rollouts,
+            "values": max(paid[VALUES], recorded),
+            "trials": paid[TRIALS],
+            "proof": paid[PROOF],
+        }
 
     def require_difference(self, batch: FirstBatch) -> None:
         """Raise NoDifference where the skill's content makes no difference to the agent."""
@@ -398,6 +424,12 @@ def without_retries(plan: ShrinkPlan, retries: int, batch: FirstBatch) -> Shrink
         rest = max(goal.rollouts - plan.estimate, 0)
         return replace(plan, goal=goal, size=proof_size(min(rest, plan.size.rollouts), plan.size.tasks))
     return replace(plan, goal=goal, trials=max(plan.trials - retries, 0))
+
+
+def stop_of(error: SkillSVError) -> ShrinkStopDocument:
+    """Why a shrink ended early, and what would help, by the error that ended it."""
+    where = f"{error.where}: " if error.where else ""
+    return {"reason": f"{where}{error.what}", "would_help": [error.hint] if error.hint else []}
 
 
 def stopped_document(

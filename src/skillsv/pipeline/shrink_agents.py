@@ -96,6 +96,8 @@ async def run_shared_shrink(
         result = await _run_steps(steps, budget, listener)
     except SkillSVError as error:
         listener(RunFinished(reason=error.what))
+        if error.document is None:
+            error.document = _stopped(steps, budget, error)
         raise
     top.write(SHRINK_FILE, msgspec.json.format(msgspec.json.encode(result.document), indent=2))
     listener(RunFinished(reason="done"))
@@ -152,7 +154,7 @@ async def _ask_first(steps: Steps, listener: Listener) -> Mapping[str, _AskedFir
             result = await mine.estimate(first_batch_size(tasks))
             batch = mine.read_batch(result)
             mine.require_difference(batch)
-            plan = plan_by_values(mine.shrink.goal, tasks, len(mine.shrink.proof_tasks), batch)
+            mine.measured = plan = plan_by_values(mine.shrink.goal, tasks, len(mine.shrink.proof_tasks), batch)
             asked[name] = _AskedFirst(plan=plan, noisy=batch.noisy, rollouts=len(result.observations))
     return asked
 
@@ -184,6 +186,37 @@ def _low_power(steps: Steps, asked: Mapping[str, _AskedFirst], budget: int, note
         for name, one in asked.items()
     ]
     return LowPower(reason, hint=advice(plans), document=document)
+
+
+def _stopped(steps: Steps, budget: int, error: SkillSVError) -> ShrinkDocument:
+    """The result where an error ended the shrink, with what was spent on each agent."""
+    parts = {name: one.stopped(error) for name, one in steps.items()}
+    spent = [part["rollouts"] for part in parts.values()]
+    first = next(iter(parts.values()))
+    return {
+        **first,
+        "noisy": any(part["noisy"] for part in parts.values()),
+        "power": prod(part["power"] for part in parts.values()),
+        "rollouts": {
+            "budget": budget,
+            "values": sum(part["values"] for part in spent),
+            "trials": 0,
+            "proof": sum(part["proof"] for part in spent),
+        },
+        "agents": [
+            {
+                "name": name,
+                "spec": steps[name].shrink.prepared.job.agent,
+                "folder": str(steps[name].folder.path),
+                "noisy": part["noisy"],
+                "power": part["power"],
+                "sets": [],
+                "cost": None,
+                "rollouts": part["rollouts"],
+            }
+            for name, part in parts.items()
+        ],
+    }
 
 
 async def _value(steps: ShrinkSteps, plan: ShrinkPlan, earlier: Sequence[Run]) -> Run:
