@@ -146,3 +146,14 @@ def test_a_limit_of_time_that_ends_a_shrink_is_the_one_of_the_user(place, capsys
     code = command(place, "shrink", "--jobs", "4", "--max-seconds", "2", "--yes", agents=("slow",))
     assert code == 4
     assert "the budget of 2 s is used up" in capsys.readouterr().err
+
+
+@pytest.mark.heavy
+def test_the_calls_of_the_judge_are_counted_in_the_result(place, capsys):
+    (place / "agent.py").write_text(AGENT + "\ndef judge(skill, task):\n    return '50'\n")
+    judge = f"python:{place}/agent.py:judge"
+    code = command(place, "shrink", "--max-rollouts", "500", "--ask-judge", "--judge", judge, "--json")
+    output, error = capsys.readouterr()
+    spent = json.loads(output)["rollouts"]
+    assert code == 0, error + output
+    assert (code, spent["judge"]) == (0, 4)

@@ -61,6 +61,7 @@ class ShrinkRolloutsDocument(TypedDict):
     values: Annotated[Count, Meta(description="Rollouts for values.")]
     trials: Annotated[Count, Meta(description="Rollouts of trials that find what a steady agent does not need.")]
     proof: Annotated[Count, Meta(description="Rollouts for the proof.")]
+    judge: NotRequired[Annotated[Count, Meta(description="Questions to a judge; absent where none was asked.")]]
 
 
 class ShrinkAgentSetDocument(TypedDict):

@@ -18,6 +18,7 @@ from skillsv.pipeline.job import PreparedRun
 from skillsv.pipeline.session import Session, open_runner, runner_options
 from skillsv.pipeline.shrink_spending import JUDGE, ShrinkSpending
 from skillsv.rollout import Policy, RunFolder, Stop
+from skillsv.sandbox.user_function import load_code
 from skillsv.settings import Settings
 
 
@@ -35,17 +36,20 @@ async def ask_opinions(
         raise SettingsError("the judge's opinion needs a judge.", hint="Name an agent with --judge.")
     tasks = judge_tasks(prepared.compiled)
     requests = {unit: request_judgement(task) for unit, task in tasks.items()}
+    judge = make_client(make_agent, settings.judge, settings, prepared.job.folder)
+    load_code(judge)  # a function is called with as many arguments as it takes
     session = Session(
         job=replace(prepared.job, settings=settings),
-        agent=make_client(make_agent, settings.judge, settings, prepared.job.folder),
+        agent=judge,
         verifier=ScoreReader(),
         tasks=tuple(tasks.values()),
         render=prepared.renderer.render,
         folder=folder,
         options=runner_options(settings, f"{folder.run_id}-baselines", spent.progress),
     )
-    async with open_runner(session, listener, stop) as runner, spent.counting(runner, JUDGE):
-        (answers,) = await runner.run_policies([_request_all(tuple(requests.values()))])
+    async with open_runner(session, listener, stop) as runner:
+        with spent.counting(runner, JUDGE):
+            (answers,) = await runner.run_policies([_request_all(tuple(requests.values()))])
     ranking = judge_ranking(prepared.compiled, {unit: answers[request] for unit, request in requests.items()})
     return {unit: interval.value for unit, interval in ranking.values.items()}
 

@@ -51,7 +51,7 @@ from skillsv.pipeline.shrink_plan import (
     read_first_batch,
 )
 from skillsv.pipeline.shrink_proof import NewVersion, ProofSession, as_panel_proof, pruned_version, revised_version
-from skillsv.pipeline.shrink_spending import PROOF, TRIALS, VALUES, ShrinkSpending, SpentRollouts
+from skillsv.pipeline.shrink_spending import JUDGE, PROOF, TRIALS, VALUES, ShrinkSpending, SpentRollouts
 from skillsv.pipeline.valuation import run_rollouts
 from skillsv.report.valuation_json import interval_dict
 from skillsv.rollout import RunFolder, Stop
@@ -201,6 +201,8 @@ class ShrinkSteps:
         plan = without_retries(plan, self.spent.rollouts.retries, late)
         attempts = await self.attempt(run, plan, judged, noisy=late.noisy)
         document = self.document(run, plan, attempts, noisy=late.noisy)
+        if judged is not None:
+            document["rollouts"]["judge"] = len(judged)
         self.folder.write(SHRINK_FILE, msgspec.json.format(msgspec.json.encode(document), indent=2))
         if not shrink.goal.same_tasks:  # the page calls the tasks of a proof held out
             for tried, proof in zip(attempts.versions, attempts.outcomes.results, strict=False):
@@ -289,12 +291,15 @@ class ShrinkSteps:
     def rollouts(self) -> ShrinkRolloutsDocument:
         """What was spent so far."""
         paid, recorded = self.spent.paid, len(self.folder.read_records().observations)
-        return {
+        spent: ShrinkRolloutsDocument = {
             "budget": self.shrink.goal.rollouts,
             "values": max(paid[VALUES], recorded),
             "trials": paid[TRIALS],
             "proof": paid[PROOF],
         }
+        if paid[JUDGE]:
+            spent["judge"] = paid[JUDGE]
+        return spent
 
     def require_difference(self, batch: FirstBatch) -> None:
         """Raise NoDifference where the skill's content makes no difference to the agent."""

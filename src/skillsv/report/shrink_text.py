@@ -109,9 +109,10 @@ def _cost_lines(result: ShrinkDocument) -> Iterator[str]:
         whom = f"{escape_line(agent)}: " if agent else ""
         yield f"{whom}A run of the agent before: {_cost(cost['before'])}. After: {_cost(cost['after'])}."
     spent = result["rollouts"]
+    judge = f"{count(spent['judge'])} for the judge, " if "judge" in spent else ""
     trials = f"{count(spent['trials'])} for trials, " if spent["trials"] else ""
     yield (
-        f"Rollouts: {count(spent['values'])} for values, {trials}{count(spent['proof'])} for the proof, of "
+        f"Rollouts: {count(spent['values'])} for values, {judge}{trials}{count(spent['proof'])} for the proof, of "
         f"{count(spent['budget'])}."
     )
 
