@@ -157,3 +157,11 @@ def test_the_calls_of_the_judge_are_counted_in_the_result(place, capsys):
     spent = json.loads(output)["rollouts"]
     assert code == 0, error + output
     assert (code, spent["judge"]) == (0, 4)
+
+
+def test_the_forecast_names_tokens_money_and_time(place, capsys):
+    assert command(place, "shrink", "--max-rollouts", "500", "--attempts", "1", agents=("broken",)) == 2
+    assert command(place, "shrink", "--max-rollouts", "500", "--max-seconds", "0.01") == 4
+    assert "Tokens unknown; cost unknown; time unknown." in capsys.readouterr().err
+    assert command(place, "shrink", "--max-rollouts", "900", "--max-seconds", "0.01", agents=("steady", "other")) == 4
+    assert "Tokens unknown; cost unknown; time " in capsys.readouterr().err

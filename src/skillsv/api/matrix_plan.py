@@ -103,9 +103,9 @@ class MatrixPlan:
         """The cost of all agents together."""
         costs = [plan.forecast for plan in self.plans.values()]
         return Forecast(
-            low=_sum_costs([cost.low for cost in costs]),
-            expected=_sum_costs([cost.expected for cost in costs]),
-            high=_sum_costs([cost.high for cost in costs]),
+            low=sum_costs([cost.low for cost in costs]),
+            expected=sum_costs([cost.expected for cost in costs]),
+            high=sum_costs([cost.high for cost in costs]),
             method=costs[0].method,
         )
 
@@ -248,7 +248,7 @@ def require_different(agents: Mapping[str, Agent]) -> None:
         names[agent.fingerprint] = name
 
 
-def _sum_costs(costs: Iterable[Cost]) -> Cost:
+def sum_costs(costs: Iterable[Cost]) -> Cost:
     """The sum of costs; unknown where one of them is."""
     found = list(costs)
 

@@ -329,11 +329,18 @@ def forecast_lines(forecast: Forecast) -> list[str]:
     """The forecast in words: rollouts, tokens, money, time."""
     low, expected, high = forecast.low, forecast.expected, forecast.high
     rollouts = f"{count(low.rollouts)} to {count(high.rollouts)} rollouts, about {count(expected.rollouts)}"
+    return [
+        f"Forecast: {rollouts} (with all checks, without retries; fewer where earlier ones are reused).",
+        *amount_lines(expected),
+    ]
+
+
+def amount_lines(expected: Cost) -> list[str]:
+    """Tokens, money and time in words, and how to measure what is unknown."""
     tokens = "unknown" if expected.tokens is None else f"about {count(expected.tokens)}"
     cost = "unknown" if expected.usd is None else f"about {money(expected.usd)}"
     time = "unknown" if expected.seconds is None else f"about {duration(expected.seconds)}"
     return [
-        f"Forecast: {rollouts} (with all checks, without retries; fewer where earlier ones are reused).",
         f"Tokens {tokens}; cost {cost}; time {time}.",
         *(["'skillsv plan ... --probe' measures them with four rollouts."] if expected.usd is None else []),
     ]

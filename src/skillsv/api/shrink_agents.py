@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from skillsv.api.inputs import Inputs
-from skillsv.api.matrix_plan import AgentInputs, Limits, agent_folder, name_agents, require_different
+from skillsv.api.matrix_plan import AgentInputs, Limits, agent_folder, name_agents, require_different, sum_costs
+from skillsv.api.plan import amount_lines
 from skillsv.api.run import Progress, Run, listener_of
 from skillsv.api.run_place import TemporaryFolder, choose_place
 from skillsv.api.shrink_plan import ProofArguments, ShrinkPlan, make_shrink_plan, require_shrink_consent
@@ -72,6 +73,7 @@ class SharedShrinkPlan:
         total = sum(plan.goal.rollouts for plan in plans.values())
         lines = [
             f"Forecast: at most {total:,} rollouts for {plural(len(plans), 'agent')}, the same share for each.",
+            *amount_lines(sum_costs([plan.cost for plan in self.plans.values()])),
             *plan_lines(plans),
         ]
         if joint_power(plans) < LEAST_POWER:

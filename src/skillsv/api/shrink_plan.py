@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from skillsv.api.consent import require_consent, runs_only_own_code
 from skillsv.api.inputs import Inputs
+from skillsv.api.plan import amount_lines
 from skillsv.api.run_place import TemporaryFolder, choose_place
 from skillsv.api.shorten import level_as_share
 from skillsv.api.shrink_limits import require_first_batch
@@ -24,7 +25,8 @@ from skillsv.pipeline.shrink import (
     prepare_shrink,
 )
 from skillsv.pipeline.shrink_plan import ShrinkGoal
-from skillsv.rollout import RunFolder
+from skillsv.rollout import PerRollout, RunFolder
+from skillsv.rollout.forecast import Cost, cost_of
 from skillsv.settings import load_settings, share_of_points, small_settings
 
 DEFAULT_ROLLOUTS = 800
@@ -41,16 +43,24 @@ class ShrinkPlan:
     inputs: Inputs
     notes: tuple[str, ...] = ()
     temporary: TemporaryFolder | None = None
+    per_rollout: PerRollout = field(default_factory=PerRollout)
 
     @property
     def has_limit(self) -> bool:
         """Whether the user gave a limit."""
         return self.shrink.prepared.job.settings.has_limit
 
+    @property
+    def cost(self) -> Cost:
+        """The cost of the whole budget, as far as rollouts of the agent were measured."""
+        jobs = self.shrink.prepared.job.settings.jobs
+        return cost_of(self.shrink.goal.rollouts, self.per_rollout, jobs=jobs)
+
     def lines(self) -> list[str]:
-        """What can be proven with the budget."""
+        """What it may cost, and what can be proven with the budget."""
         shrink = self.shrink
-        lines = [f"Forecast: at most {shrink.goal.rollouts:,} rollouts.", *shrink.plan.lines()]
+        forecast = f"Forecast: at most {shrink.goal.rollouts:,} rollouts."
+        lines = [forecast, *amount_lines(self.cost), *shrink.plan.lines()]
         if not shrink.plan.worthwhile:
             lines.append(f"That is less than even odds. {shrink.plan.advice()}")
         return lines
@@ -134,6 +144,7 @@ def make_shrink_plan(
         inputs=inputs,
         notes=(*notes, *place.notes),
         temporary=place.temporary,
+        per_rollout=measured,
     )
 
 
