@@ -165,3 +165,11 @@ def test_the_forecast_names_tokens_money_and_time(place, capsys):
     assert "Tokens unknown; cost unknown; time unknown." in capsys.readouterr().err
     assert command(place, "shrink", "--max-rollouts", "900", "--max-seconds", "0.01", agents=("steady", "other")) == 4
     assert "Tokens unknown; cost unknown; time " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["shrink", "matrix"])
+def test_an_agent_that_is_listed_twice_is_refused_in_words_of_the_command_line(place, capsys, name):
+    assert command(place, name, "--max-rollouts", "900", agents=("steady", "steady")) == 2
+    error = capsys.readouterr().err
+    assert "steady is listed twice" in error
+    assert "dict" not in error

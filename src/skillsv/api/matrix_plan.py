@@ -197,6 +197,11 @@ def name_agents(agents: AgentInputs) -> dict[str, AgentInput]:
         else [(str(Inputs(agent=agent).agent_spec), agent) for agent in agents]
     )
     named = dict(pairs)
+    twice = next((agent for agent in agents if isinstance(agent, str) and list(agents).count(agent) > 1), None)
+    if twice is not None:
+        raise SettingsError(
+            f"{twice} is listed twice.", hint="List each agent once: --agents model:openai:A,model:openai:B."
+        )
     if len(named) < len(pairs):
         raise SettingsError("two agents have the same name.", hint="Pass a dict: agents={'one': ..., 'other': ...}.")
     if len(named) < 2:
