@@ -1,4 +1,5 @@
 import io
+from dataclasses import replace
 
 from skillsv.model.events import (
     ChainFinished,
@@ -10,7 +11,7 @@ from skillsv.model.events import (
     UnitsDecided,
 )
 from skillsv.model.rollout import FailureKind, Usage
-from skillsv.pipeline.progress import LiveProgress, PlainProgress, one_line, progress
+from skillsv.pipeline.progress import Counts, LiveProgress, PlainProgress, one_line, progress
 
 
 class Clock:
@@ -23,7 +24,7 @@ class Clock:
 def finished(score=1.0, *, reused=False, usage=None, failure=None):
     return RolloutFinished(
         task="t",
-        tree="x",
+        tree="earlier" if reused else "x",
         why="chain",
         score=score,
         reused=reused,
@@ -135,3 +136,23 @@ def test_a_line_says_how_many_lines_of_the_skill_are_decided():
     events = [UnitsDecided(decided=9, units=96), finished(), UnitsDecided(decided=41, units=96), finished()]
     last = follow([RunStarted(run="abc", chains=0, expected_rollouts=100), *events], every=60.0)[-1]
     assert last.startswith("41 of 96 lines decided · ")
+
+
+def test_answers_that_this_run_paid_for_are_not_called_reused():
+    counts = Counts(lambda: 0.0)
+    paid = RolloutFinished(task="t1", tree="a", why="", score=1.0, reused=False, usage=Usage(), duration=1.0)
+    counts.add(paid)
+    counts.add(replace(paid, reused=True))
+    counts.add(replace(paid, tree="b", reused=True))
+    assert counts.line() == "1 rollout · 1 reused · 0 failed"
+    assert counts.answered == 3
+
+
+def test_lines_of_a_log_end_once_and_hold_whole_notes():
+    stream = io.StringIO()
+    listener = PlainProgress(stream, lambda: 0.0)
+    listener(Note(message="word " * 100 + "end."))
+    listener(RunFinished(reason="the budget is used up."))
+    note, end = stream.getvalue().splitlines()
+    assert note.endswith("end.")
+    assert end.startswith("the budget is used up: 0 rollouts")

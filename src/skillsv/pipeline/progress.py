@@ -35,7 +35,10 @@ LINE_INTERVAL = 10.0
 
 @dataclass(slots=True)
 class Counts:
-    """Numbers of rollouts, chains and failures of one run, counted from its events."""
+    """Numbers of rollouts, chains and failures of one run, counted from its events.
+
+    `reused` are answers that earlier commands paid for, `repeated` those that this one has paid for before.
+    """
 
     clock: Clock
     started: float = 0.0
@@ -46,10 +49,12 @@ class Counts:
     units: int = 0
     paid: int = 0
     reused: int = 0
+    repeated: int = 0
     missing: int = 0
     retried: int = 0
     usage: Usage = field(default_factory=Usage)
     kinds: Counter[FailureKind] = field(default_factory=Counter)
+    own: set[tuple[str, str]] = field(default_factory=set)
 
     def add(self, event: Event) -> None:
         """Count one event."""
@@ -57,9 +62,12 @@ class Counts:
             case RunStarted():
                 self.started = self.clock()
                 self.expected, self.chains = event.expected_rollouts, event.chains
+            case RolloutFinished(reused=True) if (event.tree, event.task) in self.own:
+                self.repeated += 1
             case RolloutFinished(reused=True):
                 self.reused += 1
             case RolloutFinished():
+                self.own.add((event.tree, event.task))
                 self.paid += event.score is not None
                 self.missing += event.score is None
                 self.usage += event.usage
@@ -75,8 +83,8 @@ class Counts:
 
     @property
     def answered(self) -> int:
-        """Rollouts that have finished, paid, reused or missing."""
-        return self.paid + self.reused + self.missing
+        """Rollouts that have finished, paid, reused, repeated or missing."""
+        return self.paid + self.reused + self.repeated + self.missing
 
     @property
     def seconds_left(self) -> float | None:
@@ -105,10 +113,14 @@ class Counts:
         return " · ".join(parts)
 
 
-def one_line(text: str) -> str:
-    """Text of agents and services made safe to print: no control characters, one line, at most 300 characters."""
+NOTE_CHARACTERS = 2000
+"""Longest note in a log: notes are sentences of this program, so that a usual one is never cut."""
+
+
+def one_line(text: str, most: int = 300) -> str:
+    """Text of agents and services made safe to print: no control characters, one line, not too long."""
     clean = "".join(character if character.isprintable() else " " for character in text)
-    return clean if len(clean) <= 300 else clean[:299] + "…"
+    return clean if len(clean) <= most else clean[: most - 1] + "…"
 
 
 class PlainProgress:
@@ -128,11 +140,11 @@ class PlainProgress:
                 chains = f"{event.chains} chains, " if event.chains else ""
                 self._say(f"run {one_line(event.run)}: {chains}about {plural(event.expected_rollouts, 'rollout')}")
             case Note():
-                self._say(one_line(event.message))
+                self._say(one_line(event.message, NOTE_CHARACTERS))
             case RolloutRetried() if self._counts.kinds[event.kind] == 1:
                 self._say(f"{event.kind} on task {one_line(event.task)}, trying again: {one_line(event.message)}")
             case RunFinished():
-                self._say(f"{one_line(event.reason)}: {self._counts.line(done=True)}")
+                self._say(f"{one_line(event.reason).rstrip('.')}: {self._counts.line(done=True)}")
             case _ if self._clock() - self._last_line >= LINE_INTERVAL:
                 self._say(self._counts.line())
             case _:
@@ -167,7 +179,7 @@ class LiveProgress:
             case RunStarted():
                 self._task = self._bar.add_task("", total=event.expected_rollouts)
             case Note():
-                self._bar.console.print(Text(one_line(event.message), style="color(130)"))
+                self._bar.console.print(Text(one_line(event.message, NOTE_CHARACTERS), style="color(130)"))
             case RunFinished() if self._task is not None and event.reason == "done":
                 # Truncation and reuse make the true number differ from the forecast: the bar ends full.
                 self._bar.update(self._task, total=max(1, self._counts.answered))

@@ -65,6 +65,10 @@ LOW_ODDS = "That is less than even odds, so nothing more was spent and nothing w
 """What a shrink says where it ends after the first batch."""
 
 
+END_OF_LOW_POWER = "less than even odds"
+"""The reason that a progress line gives there: the note before it and the error after it say the rest."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShrinkOptions:
     """What a shrink may do besides its goal: units that must stay, a judge's opinion, an editor, doubtful proofs.
@@ -163,7 +167,7 @@ async def run_shrink(
     try:
         result = await work.run(fresh=fresh)
     except SkillSVError as error:
-        listener(RunFinished(reason=error.what))
+        listener(RunFinished(reason=END_OF_LOW_POWER if isinstance(error, LowPower) else error.what))
         if error.document is None:
             error.document = work.stopped(error)
         raise

@@ -23,7 +23,15 @@ from skillsv.pipeline.publish import publish
 from skillsv.pipeline.run import Run, build_run, read_manifest
 from skillsv.pipeline.shared_choice import AgentEvidence, choose_shared_sets
 from skillsv.pipeline.shared_proof import AgentProofs, SetProofs, divide_rollouts, named_step, prove_for_all
-from skillsv.pipeline.shrink import LOW_ODDS, SHRINK_FILE, PreparedShrink, ShrinkSteps, set_dict, stopped_document
+from skillsv.pipeline.shrink import (
+    END_OF_LOW_POWER,
+    LOW_ODDS,
+    SHRINK_FILE,
+    PreparedShrink,
+    ShrinkSteps,
+    set_dict,
+    stopped_document,
+)
 from skillsv.pipeline.shrink_attempts import CHOICE_STREAM
 from skillsv.pipeline.shrink_plan import ShrinkPlan, first_batch_size, plan_by_values, plan_proof, read_first_batch
 from skillsv.pipeline.shrink_proof import NewVersion, as_panel_proof
@@ -95,7 +103,7 @@ async def run_shared_shrink(
     try:
         result = await _run_steps(steps, budget, listener)
     except SkillSVError as error:
-        listener(RunFinished(reason=error.what))
+        listener(RunFinished(reason=END_OF_LOW_POWER if isinstance(error, LowPower) else error.what))
         if error.document is None:
             error.document = _stopped(steps, budget, error)
         raise
