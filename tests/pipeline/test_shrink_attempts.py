@@ -22,7 +22,7 @@ class MemorySession:
     """Plays trials and proofs with `needed`: the unit that each task needs."""
 
     def __init__(self, needed, panel_a, held_out):
-        self.needed, self.asked = needed, []
+        self.needed, self.asked, self.mended = needed, [], frozenset()
         panel = SimpleNamespace(tasks=[SimpleNamespace(id=task) for task in panel_a])
         self.prepared = SimpleNamespace(panel_a=panel, job=SimpleNamespace(settings=SimpleNamespace(seed=1)))
         self.held_out = [SimpleNamespace(id=task) for task in held_out]
@@ -35,6 +35,9 @@ class MemorySession:
                 requests = policy.send({one: float(self.needed[one.task] in one.coalition) for one in requests})
         except StopIteration as end:
             return end.value
+
+    def keep_mended(self, tasks=()):
+        self.mended |= frozenset(tasks)
 
     async def run_trials(self, trials, tasks, rollouts, rng):
         self.play(trials.run(tasks, rollouts, rng))
@@ -81,6 +84,7 @@ def test_a_set_that_loses_tasks_is_mended_and_proved_on_tasks_that_were_not_aske
     assert [result.confirmation.tasks for result in attempts.outcomes.results] == [45, 105]
     assert attempts.outcomes.results[0].lost == ("b2", "b3", "b9")
     assert attempts.proved.coalition == SKILL.compiled.everything - second.removed
+    assert session.mended == {f"b{number}" for number in range(45)}
     assert attempts.trials + attempts.outcomes.rollouts == len(set(session.asked)) <= 800
 
 

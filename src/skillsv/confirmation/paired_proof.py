@@ -98,8 +98,12 @@ class PairedProof:
 
     def untouched(self) -> PairedProof:
         """A proof on the pairs whose tasks were not asked yet."""
-        asked = {task for _, (task, _) in self.scores}
+        asked = self.asked_tasks()
         return PairedProof(old=self.old, pairs=[pair for pair in self.pairs if pair[0] not in asked])
+
+    def asked_tasks(self) -> frozenset[str]:
+        """The tasks that were asked."""
+        return frozenset(task for _, (task, _) in self.scores)
 
     def affordable(self, new: Coalition, rollouts: int) -> int:
         """The pairs from the first on that so many rollouts pay for; scores that are there cost nothing."""

@@ -1,23 +1,24 @@
-"""Which tasks the runs of a folder have used for values, and which are held out: read from manifests and ledger."""
+"""Which tasks the runs of a folder have used to choose, and which are held out: from manifests and ledger."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from skillsv.errors import RecordsError
 from skillsv.model.fingerprint import first_part
 from skillsv.model.task import Task
+from skillsv.pipeline.mended_tasks import PROOFS, read_mended
 from skillsv.rollout import Ledger, RunFolder
 from skillsv.rollout.ledger import TAKEN_OVER
 from skillsv.tasks import KnownPanels
 
-PROOFS = ("-confirm", "-shrink")
-"""Endings of the names under which the ledger keeps rollouts of proofs: no value is estimated from these."""
 
+def known_panels(folder: RunFolder, *, resumed: str = "") -> KnownPanels:
+    """The panels of all runs that share the ledger: what values have seen or sets were mended on, and what is held out.
 
-def known_panels(folder: RunFolder) -> KnownPanels:
-    """The panels of all runs that share the ledger: what any value has seen, and what is held out since."""
+    `resumed` names a shrink that goes on: it mends its set on the same tasks again, and leaves them out itself.
+    """
     manifests = folder.other_manifests()
     try:
         current = folder.manifest()
@@ -25,8 +26,9 @@ def known_panels(folder: RunFolder) -> KnownPanels:
         current = None
     if current is not None:
         manifests.append(current)
+    seen = seen_tasks(folder, resumed=resumed)
     return KnownPanels(
-        a=frozenset().union(*(_digests(manifest, "panel_a") for manifest in manifests), seen_by_values(folder)),
+        a=seen.union(*(_digests(manifest, "panel_a") for manifest in manifests)),
         b=frozenset().union(*(_digests(manifest, "panel_b") for manifest in manifests)),
     )
 
@@ -45,7 +47,16 @@ def seen_by_values(folder: RunFolder) -> frozenset[str]:
     return frozenset(first_part(task) for task, run in rows if run != TAKEN_OVER and not run.endswith(PROOFS))
 
 
-def unseen_tasks(tasks: Iterable[Task], folder: RunFolder) -> tuple[Task, ...]:
-    """The tasks that no value of the folder has seen, by the ledger."""
-    seen = seen_by_values(folder)
+def mended_tasks(folder: RunFolder, *, resumed: str = "") -> frozenset[str]:
+    """The digests of all tasks that a shrink has used to mend a set, but for the shrink `resumed`."""
+    return frozenset[str]().union(*(tasks for run, tasks in read_mended(folder).items() if run != resumed))
+
+
+def seen_tasks(folder: RunFolder, *, resumed: str = "") -> frozenset[str]:
+    """The digests of all tasks that are not held out any more: seen by a value, or used to mend a set."""
+    return seen_by_values(folder) | mended_tasks(folder, resumed=resumed)
+
+
+def unseen_tasks(tasks: Iterable[Task], seen: Collection[str]) -> tuple[Task, ...]:
+    """The tasks whose digests are not among these."""
     return tuple(task for task in tasks if first_part(task.digest) not in seen)

@@ -27,7 +27,7 @@ from skillsv.pipeline.job import (
     load_job_tasks,
     make_renderer,
 )
-from skillsv.pipeline.panel_history import unseen_tasks
+from skillsv.pipeline.panel_history import mended_tasks, seen_by_values, unseen_tasks
 from skillsv.rendering import Renderer
 from skillsv.rollout import RunFolder
 from skillsv.rollout.adaptive import least_budget
@@ -328,12 +328,24 @@ def panel_b(reopened: ReopenedRun) -> PanelB:
         )
     _refuse_tasks_of_panel_a(panel.tasks, manifest["panel_a"], where)
     _refuse_seen_tasks(panel.tasks, reopened.folder, where)
-    return panel
+    return _without_mended(panel, reopened.folder, where)
+
+
+def _without_mended(panel: PanelB, folder: RunFolder, where: str) -> PanelB:
+    """The panel without tasks on which a shrink mended a set. Raises TaskError where none is left."""
+    left = unseen_tasks(panel.tasks, mended_tasks(folder))
+    if panel.tasks and not left:
+        raise TaskError(
+            "a shrink has used all of these tasks to mend a set: they prove nothing any more.",
+            where=where,
+            hint="Name other tasks with --tasks.",
+        )
+    return PanelB(tasks=left)
 
 
 def _refuse_seen_tasks(tasks: Sequence[Task], folder: RunFolder, where: str) -> None:
     """Raise TaskError where the ledger shows that some value of this folder, also of an earlier run, saw a task."""
-    unseen = {task.id for task in unseen_tasks(tasks, folder)}
+    unseen = {task.id for task in unseen_tasks(tasks, seen_by_values(folder))}
     seen = [task.id for task in tasks if task.id not in unseen]
     if seen:
         raise TaskError(

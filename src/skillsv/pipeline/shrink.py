@@ -29,9 +29,16 @@ from skillsv.model.value import Interval
 from skillsv.pipeline.build_valuation import RolloutResult
 from skillsv.pipeline.confirm import store_proof
 from skillsv.pipeline.deletion_choice import ChosenSet
-from skillsv.pipeline.job import PreparedRun, ValuationJob, forecast_job, load_job_tasks, prepare
+from skillsv.pipeline.job import (
+    PreparedRun,
+    ValuationJob,
+    forecast_job,
+    load_job_tasks,
+    make_manifest,
+    prepare,
+)
 from skillsv.pipeline.judge_opinions import ask_opinions
-from skillsv.pipeline.panel_history import known_panels, unseen_tasks
+from skillsv.pipeline.panel_history import known_panels, seen_tasks, unseen_tasks
 from skillsv.pipeline.publish import publish
 from skillsv.pipeline.refine import refine_by
 from skillsv.pipeline.run import Run, build_run, read_manifest
@@ -54,7 +61,7 @@ from skillsv.pipeline.shrink_proof import NewVersion, ProofSession, as_panel_pro
 from skillsv.pipeline.shrink_spending import JUDGE, PROOF, TRIALS, VALUES, ShrinkSpending, SpentRollouts
 from skillsv.pipeline.valuation import run_rollouts
 from skillsv.report.valuation_json import interval_dict
-from skillsv.rollout import RunFolder, Stop
+from skillsv.rollout import RunFolder, Stop, run_id
 from skillsv.settings import Settings
 from skillsv.tasks import NO_PANELS, KnownPanels
 
@@ -109,10 +116,9 @@ def prepare_shrink(
 
     Deletion alone is measured: a shorter skill deletes.
     """
-    known = NO_PANELS if fresh else known_panels(folder)
-    settings = _panel_settings(job, goal, load_job_tasks(job), known)
-    prepared = prepare(replace(job, settings=settings), known)
-    held_out = prepared.panel_b.tasks if fresh else unseen_tasks(prepared.panel_b.tasks, folder)
+    prepared, resumed = _divide_tasks(job, folder, goal, fresh=fresh)
+    seen = frozenset[str]() if fresh else seen_tasks(folder, resumed=resumed)
+    held_out = unseen_tasks(prepared.panel_b.tasks, seen)
     tasks = len(prepared.panel_a.tasks)
     kept = find_kept(prepared.compiled, options.keep)
     require_removable(prepared.compiled, kept)
@@ -129,6 +135,25 @@ def prepare_shrink(
         held_out=held_out,
         kept=kept,
     )
+
+
+def _divide_tasks(job: ValuationJob, folder: RunFolder, goal: ShrinkGoal, *, fresh: bool) -> tuple[PreparedRun, str]:
+    """The run with its panels, and the name of the folder's run where it goes on, else nothing.
+
+    A shrink that goes on has the panels that it began with, though it may have used some tasks since to mend its set.
+    """
+    tasks = load_job_tasks(job)
+
+    def divide(known: KnownPanels) -> PreparedRun:
+        return prepare(replace(job, settings=_panel_settings(job, goal, tasks, known)), known)
+
+    if fresh:
+        return divide(NO_PANELS), ""
+    current = folder.run_id
+    known, resumed = known_panels(folder), known_panels(folder, resumed=current)
+    prepared = divide(resumed)
+    goes_on = run_id(make_manifest(prepared)) == current
+    return (prepared, current) if goes_on else (divide(known) if known != resumed else prepared, "")
 
 
 def _panel_settings(job: ValuationJob, goal: ShrinkGoal, tasks: Sequence[Task], known: KnownPanels) -> Settings:

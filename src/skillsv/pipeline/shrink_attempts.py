@@ -102,6 +102,7 @@ async def attempt_by_trials(
         )
         if outcomes.passed or not outcomes.results or look is HALFWAY:
             break
+        session.keep_mended(proof.asked_tasks())
         trials.read_proof(proof)
         proof = proof.untouched()
         room = left - outcomes.rollouts - 2 * claim.gate.tasks_needed()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +23,7 @@ from skillsv.model.task import Task
 from skillsv.model.value import UNKNOWN, Anchors
 from skillsv.pipeline.deletion_trials import DeletionTrials
 from skillsv.pipeline.job import PreparedRun, make_renderer
+from skillsv.pipeline.mended_tasks import keep_mended
 from skillsv.pipeline.session import REVISED, Session, open_runner, runner_options
 from skillsv.pipeline.shrink_spending import PROOF, TRIALS, ShrinkSpending
 from skillsv.rendering import Renderer
@@ -128,8 +129,14 @@ class ProofSession:
             options=runner_options(settings, f"{self.folder.run_id}-{PURPOSE}", self.spent.progress),
         )
         async with open_runner(session, self.listener, self.stop) as runner:
+            self.keep_mended()
             with self.spent.counting(runner, part):
                 yield runner
+
+    def keep_mended(self, tasks: Iterable[str] = ()) -> None:
+        """Store that these held-out tasks choose from now on; without any, that this shrink stores them at all."""
+        digests = {task.id: task.digest for task in self.held_out}
+        keep_mended(self.folder, [digests[task] for task in tasks])
 
     async def run_trials(
         self, trials: DeletionTrials, tasks: Sequence[str], rollouts: int, rng: np.random.Generator

@@ -73,6 +73,12 @@ RETURNING id
 
 _DETAIL = "INSERT OR REPLACE INTO detail (id, answer, transcript) VALUES (?, ?, ?)"
 
+_RENDERINGS = """
+SELECT run, task, agent, tree, score FROM rollout
+WHERE score IS NOT NULL AND task IN (SELECT task FROM rollout WHERE substr(run, -length(:ending)) = :ending)
+ORDER BY id
+"""
+
 _SUMMARY = """
 SELECT count(score), count(*) - count(score), coalesce(sum(attempts), 0), sum(input_tokens), sum(output_tokens),
        sum(usd), coalesce(sum(duration), 0.0),
@@ -116,6 +122,17 @@ class Summary:
     usage: Usage
     seconds: float
     cut: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredRendering:
+    """The score of one rendering on one task, by their digests, and the run that paid for it."""
+
+    run: str
+    task: str
+    agent: str
+    tree: str
+    score: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,6 +261,15 @@ class Ledger:
         with explain_ledger_errors(self.path):
             rows = self._reader.execute("SELECT DISTINCT task, run FROM rollout WHERE score IS NOT NULL").fetchall()
         return {(task, run) for task, run in rows}
+
+    def renderings_of(self, ending: str) -> list[ScoredRendering]:
+        """All that was scored, in the order of saving, on tasks that a run whose name ends like this has asked."""
+        with explain_ledger_errors(self.path):
+            rows = self._reader.execute(_RENDERINGS, {"ending": ending}).fetchall()
+        return [
+            ScoredRendering(run=run, task=task, agent=agent, tree=tree, score=score)
+            for run, task, agent, tree, score in rows
+        ]
 
     def copy_rollouts(self, keys: Mapping[tuple[str, str], tuple[str, str]]) -> int:
         """Copy scored rollouts to other keys: from task digest and fingerprint to task digest and fingerprint.

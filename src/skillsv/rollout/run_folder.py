@@ -13,6 +13,7 @@ valuation.json   report.html
 known.json       what an edited skill took over from its earlier version when the run began
 prior.json       what other agents of a matrix had shown when the run began
 earlier/ID/      the same files of earlier runs with another identity; all runs share the ledger
+mended-tasks.json  held-out tasks that shrinks of this folder have used to mend a set
 matrix-runs/NAME/  the same files of the run of one agent of a matrix; all runs share the ledger
 matrix.json      matrix.html: the answer of a matrix
 """
@@ -83,6 +84,9 @@ KNOWN = "known.json"
 
 STOP = "stop-request"
 """Its presence asks the run in this folder to stop; `skillsv view` writes it, and the run removes it."""
+
+MENDED_TASKS = "mended-tasks.json"
+"""Beside the ledger: for each shrink, the held-out tasks that it has used to mend a set."""
 
 PRIOR = "prior.json"
 """What other agents of a matrix had shown when the run began."""
@@ -389,7 +393,7 @@ class RunFolder:
         """Move everything to `earlier`, the ledger included: nothing is reused. Refused while a run is writing."""
         if self.path.is_dir():
             os.close(take_lock(self.ledger))
-            self._move_to_earlier(also=(LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm", AGENTS))
+            self._move_to_earlier(also=(LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm", MENDED_TASKS, AGENTS))
 
     def manifest(self) -> Manifest | None:
         """The manifest of the current run, None if there is none."""
@@ -420,15 +424,22 @@ class RunFolder:
 
     def other_manifests(self) -> list[Manifest]:
         """The manifests of all other runs that share the ledger. One that cannot be read is left out."""
-        top, found = self.ledger.parent, list[Manifest]()
-        places = ("", f"{EARLIER}/*/", f"{AGENTS}/*/", f"{AGENTS}/*/{EARLIER}/*/")
-        paths = {path for place in places for path in top.glob(f"{place}{MANIFEST}")} - {self.path / MANIFEST}
-        for path in sorted(paths | set((self.path / EARLIER).glob(f"*/{MANIFEST}"))):
+        found = list[Manifest]()
+        for place in self.places():
             try:
-                found.append(msgspec.json.decode(path.read_bytes(), type=dict[str, Any]))
+                if place.path != self.path:
+                    found.append(msgspec.json.decode((place.path / MANIFEST).read_bytes(), type=dict[str, Any]))
             except (OSError, msgspec.DecodeError):
                 continue
         return found
+
+    def places(self) -> list[RunFolder]:
+        """The folders of all runs that share the ledger."""
+        top = self.ledger.parent
+        places = ("", f"{EARLIER}/*/", f"{AGENTS}/*/", f"{AGENTS}/*/{EARLIER}/*/")
+        paths = {path.parent for place in places for path in top.glob(f"{place}{MANIFEST}")}
+        paths |= {path.parent for path in (self.path / EARLIER).glob(f"*/{MANIFEST}")}
+        return [RunFolder(path) for path in sorted(paths)]
 
     def append(self, *records: Record) -> None:
         """Add finished records; on return they are on disk. A record that is there already is not written again."""
