@@ -2,8 +2,8 @@
 
 import anyio
 
-from skillsv.rollout import RunFolder, Stop, stop_on_file
-from skillsv.rollout.run_folder import STOP
+from skillsv.rollout import RunFolder, Stop, read_stop_files, stop_on_file
+from skillsv.rollout.run_folder import AGENTS, STOP
 
 
 def test_a_new_file_asks_to_stop_and_is_removed_and_an_old_one_is_ignored(tmp_path):
@@ -14,6 +14,7 @@ def test_a_new_file_asks_to_stop_and_is_removed_and_an_old_one_is_ignored(tmp_pa
     async def watch():
         stop = Stop()
         looks = 0
+        read_stop_files(stop, folder.stop_files())
 
         async def sleep(_seconds):
             nonlocal looks
@@ -27,8 +28,21 @@ def test_a_new_file_asks_to_stop_and_is_removed_and_an_old_one_is_ignored(tmp_pa
             await anyio.lowlevel.checkpoint()
 
         async with anyio.create_task_group() as group:
-            group.start_soon(lambda: stop_on_file(stop, tmp_path / STOP, sleep=sleep))
+            group.start_soon(lambda: stop_on_file(stop, folder.stop_files, sleep=sleep))
 
     anyio.run(watch)
     assert levels == [0, 0, 1, 1]
     assert not (tmp_path / STOP).exists()
+
+
+def test_a_request_in_the_folder_of_any_agent_stops_the_command(tmp_path):
+    first, second = (tmp_path / AGENTS / name for name in ("first", "second"))
+    for place in (first, second):
+        place.mkdir(parents=True)
+    stop = Stop()
+    read_stop_files(stop, RunFolder(second).stop_files())
+    RunFolder(first).request_stop()
+    RunFolder(second).request_stop()
+    read_stop_files(stop, RunFolder(second).stop_files())
+    assert stop.level == 1
+    assert not (first / STOP).exists()

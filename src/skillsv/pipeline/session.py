@@ -35,12 +35,13 @@ from skillsv.rollout import (
     RunnerOptions,
     Stop,
     budget,
+    read_stop_files,
     run_id,
     stop_on_file,
     stop_on_signals,
 )
 from skillsv.rollout.ray.cluster_options import LOCAL, ClusterOptions
-from skillsv.rollout.run_folder import AGENT_LOG, STOP
+from skillsv.rollout.run_folder import AGENT_LOG
 from skillsv.rollout.run_group import RunGroup
 from skillsv.rollout.stop_rules import Continued, Progress, StopRule
 from skillsv.sandbox.captured_prints import log_prints
@@ -120,8 +121,8 @@ async def open_runner(
     """Open everything that rollouts need, and close it at the end. Paid rollouts are reused, new ones are kept.
 
     `on_locked` is called when the ledger is locked, before the engine starts. A signal such as Ctrl-C sets `stop`;
-    outside the main thread signals are not handled. So does a file that asks
-    the run to stop. Without a `stop`, neither is looked for. What is `shared` is open already, and stays open.
+    outside the main thread signals are not handled. So does a file that asks the run to stop, also one from the time
+    since the session before. Without a `stop`, neither is looked for. What is `shared` is open already, and stays open.
     """
     error: SkillSVError | None = None
     async with AsyncExitStack() as stack:
@@ -135,7 +136,9 @@ async def open_runner(
             engine = await stack.enter_async_context(engine)
         if stop is not None:
             requests = await stack.enter_async_context(anyio.create_task_group())
-            requests.start_soon(stop_on_file, stop, session.folder.path / STOP)
+            read_stop_files(stop, session.folder.stop_files())
+            stack.callback(lambda: read_stop_files(stop, session.folder.stop_files()))
+            requests.start_soon(stop_on_file, stop, session.folder.stop_files)
             if shared is None and threading.current_thread() is threading.main_thread():
                 requests.start_soon(stop_on_signals, stop)
             stack.callback(requests.cancel_scope.cancel)

@@ -6,7 +6,7 @@ from skillsv.rollout.engine import Engine, Job, LocalEngine
 from skillsv.rollout.forecast import Forecast, PerRollout, forecast
 from skillsv.rollout.ledger import Ledger
 from skillsv.rollout.noise_check import check_noise
-from skillsv.rollout.run_control import RunnerOptions, Stop, Timing, stop_on_file, stop_on_signals
+from skillsv.rollout.run_control import RunnerOptions, Stop, Timing, read_stop_files, stop_on_file, stop_on_signals
 from skillsv.rollout.run_folder import RunFolder, Status, run_id
 from skillsv.rollout.runner import Render, Runner
 from skillsv.rollout.stop_rules import budget
@@ -34,6 +34,7 @@ __all__ = [
     "check_noise",
     "forecast",
     "panel_anchor_policy",
+    "read_stop_files",
     "run_id",
     "stop_on_file",
     "stop_on_signals",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -69,10 +69,14 @@ class Timing:
 
 
 class Stop:
-    """Stops a run from outside. `request()` once: start nothing new; twice: cancel what runs. Finished work is kept."""
+    """Stops a run from outside. `request()` once: start nothing new; twice: cancel what runs. Finished work is kept.
+
+    A command has one, for all its sessions. `reads_files`: requests from before the command are removed already.
+    """
 
     def __init__(self) -> None:
         self.level = 0
+        self.reads_files = False
         self._callbacks: list[Callable[[int], None]] = []
 
     def request(self) -> None:
@@ -94,12 +98,23 @@ async def stop_on_signals(stop: Stop, *signals: signal.Signals) -> None:
             stop.request()
 
 
-async def stop_on_file(stop: Stop, path: Path, *, sleep: Callable[[float], Awaitable[None]] = anyio.sleep) -> None:
-    """Turn a file that appears at `path` into a request to stop, and remove it. Run it in a task beside the run."""
-    file = anyio.Path(path)
-    await file.unlink(missing_ok=True)  # a request from before this run is not about it
+def read_stop_files(stop: Stop, paths: Iterable[Path]) -> None:
+    """Turn files at these paths into one request to stop, and remove them.
+
+    At the first look of a command they are requests from before it, and only removed.
+    """
+    found = [path for path in paths if path.exists()]
+    for path in found:
+        path.unlink(missing_ok=True)
+    if found and stop.reads_files:
+        stop.request()
+    stop.reads_files = True
+
+
+async def stop_on_file(
+    stop: Stop, find: Callable[[], Iterable[Path]], *, sleep: Callable[[float], Awaitable[None]] = anyio.sleep
+) -> None:
+    """Look for files that ask the run to stop, until cancelled. Run it in a task beside the run."""
     while True:
         await sleep(STOP_FILE_SECONDS)
-        if await file.exists():
-            await file.unlink(missing_ok=True)
-            stop.request()
+        read_stop_files(stop, find())

@@ -389,6 +389,12 @@ class RunFolder:
         """Ask the run that writes here to stop: it starts nothing new and keeps what has finished."""
         self.write(STOP, b"")
 
+    def stop_files(self) -> list[Path]:
+        """Where a request to stop what writes to the ledger may be: in this folder, and in those of all agents."""
+        top = self.ledger.parent
+        places = {self.path, top, *(path.parent for path in top.glob(f"{AGENTS}/*/{STOP}"))}
+        return [place / STOP for place in sorted(places)]
+
     def start_fresh(self) -> None:
         """Move everything to `earlier`, the ledger included: nothing is reused. Refused while a run is writing."""
         if self.path.is_dir():
