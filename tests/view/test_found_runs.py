@@ -49,3 +49,31 @@ def test_runs_of_earlier_settings_and_of_a_matrix_are_listed_and_copies_of_skill
     found = FoundRuns(tmp_path / "runs")
     found.update()
     assert sorted(run.path for run in found.runs.values()) == ["one", "one/earlier/old", "one/matrix-runs/a"]
+
+
+@pytest.mark.heavy
+def test_trials_and_proof_of_a_shrink_are_running_and_their_spending_is_shown(tmp_path):
+    import os
+
+    from skillsv.rollout import RunFolder
+
+    make_run(tmp_path / "runs" / "one")
+    folder = RunFolder(tmp_path / "runs" / "one")
+    found = FoundRuns(tmp_path / "runs", clock=lambda: 0.0)
+
+    def look():
+        found.update()
+        return next(iter(found.runs.values()))
+
+    values = look()
+    assert values.state == "finished"
+    lock = take_lock(folder.ledger)
+    try:
+        assert look().state == "running", "the values are complete, and the trials begin"
+        add_rollouts(folder, 60, first=5_000, command="-shrink")
+        proof = look()
+        assert (proof.state, proof.scored) == ("running", values.scored + 60)
+        assert (proof.forecast, proof.left) == (0, None), "the forecast of the values says nothing about the proof"
+    finally:
+        os.close(lock)
+    assert (look().state, look().scored) == ("finished", values.scored + 60)

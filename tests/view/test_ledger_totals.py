@@ -19,9 +19,9 @@ from .conftest import make_run
 MANY = 30_000
 
 
-def add_rollouts(folder, number, *, first, words="plain"):
+def add_rollouts(folder, number, *, first, words="plain", command=""):
     """Add rollouts to the ledger, as a run does."""
-    run = folder.run_id
+    run = folder.run_id + command
     with sqlite3.connect(folder.ledger) as connection:
         rows = [
             (

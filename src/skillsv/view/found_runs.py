@@ -16,7 +16,7 @@ from skillsv.rollout import RunFolder
 from skillsv.rollout.ledger_file import is_locked
 from skillsv.rollout.run_folder import AGENTS, EARLIER, run_id
 from skillsv.sandbox.run_files import MANIFEST
-from skillsv.view.ledger_totals import LedgerTotals, RunTotals
+from skillsv.view.ledger_totals import LedgerTotals, belongs_to
 
 DEPTH = 7
 """Folders below the given one in which runs are looked for."""
@@ -111,11 +111,12 @@ class FoundRuns:
             provisional = folder.provisional
         except (OSError, SkillSVError):
             return None
-        totals = self._totals[folder.ledger].runs.get(run, RunTotals())
-        running = place.parent.name != EARLIER and is_locked(folder.ledger) and provisional
+        ledger = self._totals[folder.ledger]
+        totals, later = ledger.of_run(run), belongs_to(ledger.latest, run)  # trials, proofs and confirmations, too
+        running = place.parent.name != EARLIER and is_locked(folder.ledger) and (provisional or later)
         state = "running" if running else "stopped" if provisional else "finished"
         about, skill, agent = (manifest.get(part) or {} for part in ("about", "skill", "agent"))
-        forecast = int(about.get("forecast") or 0)
+        forecast = int(about.get("forecast") or 0) if provisional or not running else 0  # it is that of the values
         rate = self._rate(name, totals.scored) if running else None
         left = max(forecast - totals.scored, 0) / rate * 60 if rate and forecast else None
         return RunSummary(

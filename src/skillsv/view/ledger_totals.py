@@ -30,15 +30,43 @@ class RunTotals:
     saved: int | None = None
     failures: dict[str, int] = field(default_factory=dict)
 
+    def add(self, other: RunTotals) -> None:
+        """Add what another run or command has in the ledger."""
+        self.scored += other.scored
+        self.missing += other.missing
+        self.tokens += other.tokens
+        self.usd = self.usd if other.usd is None else (self.usd or 0.0) + other.usd
+        self.seconds += other.seconds
+        self.saved = max((time for time in (self.saved, other.saved) if time is not None), default=None)
+        for kind, number in other.failures.items():
+            self.failures[kind] = self.failures.get(kind, 0) + number
+
+
+def belongs_to(name: str, run: str) -> bool:
+    """Whether the ledger keeps the rollouts of a run, or of a later command of it (shrink, confirm), by this name."""
+    return name == run or name.startswith(f"{run}-")
+
 
 class LedgerTotals:
-    """The totals of one ledger. An update reads only what is new, so it costs the same after 100,000 rollouts."""
+    """The totals of one ledger. An update reads only what is new, so it costs the same after 100,000 rollouts.
+
+    `latest` is the name by which the last saved rollout is kept.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.runs: dict[str, RunTotals] = defaultdict(RunTotals)
+        self.latest = ""
         self._last = 0
         self._inode = 0
+
+    def of_run(self, run: str) -> RunTotals:
+        """What a run and the later commands of it have in the ledger."""
+        found = RunTotals()
+        for name, totals in self.runs.items():
+            if belongs_to(name, run):
+                found.add(totals)
+        return found
 
     def update(self) -> None:
         """Read the new rows. A ledger that was replaced is read from its beginning; one that is gone has no rows."""
@@ -63,14 +91,15 @@ class LedgerTotals:
             totals.usd = totals.usd if usd is None else (totals.usd or 0.0) + usd
             totals.seconds += seconds
             totals.saved = saved if saved is not None else totals.saved
-            self._last = max(self._last, last)
+            if last > self._last:
+                self._last, self.latest = last, run
         for run, kind, number in failures:
             found = self.runs[run].failures
             found[kind] = found.get(kind, 0) + number
 
     def _forget(self, inode: int) -> None:
         self.runs.clear()
-        self._last, self._inode = 0, inode
+        self._last, self._inode, self.latest = 0, inode, ""
 
 
 class open_ledger:  # noqa: N801 - used as a function
