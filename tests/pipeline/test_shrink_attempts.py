@@ -3,12 +3,13 @@
 from types import SimpleNamespace
 
 import anyio
+import numpy as np
 
 import skillsv as sv
 from skillsv.confirmation import Gate
 from skillsv.model.coalition import AdaptiveReason, Observation, Operator
 from skillsv.pipeline.shrink_attempts import attempt_by_trials
-from skillsv.pipeline.shrink_choice import Evidence
+from skillsv.pipeline.shrink_choice import Evidence, predict_drop
 from skillsv.pipeline.shrink_plan import FirstBatch, ShrinkGoal, plan_shrink
 from skillsv.pipeline.shrink_proof import NewVersion, ProofOutcomes
 
@@ -105,3 +106,27 @@ def test_without_enough_tasks_for_a_second_set_nothing_is_deleted():
     attempts = attempt(MemorySession(*panels(70, rare=("b2", "b3", "b9"))))
     assert len(attempts.chosen) == 1
     assert attempts.proved is None
+
+
+def test_the_prediction_for_a_set_that_lost_nothing_is_no_loss_and_can_hold_a_gain():
+    (chosen,) = attempt(MemorySession(*panels(150))).chosen
+    assert chosen.drop.value == 0
+    assert chosen.drop.low < 0 < chosen.drop.high
+    assert chosen.basis == "seen on 20 tasks of the trials"
+
+
+def test_the_prediction_for_a_mended_set_counts_what_it_mends_as_no_loss():
+    _, second = attempt(MemorySession(*panels(150, rare=("b2", "b3", "b9")))).chosen
+    assert second.drop.value == 0
+    assert second.basis == "seen on 65 tasks of the trials"
+
+
+def test_gains_that_trials_saw_are_predicted_and_tasks_without_a_trial_may_gain():
+    changes = dict.fromkeys(map(str, range(30)), 0.0) | dict.fromkeys(map(str, range(30, 40)), 1.0)
+    seen = predict_drop(changes, np.random.default_rng(1))
+    assert seen.value == -0.25
+    assert -0.5 < seen.low < -0.25 < seen.high < 0
+    unknown = predict_drop({**changes, **dict.fromkeys(map(str, range(30, 40)))}, np.random.default_rng(1))
+    assert unknown.value == 0
+    assert abs(unknown.low - seen.low) < 0.01
+    assert unknown.high > 0

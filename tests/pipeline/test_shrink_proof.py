@@ -13,6 +13,7 @@ from skillsv.pipeline import shrink_proof
 from skillsv.pipeline.deletion_trials import DeletionTrials
 from skillsv.pipeline.shrink_proof import ProofSession
 from skillsv.pipeline.shrink_spending import ShrinkSpending, SpentRollouts
+from skillsv.rollout import RunFolder
 from skillsv.settings import Settings
 
 
@@ -32,7 +33,7 @@ class IdleRunner:
         return [None]
 
 
-def test_every_session_counts_what_it_used(monkeypatch):
+def test_every_session_counts_what_it_used(monkeypatch, tmp_path):
     @asynccontextmanager
     async def open_idle(session, listener, stop):
         yield IdleRunner()
@@ -43,7 +44,7 @@ def test_every_session_counts_what_it_used(monkeypatch):
         prepared=SimpleNamespace(
             job=Job(Settings()), agent=None, verifier=None, renderer=None, panel_a=SimpleNamespace(tasks=())
         ),
-        folder=SimpleNamespace(run_id="run"),
+        folder=RunFolder(tmp_path),
         held_out=(),
         settings=Settings(max_rollouts=10),
         spent=spent,

@@ -35,13 +35,15 @@ LEAST_POWER = 0.02
 class ChosenSet:
     """A set to delete. `power`: the forecast chance of its proof. `drop`: the posterior mean of its loss, with bounds.
 
-    The mean is computed from draws that did not choose the set, and is larger than theirs by what choosing hides.
+    The mean is computed from draws that did not choose the set, and is larger than theirs by what choosing hides. For a
+    set that trials chose it is what they saw; `basis` then says on which tasks.
     """
 
     removed: DeletionSet
     tokens: int
     power: float
     drop: Interval
+    basis: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

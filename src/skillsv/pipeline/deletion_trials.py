@@ -68,6 +68,20 @@ class DeletionTrials:
         changes = [after - old[task] for task, after in new.items() if after is not None and task in old]
         return -sum(min(change, 0.0) for change in changes), sum(max(change, 0.0) for change in changes), len(old)
 
+    def changes(self, removed: DeletionSet) -> dict[str, float | None]:
+        """The change of the score of each task without these units; None where no trial tells.
+
+        A task that was asked only without more units counts with that: what it did not need then, it does not need.
+        Where the full skill scores nothing, only a trial of this set tells.
+        """
+        asked: dict[str, list[tuple[int, float]]] = {}
+        for (without, task), score in self.scores.items():
+            whole = self.scores.get((NOTHING, task))
+            if score is not None and whole is not None and (without == removed or (whole and without > removed)):
+                asked.setdefault(task, []).append((len(without), score - whole))
+        old = [task for (without, task), score in self.scores.items() if not without and score is not None]
+        return {task: min(asked[task])[1] if task in asked else None for task in old}
+
     def read(self, observations: Iterable[Observation]) -> None:
         """Take over the scores of a run."""
         for item in observations:

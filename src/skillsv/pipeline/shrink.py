@@ -411,9 +411,10 @@ class ShrinkSteps:
         """The files without the set; an editor may rewrite them."""
         version, editor = pruned_version(run.renderer, chosen.removed), self.shrink.options.editor
         drop = Interval(-chosen.drop.value, -chosen.drop.high, -chosen.drop.low)
+        basis = f" ({chosen.basis})" if chosen.basis else ""
         self.note(
             f"Deleting {len(chosen.removed)} of {len(run.compiled.execution)} units leaves {count(version.tokens)} of "
-            f"{count(run.renderer.total_tokens)} tokens; predicted change {with_bounds(drop)} points."
+            f"{count(run.renderer.total_tokens)} tokens; predicted change {with_bounds(drop)} points{basis}."
         )
         if editor is None:
             return version

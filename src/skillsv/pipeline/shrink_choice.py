@@ -9,12 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from skillsv.confirmation import Gate
+from skillsv.confirmation.gate import bounded_interval
 from skillsv.confirmation.paired_proof import Pair, pairs_by_noise, pairs_in_turn
 from skillsv.confirmation.power import expected_power
 from skillsv.decide.deletion_sets import DeletionSet, closures
 from skillsv.estimate.adaptive.deletion_draws import draw_to_choose
 from skillsv.estimate.adaptive.observations import Floats, read_observations
 from skillsv.model.coalition import Observation
+from skillsv.model.format import plural
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import Interval
 from skillsv.pipeline.deletion_choice import LEAST_POWER, ChosenSet, choose_sets
@@ -29,6 +31,9 @@ FITTED = 3.0
 
 RARE = 0.5
 """Imaginary tasks with, and without, a loss that were not seen: other tasks than these may show one."""
+
+LEVEL = 0.95
+"""The level of the interval of a predicted change."""
 
 STEADY_DRAWS = 200
 """Draws of what a set of a steady agent loses: the mean of a chance over them is known within .035."""
@@ -103,9 +108,33 @@ def choose_by_trials(
     power = float(expected_power(gate, plan.size, np.abs(drops) + LEAST_VARIANCE, drops))
     if power < LEAST_POWER:
         return None
-    low, high = np.quantile(drops, [0.025, 0.975]).tolist()
-    drop = Interval(float(drops.mean()), low, high)
-    return ChosenSet(removed=removed, tokens=sum(evidence.tokens[unit] for unit in removed), power=power, drop=drop)
+    changes = trials.changes(removed)
+    drop = predict_drop(changes, rng.spawn(1)[0])  # a stream of its own: what is asked later does not depend on it
+    tokens = sum(evidence.tokens[unit] for unit in removed)
+    return ChosenSet(removed=removed, tokens=tokens, power=power, drop=drop, basis=_describe_tasks(changes))
+
+
+def predict_drop(changes: Mapping[str, float | None], rng: np.random.Generator) -> Interval:
+    """The mean loss that trials saw on their tasks, with a 95 % interval for tasks like these; a gain is negative.
+
+    A task on which the full skill scores nothing was not asked, and may gain anything: it counts as no change in the
+    mean, and as the largest gain where the interval ends.
+    """
+    least, most = (
+        np.array([unknown if change is None else change for change in changes.values()]) for unknown in (0.0, 1.0)
+    )
+    low, _ = bounded_interval(least, LEVEL, rng, bounds=(-1.0, 1.0))
+    _, high = bounded_interval(most, LEVEL, rng, bounds=(-1.0, 1.0))
+    return Interval(-float(least.mean()), -high, -low)
+
+
+def _describe_tasks(changes: Mapping[str, float | None]) -> str:
+    """On which tasks the change was seen."""
+    unknown = sum(change is None for change in changes.values())
+    seen = f"seen on {plural(len(changes) - unknown, 'task')} of the trials"
+    if not unknown:
+        return seen
+    return f"{seen}; {plural(unknown, 'task')} on which the full skill scores nothing may gain"
 
 
 def proof_pairs(evidence: Evidence, plan: ShrinkPlan, held_out: Sequence[str]) -> list[Pair]:
