@@ -58,6 +58,16 @@ def test_units_are_kept_by_id_section_and_glob_and_an_unknown_one_is_refused():
         find_kept(skill, ["nothing-*"])
 
 
+def test_a_section_is_kept_by_its_own_name_wherever_it_is():
+    text = "# Rules\n\n## Two\n\n- a\n- b\n\n## One\n\n- c\n\n# More\n\n## Two\n\n- d\n"
+    skill = sv.compile(text).compiled
+    kept = {name: len(find_kept(skill, [name])) for name in ("Two", "Rules/Two", "One", "Rules")}
+    assert kept == {"Two": 3, "Rules/Two": 2, "One": 1, "Rules": 3}
+    with pytest.raises(SettingsError, match="'Three' fits no unit") as refused:
+        find_kept(skill, ["Three"])
+    assert "Rules/Two" in refused.value.hint
+
+
 def write_skill_with_files(folder):
     """A skill with one file that two lines lead to, one that a single line does, and one behind a file."""
     (folder / "references").mkdir()

@@ -5,30 +5,44 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from skillsv.errors import SettingsError
-from skillsv.model.skill import CompiledSkill, UnitKind, find_unit
+from skillsv.errors import CoalitionError, SettingsError
+from skillsv.model.skill import CompiledSkill, Unit, UnitKind, find_unit
 
 DeletionSet = frozenset[str]
 """Units that are deleted together. Whatever needs one of them is in the set, and a file that nothing leads to then."""
+
+KEPT_NAMES = (
+    "Name a unit by its id, the beginning of it, or its number (rules/bullet-3); units by their file, by a section "
+    "(Two, or Rules/Two for the one below Rules), or by a glob of these. 'skillsv compile' lists them."
+)
+"""What a person can name to keep units."""
 
 
 def find_kept(compiled: CompiledSkill, names: Iterable[str]) -> frozenset[str]:
     """The units that must stay: those that a name or glob names, and all protected regions.
 
-    A glob is compared with the id of a unit, its file, and its section. Raises SettingsError where nothing fits.
+    A name or glob is compared with the id of a unit, its file, its section with those above it (`Rules/Two`), and the
+    section's own name (`Two`): it names all units of all sections with that name. Raises SettingsError where nothing
+    fits.
     """
     kept = {unit.id for unit in compiled.units if unit.kind is UnitKind.REGION}
     for name in names:
-        found = {unit.id for unit in compiled.units if _fits(compiled, unit.id, name)}
-        if not found and any(sign in name for sign in "*?["):
-            raise SettingsError(f"'{name}' fits no unit.", hint="'skillsv compile' lists units, files and sections.")
-        kept |= found or {find_unit(tuple(unit.id for unit in compiled.units), name)}
+        found = {unit.id for unit in compiled.units if _fits(unit, name)}
+        kept |= found or {_find_one(compiled, name)}
     return frozenset(kept)
 
 
-def _fits(compiled: CompiledSkill, unit_id: str, glob: str) -> bool:
-    unit = compiled.unit[unit_id]
-    return any(fnmatch.fnmatchcase(name, glob) for name in (unit_id, unit.file, "/".join(unit.section)))
+def _fits(unit: Unit, name: str) -> bool:
+    sections = ("/".join(unit.section), *unit.section)
+    return any(fnmatch.fnmatchcase(own, name) for own in (unit.id, unit.file, *sections))
+
+
+def _find_one(compiled: CompiledSkill, name: str) -> str:
+    """The unit that a name means which is no glob: the beginning of its id, or its number."""
+    try:
+        return find_unit(tuple(unit.id for unit in compiled.units), name)
+    except CoalitionError as error:
+        raise SettingsError(f"'{name}' fits no unit, or more than one.", hint=KEPT_NAMES) from error
 
 
 def closures(compiled: CompiledSkill, kept: Iterable[str] = ()) -> Mapping[str, DeletionSet]:
