@@ -46,6 +46,7 @@ def test_the_json_fits_its_schema_and_finds_the_disagreement(place, capsys, vali
     validate(document)
     assert [agent["name"] for agent in document["agents"]] == AGENTS.split(",")
     assert [unit["pattern"] for unit in document["units"]] == ["helps all", "helps all", "disagree"]
+    assert all(unit["differ"] == unit["disagree"] for unit in document["units"])
     assert json.loads((place / ".skillsv" / "letters" / "matrix.json").read_text()) == document
 
 

@@ -68,3 +68,4 @@ def test_csv_holds_points_and_no_formula(document):
     assert rows[0]["'=small"] == "10.0"
     assert rows[1]["large"] == "-10.0"
     assert [row["disagree"] for row in rows] == ["false", "true"]
+    assert [row["differ"] for row in rows] == ["false", "true"], "the name that the documentation has for it"

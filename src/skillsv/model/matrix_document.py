@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 from msgspec import Meta
 
@@ -58,8 +58,26 @@ class MatrixUnitDocument(TypedDict):
     tokens: Annotated[Count, Meta(description="The tokens of its text.")]
     text: Annotated[str, Meta(description="The text of the unit.")]
     cells: Annotated[list[MatrixCellDocument], Meta(description="One cell for each agent that has values.")]
-    pattern: Annotated[UnitPattern, Meta(description="What is shown for all agents together.")]
-    disagree: Annotated[bool, Meta(description="Whether a difference between two agents is shown.")]
+    pattern: Annotated[
+        UnitPattern,
+        Meta(description="What is shown for all agents together; `disagree`: it helps one agent and harms another."),
+    ]
+    disagree: Annotated[
+        bool,
+        Meta(
+            description="Whether a difference between the values of two agents is shown, also of the same sign. Its "
+            "name is older than `differ`, which holds the same; opposite signs are the pattern `disagree`."
+        ),
+    ]
+    differ: NotRequired[
+        Annotated[
+            bool,
+            Meta(
+                description="Whether a difference between the values of two agents is shown, also of the same sign. "
+                "Absent in documents of earlier versions."
+            ),
+        ]
+    ]
     spread: Annotated[float, Meta(description="The largest difference between two agents, a share of 1.")]
 
 

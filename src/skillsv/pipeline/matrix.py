@@ -183,6 +183,7 @@ def _units(valued: Mapping[str, Run]) -> list[MatrixUnitDocument]:
                 ],
                 "pattern": pattern_of(effects.values()),
                 "disagree": unit.id in differing,
+                "differ": unit.id in differing,
                 "spread": max(values) - min(values) if values else 0.0,
             }
         )

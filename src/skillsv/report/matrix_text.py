@@ -76,7 +76,8 @@ def matrix_rows(document: MatrixDocument) -> list[dict[str, object]]:
             net, name = cell["net"], cell["agent"]
             row |= {name: net["value"], f"{name} low": net["low"], f"{name} high": net["high"]}
             row[f"{name} effect"] = cell["effect"]
-        rows.append({**row, "tokens": unit["tokens"], "shows": unit["pattern"], "disagree": unit["disagree"]})
+        row |= {"tokens": unit["tokens"], "shows": unit["pattern"]}
+        rows.append({**row, "disagree": unit["disagree"], "differ": unit["disagree"]})  # two names of one thing
     return rows
 
 
