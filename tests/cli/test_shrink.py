@@ -36,6 +36,11 @@ def answer(skill, task, replicate):
 def deaf(skill, task):
     return "alpha" if len(task.id) % 2 else "beta"
 
+def careless(skill, task, replicate):
+    """Ignores the skill; it is right with a chance of 9 in 10."""
+    seed = f"{skill.text if skill else ''} {task.id} {replicate} careless"
+    return "alpha beta" if int(hashlib.sha256(seed.encode()).hexdigest(), 16) % 10 else ""
+
 def broken(skill, task):
     raise ValueError("no connection")
 '''
@@ -141,13 +146,23 @@ def test_too_little_power_stops_after_the_first_batch_and_says_why_as_json(place
 
 
 @pytest.mark.parametrize(
-    ("agent", "word"), [("steady.py:deaf", "no difference"), ("steady.py:broken", "no connection")]
+    ("agent", "word"), [("steady.py:deaf", "made no difference"), ("steady.py:broken", "no connection")]
 )
 def test_an_agent_that_ignores_the_skill_or_fails_ends_after_the_first_batch(place, capsys, agent, word):
     code = shrink(place, "-o", str(place / "short"), "--attempts", "1", agent=agent)
     assert code == 5
     assert word in capsys.readouterr().err
     assert not (place / "short").exists()
+
+
+def test_a_noisy_agent_that_ignores_the_skill_ends_before_any_value(place, capsys):
+    code = shrink(place, "-o", str(place / "short"), agent="steady.py:careless", rollouts=800)
+    assert code == 5
+    assert "no difference that can be told from noise" in " ".join(capsys.readouterr().err.split())
+    assert not (place / "short").exists()
+    assert 90 < len(stored(place)) <= 90 + 120
+    assert shrink(place, agent="steady.py:careless", rollouts=800) == 5
+    assert len(stored(place)) <= 90 + 120
 
 
 @pytest.mark.heavy

@@ -76,13 +76,6 @@ def test_two_sets_share_the_error_rate():
     assert only.gate.level == pytest.approx(0.95)
 
 
-def test_content_without_an_effect_is_silent_also_under_noise():
-    assert FirstBatch(trigger=(1.0, 0.0), full=(1.0, 0.0), changed=(1.0, 0.0), noisy=False).silent
-    noise = FirstBatch(trigger=(0.0, 1.0) * 10, full=(1.0,) * 10 + (0.0,) * 10, changed=(0.0, 1.0) * 10, noisy=True)
-    assert noise.silent
-    assert not NOISY.silent
-
-
 def observation(compiled, task, score, *, full, change=0):
     return Observation(
         coalition=compiled.everything if full else frozenset({compiled.trigger}),

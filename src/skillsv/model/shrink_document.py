@@ -111,6 +111,7 @@ class ShrinkDocument(TypedDict):
     outcome: Annotated[Outcome, Meta(description="What is shown of the shorter skill.")]
     claim: Annotated[Literal["tasks like these", "these tasks"], Meta(description="What the proof speaks about.")]
     max_drop: Annotated[Share, Meta(description="The loss of score that is allowed.")]
+    units: NotRequired[Annotated[Count, Meta(description="The units of the skill that could go.")]]
     removed: Annotated[list[str], Meta(description="The units that go, where it is shown; else none.")]
     refined: Annotated[bool, Meta(description="Whether an editor rewrote what is left.")]
     tokens_before: Annotated[Count, Meta(description="The tokens of the skill.")]

@@ -15,7 +15,7 @@ from skillsv.decide.deletion_sets import find_kept
 from skillsv.errors import LowPower, NoDifference, NoisyAgent, SkillSVError
 from skillsv.model.coalition import Operator
 from skillsv.model.events import Note, RunFinished, RunStarted
-from skillsv.model.format import count, points, with_bounds
+from skillsv.model.format import count, plural, points, with_bounds
 from skillsv.model.protocols import Listener
 from skillsv.model.shrink_document import (
     ShrinkDocument,
@@ -28,6 +28,7 @@ from skillsv.model.task import Task
 from skillsv.model.value import Interval
 from skillsv.pipeline.build_valuation import RolloutResult
 from skillsv.pipeline.confirm import store_proof
+from skillsv.pipeline.content_effect import ContentEffect, first_look, pairs_to_ask, second_look
 from skillsv.pipeline.deletion_choice import ChosenSet
 from skillsv.pipeline.job import (
     PreparedRun,
@@ -67,6 +68,12 @@ from skillsv.tasks import NO_PANELS, KnownPanels
 
 SHRINK_FILE = "shrink.json"
 """The file in the run folder that holds the result."""
+
+NO_EFFECT_SHOWN = (
+    "The first batch does not show that the skill's content makes a difference to the agent. A proof may then show "
+    "that all of it can go."
+)
+"""What a shrink notes that goes on nevertheless."""
 
 LOW_ODDS = "That is less than even odds, so nothing more was spent and nothing was deleted."
 """What a shrink says where it ends after the first batch."""
@@ -202,7 +209,10 @@ async def run_shrink(
 
 @dataclass(slots=True)
 class ShrinkSteps:
-    """The steps of one shrink, and what they have spent and noted so far."""
+    """The steps of one shrink, and what they have spent and noted so far.
+
+    `asked_again` are rollouts of the second look at the content: the plan divides what is left.
+    """
 
     shrink: PreparedShrink
     folder: RunFolder
@@ -212,13 +222,14 @@ class ShrinkSteps:
     notes: list[str] = field(default_factory=list)
     batch: FirstBatch | None = None
     measured: ShrinkPlan | None = None
+    asked_again: int = 0
 
     async def run(self, *, fresh: bool) -> ShrinkResult:
         """All steps in turn."""
         shrink = self.shrink
         first = await self.estimate(first_batch_size(len(shrink.prepared.panel_a.tasks)), fresh=fresh)
         batch = self.read_batch(first)
-        self.require_difference(batch)
+        await self.require_difference(batch)
         self.require_steady(batch)
         self.measured = plan = self.plan(batch)
         self.note(*plan.lines())
@@ -265,7 +276,8 @@ class ShrinkSteps:
     def plan(self, batch: FirstBatch) -> ShrinkPlan:
         """How the budget is divided, by the noise that a batch showed."""
         divide = plan_by_values if self.shrink.options.by_values else plan_shrink
-        return divide(self.shrink.goal, len(self.shrink.prepared.panel_a.tasks), len(self.shrink.proof_tasks), batch)
+        goal = replace(self.shrink.goal, rollouts=self.shrink.goal.rollouts - self.asked_again)
+        return divide(goal, len(self.shrink.prepared.panel_a.tasks), len(self.shrink.proof_tasks), batch)
 
     def note(self, *sentences: str) -> None:
         """Show sentences now, and keep them for the result."""
@@ -322,7 +334,7 @@ class ShrinkSteps:
         paid, recorded = self.spent.paid, len(self.folder.read_records().observations)
         spent: ShrinkRolloutsDocument = {
             "budget": self.shrink.goal.rollouts,
-            "values": max(paid[VALUES], recorded),
+            "values": max(paid[VALUES], recorded + self.asked_again),
             "trials": paid[TRIALS],
             "proof": paid[PROOF],
         }
@@ -330,18 +342,43 @@ class ShrinkSteps:
             spent["judge"] = paid[JUDGE]
         return spent
 
-    def require_difference(self, batch: FirstBatch) -> None:
-        """Raise NoDifference where the skill's content makes no difference to the agent."""
-        if self.shrink.options.keep_going or not batch.silent:
+    async def require_difference(self, batch: FirstBatch) -> None:
+        """Raise NoDifference where the skill's content is not shown to make a difference to the agent."""
+        effect = first_look(batch)
+        if self.shrink.options.keep_going:
+            if effect is not ContentEffect.SHOWN:
+                self.note(NO_EFFECT_SHOWN)
             return
+        if effect is ContentEffect.UNCLEAR:
+            effect = await self.look_again(batch)
+        if effect is not ContentEffect.SHOWN:
+            raise self.no_difference(batch)
+
+    async def look_again(self, batch: FirstBatch) -> ContentEffect:
+        """Ask {m} and the full skill again where the first batch does not tell them from noise."""
+        compiled = self.shrink.prepared.compiled
+        pairs = pairs_to_ask(batch, self.shrink.goal.rollouts)
+        self.asked_again = 2 * len(pairs)
+        self.note(
+            "The first batch does not tell the effect of the skill's content from noise. The full skill and its "
+            f"trigger alone are asked {count(self.asked_again)} times more."
+        )
+        found = await self.proof_session().ask_content(frozenset({compiled.trigger}), compiled.everything, pairs)
+        return second_look(batch, found)
+
+    def no_difference(self, batch: FirstBatch) -> NoDifference:
+        """The error that ends a shrink whose skill makes no difference to the agent."""
         levels = set(batch.full)
         advice = "Check that the agent reads the skill, or choose other tasks."
         if levels == {0.0}:
             advice = "Check that the agent reads the skill and that the verifier accepts a right answer."
-        raise NoDifference(
-            f"The content of the skill made no difference on {len(batch.full)} tasks: with all of it the agent scores "
+        again = f" Asked {count(self.asked_again)} times more, it was no clearer." if self.asked_again else ""
+        varied = f" A change that means nothing altered {plural(batch.varied, 'score')}." if batch.varied else ""
+        return NoDifference(
+            f"The content of the skill made no difference that can be told from noise on "
+            f"{plural(len(batch.full), 'task')}: with all of it the agent scores "
             f"{points(float(np.mean(batch.full)), signed=False)}, with its trigger alone "
-            f"{points(float(np.mean(batch.trigger)), signed=False)}. Nothing was deleted.",
+            f"{points(float(np.mean(batch.trigger)), signed=False)}.{varied}{again} Nothing was deleted.",
             hint=f"{advice} --keep-going shrinks the skill nevertheless.",
             examples=(),
         )
@@ -362,7 +399,12 @@ class ShrinkSteps:
             self.shrink,
             power=plan.power,
             noisy=batch.noisy,
-            rollouts={"budget": plan.goal.rollouts, "values": spent, "trials": 0, "proof": 0},
+            rollouts={
+                "budget": self.shrink.goal.rollouts,
+                "values": spent + self.asked_again,
+                "trials": 0,
+                "proof": 0,
+            },
             notes=self.notes,
             stopped={"reason": reason, "would_help": plan.would_help()},
         )
@@ -434,6 +476,7 @@ class ShrinkSteps:
             "outcome": outcome,  # type: ignore[typeddict-item]
             "claim": "these tasks" if plan.goal.same_tasks else "tasks like these",
             "max_drop": plan.goal.gate.max_drop,
+            "units": len(run.compiled.execution),
             "removed": [] if passed is None else list(passed.removed),
             "refined": passed is not None and passed.renderer is not None,
             "tokens_before": total,
@@ -444,7 +487,7 @@ class ShrinkSteps:
             "cost": outcomes.cost,
             "rollouts": {
                 "budget": self.shrink.goal.rollouts,
-                "values": len(run.observations),
+                "values": len(run.observations) + self.asked_again,
                 "trials": attempts.trials,
                 "proof": outcomes.rollouts,
             },

@@ -161,9 +161,11 @@ async def _ask_first(steps: Steps, listener: Listener) -> Mapping[str, _AskedFir
             tasks = len(mine.shrink.prepared.panel_a.tasks)
             result = await mine.estimate(first_batch_size(tasks))
             batch = mine.read_batch(result)
-            mine.require_difference(batch)
-            mine.measured = plan = plan_by_values(mine.shrink.goal, tasks, len(mine.shrink.proof_tasks), batch)
-            asked[name] = _AskedFirst(plan=plan, noisy=batch.noisy, rollouts=len(result.observations))
+            await mine.require_difference(batch)
+            goal = replace(mine.shrink.goal, rollouts=mine.shrink.goal.rollouts - mine.asked_again)
+            mine.measured = plan = plan_by_values(goal, tasks, len(mine.shrink.proof_tasks), batch)
+            rollouts = len(result.observations) + mine.asked_again
+            asked[name] = _AskedFirst(plan=plan, noisy=batch.noisy, rollouts=rollouts)
     return asked
 
 
@@ -267,9 +269,10 @@ def _plan_proofs(steps: Steps, plans: Plans, runs: Mapping[str, Run], budget: in
 
 
 def _left(steps: Steps, runs: Mapping[str, Run], budget: int) -> int:
-    """The rollouts that values and retries leave for the proofs."""
+    """The rollouts that first batches, values and retries leave for the proofs."""
     retries = next(iter(steps.values())).spent.rollouts.retries  # of all agents together
-    return max(budget - retries - sum(len(run.observations) for run in runs.values()), 0)
+    values = sum(len(run.observations) + steps[name].asked_again for name, run in runs.items())
+    return max(budget - retries - values, 0)
 
 
 def _publish(agent: AgentProofs, found: Sequence[SetProofs]) -> None:
@@ -300,6 +303,7 @@ def _document(
         "outcome": outcomes[-1] if outcomes else "nothing to remove",  # type: ignore[typeddict-item]
         "claim": "these tasks" if goal.same_tasks else "tasks like these",
         "max_drop": goal.gate.max_drop,
+        "units": len(run.compiled.execution),
         "removed": [] if passed is None else list(passed.removed),
         "refined": passed is not None and passed.renderer is not None,
         "tokens_before": total,
@@ -310,7 +314,7 @@ def _document(
         "cost": None,
         "rollouts": {
             "budget": budget,
-            "values": sum(len(agent.run.observations) for agent in agents),
+            "values": sum(len(agent.run.observations) + agent.steps.asked_again for agent in agents),
             "trials": 0,
             "proof": sum(agent.proof.used() for agent in agents),
         },
@@ -338,8 +342,8 @@ def _agent(agent: AgentProofs, plan: ShrinkPlan, found: Sequence[SetProofs], pla
         ],
         "cost": agent.cost,
         "rollouts": {
-            "budget": plan.goal.rollouts,
-            "values": len(agent.run.observations),
+            "budget": agent.steps.shrink.goal.rollouts,
+            "values": len(agent.run.observations) + agent.steps.asked_again,
             "trials": 0,
             "proof": agent.proof.used(),
         },

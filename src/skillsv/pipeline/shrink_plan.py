@@ -117,12 +117,13 @@ def first_batch_size(tasks: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstBatch:
-    """What the first batch shows: scores of {m}, of the full skill, and of the full skill under a null change."""
+    """What the first batch shows of its tasks: scores of {m}, of the full skill, and of that under a null change."""
 
     trigger: tuple[float, ...]
     full: tuple[float, ...]
     changed: tuple[float, ...]
     noisy: bool
+    tasks: tuple[str, ...] = ()
 
     @property
     def variance(self) -> float:
@@ -133,17 +134,6 @@ class FirstBatch:
     def varied(self) -> int:
         """The number of tasks whose score a null change alters: one is a sign of noise, though no proof."""
         return int(np.count_nonzero(np.array(self.full) != np.array(self.changed)))
-
-    @property
-    def silent(self) -> bool:
-        """Whether the content of the skill makes no more difference than a change that means nothing."""
-        content = np.array(self.full) - np.array(self.trigger)
-        nothing = np.array(self.full) - np.array(self.changed)
-        if not content.any():
-            return True
-        error = float(content.std()) / math.sqrt(max(len(content), 1))
-        rarely = int(np.count_nonzero(content)) <= int(np.count_nonzero(nothing))
-        return self.noisy and rarely and abs(float(content.mean())) <= error
 
 
 def read_first_batch(compiled: CompiledSkill, observations: Sequence[Observation]) -> FirstBatch:
@@ -164,6 +154,7 @@ def read_first_batch(compiled: CompiledSkill, observations: Sequence[Observation
         trigger=tuple(trigger[task] for task in tasks),
         full=tuple(full[task] for task in tasks),
         changed=tuple(changed[task] for task in tasks),
+        tasks=tuple(tasks),
         noisy=differing >= min(NOISY_IF, len(tasks)) or any(item.agent_is_noisy for item in observations),
     )
 

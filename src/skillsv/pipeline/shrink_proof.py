@@ -12,7 +12,7 @@ import numpy as np
 
 from skillsv.compiler import compile_skill
 from skillsv.confirmation import Proof
-from skillsv.confirmation.paired_proof import HALFWAY, REASON, Claim, Look, PairedProof, ProofResult
+from skillsv.confirmation.paired_proof import HALFWAY, REASON, Claim, Look, Pair, PairedProof, ProofResult
 from skillsv.model.coalition import Coalition, Operator, Rendering
 from skillsv.model.edit import ProofOutcome
 from skillsv.model.protocols import Listener
@@ -21,11 +21,12 @@ from skillsv.model.shrink_document import RunCostDocument, ShrinkCostDocument
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.task import Task
 from skillsv.model.value import UNKNOWN, Anchors
+from skillsv.pipeline.content_effect import ContentPair, ask_pairs
 from skillsv.pipeline.deletion_trials import DeletionTrials
 from skillsv.pipeline.job import PreparedRun, make_renderer
 from skillsv.pipeline.mended_tasks import keep_mended
 from skillsv.pipeline.session import REVISED, Session, open_runner, runner_options
-from skillsv.pipeline.shrink_spending import PROOF, TRIALS, ShrinkSpending
+from skillsv.pipeline.shrink_spending import PROOF, TRIALS, VALUES, ShrinkSpending
 from skillsv.rendering import Renderer
 from skillsv.rollout import RunFolder, Runner, Stop
 from skillsv.sandbox.workspace import write_tree
@@ -144,6 +145,12 @@ class ProofSession:
         """Run trials on these tasks."""
         async with self.open(TRIALS) as runner:
             await runner.run_policies([trials.run(tasks, rollouts, rng)])
+
+    async def ask_content(self, trigger: Coalition, full: Coalition, pairs: Sequence[Pair]) -> list[ContentPair]:
+        """Score the trigger alone and the full skill on these pairs."""
+        async with self.open(VALUES) as runner:
+            (found,) = await runner.run_policies([ask_pairs(trigger, full, pairs)])
+        return found
 
     async def prove(
         self,

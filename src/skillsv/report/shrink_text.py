@@ -37,6 +37,8 @@ def _headline(result: ShrinkDocument, show: Show) -> str:
     match result["outcome"]:
         case "no worse":
             gone = plural(len(result["removed"]), "unit")
+            if len(result["removed"]) == result.get("units"):
+                gone = f"the agent does as well without the content of the skill. All {gone}"
             share = percent(1 - after / before if before else 0.0)
             return (
                 f"No worse{whom}: {gone} can go. {count(after)} of {count(before)} tokens stay ({share} fewer), and "
