@@ -48,22 +48,24 @@ class MemorySession:
         return ProofOutcomes(results=(result,), rollouts=proof.used())
 
 
-def attempt(session, *, rollouts=800):
+def attempt(session, *, rollouts=800, same_tasks=False, asked=None):
     everything = SKILL.compiled.everything
     observations = [
         Observation(
-            coalition=everything,
+            coalition=coalition,
             operator=Operator.DELETE,
             task=task.id,
             replicate=0,
-            score=1.0,
+            score=float(coalition == everything),
             why=AdaptiveReason.ANCHOR_FULL,
         )
-        for task in session.prepared.panel_a.tasks
+        for task in session.prepared.panel_a.tasks[:asked]
+        for coalition in ((everything, frozenset({SKILL.compiled.trigger})) if asked else (everything,))
     ]
     evidence = Evidence(compiled=SKILL.compiled, observations=observations, tokens=dict.fromkeys(UNITS, 6))
-    goal = ShrinkGoal(rollouts=rollouts, gate=Gate(max_drop=0.05))
-    plan = plan_shrink(goal, len(observations), len(session.held_out), STEADY)
+    goal = ShrinkGoal(rollouts=rollouts, gate=Gate(max_drop=0.05), same_tasks=same_tasks)
+    tasks = len(session.prepared.panel_a.tasks)
+    plan = plan_shrink(goal, tasks, tasks if same_tasks else len(session.held_out), STEADY)
 
     async def make_version(chosen):
         return NewVersion(coalition=everything - chosen.removed, after=None, tokens=0, removed=tuple(chosen.removed))
@@ -130,3 +132,12 @@ def test_gains_that_trials_saw_are_predicted_and_tasks_without_a_trial_may_gain(
     assert unknown.value == 0
     assert abs(unknown.low - seen.low) < 0.01
     assert unknown.high > 0
+
+
+def test_trials_on_a_hundred_same_tasks_end_within_their_share():
+    tasks = [f"a{number}" for number in range(100)]
+    needed = {task: UNITS[number % 3] for number, task in enumerate(tasks)}
+    session = MemorySession(needed, tasks, ())
+    attempts = attempt(session, same_tasks=True, asked=80)
+    assert attempts.proved is not None
+    assert set(attempts.proved.removed) == set(UNITS[3:])

@@ -68,7 +68,10 @@ MENDING_LOOK = Look(share=0.3, least_chance=0.5)
 """The look at a steady agent's proof: with tasks lost so far, the set is mended and proved on the other tasks."""
 
 PAIRS_OF_SAME_TASK = 2
-"""Pairs on each task, at least, of a proof on the same tasks: a single one does not show the noise of its task."""
+"""Pairs on each task of a proof on the same tasks: a single one does not show the noise of its task."""
+
+REPEATED_SHARE = 0.2
+"""Share of the same tasks that has two pairs where trials need the rollouts: the noise is then known from these."""
 
 ROLLOUTS_A_TASK = 3
 """Rollouts on each task of the first batch: {m}, the full skill, the full skill under a null change."""
@@ -247,7 +250,8 @@ def _plan_steady(goal: ShrinkGoal, first: int, panel_a: int, held_out: int) -> S
     estimate = max(first, min(ROLLOUTS_A_TASK * panel_a, round(STEADY_SHARE * goal.rollouts)))
     rest = goal.rollouts - estimate
     if goal.same_tasks:
-        pairs = max(PAIRS_OF_SAME_TASK * held_out, goal.gate.tasks_needed())
+        least = max(goal.gate.tasks_needed(), math.ceil((1 + REPEATED_SHARE) * held_out))
+        pairs = max(least, min(PAIRS_OF_SAME_TASK * held_out, round((1 - TRIED_SHARE) * rest) // 2))
     else:
         pairs = min(held_out, STEADY_TASKS, max(goal.gate.tasks_needed(), round((1 - TRIED_SHARE) * rest) // 2))
     size = proof_size(min(2 * pairs, rest), pairs)
