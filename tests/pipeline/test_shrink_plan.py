@@ -5,6 +5,7 @@ import pytest
 import skillsv as sv
 from skillsv.confirmation import Gate
 from skillsv.model.coalition import AdaptiveReason, Observation, Operator
+from skillsv.pipeline.shrink_advice import advice, plan_lines
 from skillsv.pipeline.shrink_plan import (
     FirstBatch,
     ShrinkGoal,
@@ -43,7 +44,7 @@ def test_a_steady_agent_gets_trials_instead_of_values_and_a_sure_proof():
     assert (steady.size.pairs, steady.size.tasks) == (150, 150)
     assert steady.power == 1.0
     assert 0 < noisy.power < 1
-    assert "for trials" in steady.lines()[0]
+    assert "for trials" in plan_lines(steady)[0]
 
 
 def test_a_steady_agent_gets_a_second_set_only_where_enough_tasks_are_left():
@@ -63,10 +64,10 @@ def test_a_proof_on_the_same_tasks_has_two_pairs_on_each():
 def test_too_few_tasks_leave_no_power_and_the_advice_names_what_helps():
     plan = plan_shrink(GOAL, 20, 30, NOISY)
     assert not plan.worthwhile
-    advice = plan.advice()
-    assert "at least 59 held-out tasks (now 30)" in advice
-    assert "--same-tasks" in advice
-    assert "--max-drop" in advice
+    text = advice(plan)
+    assert "at least 59 held-out tasks (now 30)" in text
+    assert "--same-tasks" in text
+    assert "--max-drop" in text
 
 
 def test_two_sets_share_the_error_rate():

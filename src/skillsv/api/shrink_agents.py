@@ -23,6 +23,7 @@ from skillsv.model.events import Note
 from skillsv.model.format import plural
 from skillsv.model.protocols import Listener
 from skillsv.pipeline.shrink import ShrinkOptions
+from skillsv.pipeline.shrink_advice import before_first_batch
 from skillsv.pipeline.shrink_agents import AgentShrink, advice, joint_power, plan_lines, run_shared_shrink
 from skillsv.rollout import RunFolder, Stop
 from skillsv.rollout.run_folder import AGENTS
@@ -77,7 +78,7 @@ class SharedShrinkPlan:
             *plan_lines(plans),
         ]
         if joint_power(plans) < LEAST_POWER:
-            lines.append(f"That is less than even odds. {advice(plans)}")
+            lines.append(before_first_batch(advice(plans)))
         return lines
 
     def require_consent(self, *, yes: bool) -> None:

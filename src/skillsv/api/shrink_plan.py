@@ -24,6 +24,7 @@ from skillsv.pipeline.shrink import (
     ShrinkOptions,
     prepare_shrink,
 )
+from skillsv.pipeline.shrink_advice import advice, before_first_batch, plan_lines
 from skillsv.pipeline.shrink_plan import ShrinkGoal
 from skillsv.rollout import PerRollout, RunFolder
 from skillsv.rollout.forecast import Cost, cost_of
@@ -60,9 +61,9 @@ class ShrinkPlan:
         """What it may cost, and what can be proven with the budget."""
         shrink = self.shrink
         forecast = f"Forecast: at most {shrink.goal.rollouts:,} rollouts."
-        lines = [forecast, *amount_lines(self.cost), *shrink.plan.lines()]
+        lines = [forecast, *amount_lines(self.cost), *plan_lines(shrink.plan)]
         if not shrink.plan.worthwhile:
-            lines.append(f"That is less than even odds. {shrink.plan.advice()}")
+            lines.append(before_first_batch(advice(shrink.plan)))
         return lines
 
 

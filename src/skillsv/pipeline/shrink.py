@@ -43,6 +43,7 @@ from skillsv.pipeline.panel_history import known_panels, seen_tasks, unseen_task
 from skillsv.pipeline.publish import publish
 from skillsv.pipeline.refine import refine_by
 from skillsv.pipeline.run import Run, build_run, read_manifest
+from skillsv.pipeline.shrink_advice import advice, plan_lines, would_help
 from skillsv.pipeline.shrink_attempts import Attempts, attempt_by_posterior, attempt_by_trials, attempt_by_values
 from skillsv.pipeline.shrink_checks import require_editor, require_judge, require_removable
 from skillsv.pipeline.shrink_choice import Evidence
@@ -232,7 +233,7 @@ class ShrinkSteps:
         await self.require_difference(batch)
         self.require_steady(batch)
         self.measured = plan = self.plan(batch)
-        self.note(*plan.lines())
+        self.note(*plan_lines(plan))
         self.require_power(plan, batch, spent=len(first.observations))
         judged = await self.ask_judge()
         result, late, plan = await self.value_units(batch, plan, asked=len(judged or ()))
@@ -394,7 +395,7 @@ class ShrinkSteps:
         """Raise LowPower where the proof would fail more often than not, unless the user goes on."""
         if plan.worthwhile or self.shrink.options.keep_going:
             return
-        reason = f"{plan.lines()[0]} {LOW_ODDS}"
+        reason = f"{plan_lines(plan)[0]} {LOW_ODDS}"
         document = stopped_document(
             self.shrink,
             power=plan.power,
@@ -406,9 +407,9 @@ class ShrinkSteps:
                 "proof": 0,
             },
             notes=self.notes,
-            stopped={"reason": reason, "would_help": plan.would_help()},
+            stopped={"reason": reason, "would_help": would_help(plan)},
         )
-        raise LowPower(reason, hint=plan.advice(), document=document)
+        raise LowPower(reason, hint=advice(plan), document=document)
 
     async def ask_judge(self) -> Mapping[str, float] | None:
         """A judge's opinion on each unit, where it is wanted: a call per unit, of the budget for values."""

@@ -14,9 +14,10 @@ from skillsv.errors import LowPower, SkillSVError
 from skillsv.model.coalition import AgentPrior
 from skillsv.model.edit import ProofOutcome
 from skillsv.model.events import Note, RunFinished, RunStarted
-from skillsv.model.format import percent, plural
+from skillsv.model.format import plural
 from skillsv.model.protocols import Listener
 from skillsv.model.shrink_document import ShrinkAgentDocument, ShrinkDocument, ShrinkSetDocument
+from skillsv.pipeline import shrink_advice
 from skillsv.pipeline.confirm import store_proof
 from skillsv.pipeline.matrix import prior_of
 from skillsv.pipeline.publish import publish
@@ -69,13 +70,13 @@ def joint_power(plans: Plans) -> float:
 
 def plan_lines(plans: Plans) -> list[str]:
     """What can be proven for each agent, and for all of them, in sentences."""
-    together = f"For all {plural(len(plans), 'agent')} together that is {percent(joint_power(plans))} power."
-    return [*(f"{name}: {plan.lines()[0]}" for name, plan in plans.items()), together]
+    together = f"For all {plural(len(plans), 'agent')} together that is {shrink_advice.odds(joint_power(plans))} power."
+    return [*(f"{name}: {shrink_advice.plan_lines(plan)[0]}" for name, plan in plans.items()), together]
 
 
 def advice(plans: Plans) -> str:
     """What would help where the power for all agents is too small: what helps the agent with the least."""
-    return _weakest(plans).advice(agents=len(plans))
+    return shrink_advice.advice(_weakest(plans), agents=len(plans))
 
 
 def _weakest(plans: Plans) -> ShrinkPlan:
@@ -180,7 +181,7 @@ def _low_power(steps: Steps, asked: Mapping[str, _AskedFirst], budget: int, note
         noisy=any(one.noisy for one in asked.values()),
         rollouts={"budget": budget, "values": spent, "trials": 0, "proof": 0},
         notes=notes,
-        stopped={"reason": reason, "would_help": _weakest(plans).would_help(agents=len(plans))},
+        stopped={"reason": reason, "would_help": shrink_advice.would_help(_weakest(plans), agents=len(plans))},
     )
     document["agents"] = [
         {

@@ -15,13 +15,10 @@ from skillsv.confirmation.power import (
     USUAL_VARIANCE,
     ProofSize,
     pair_variance,
-    pairs_needed,
     power,
     proof_size,
-    smallest_gate,
 )
 from skillsv.model.coalition import Observation
-from skillsv.model.format import count, percent, plural, short_points
 from skillsv.model.skill import CompiledSkill
 from skillsv.rollout.adaptive.task_panel import FIRST_TASKS
 
@@ -166,7 +163,8 @@ def read_first_batch(compiled: CompiledSkill, observations: Sequence[Observation
 class ShrinkPlan:
     """How the budget is divided. `power`: the chance to prove a set that loses nothing. `measured`: after the batch.
 
-    `trials` are the rollouts that find out what a steady agent does not need.
+    `trials` are the rollouts that find out what a steady agent does not need. `panel_a` and `held_out` are the numbers
+    of tasks, and `batch` is what the first batch shows, if it was run.
     """
 
     goal: ShrinkGoal
@@ -175,6 +173,11 @@ class ShrinkPlan:
     variance: float
     measured: bool
     trials: int = 0
+    panel_a: int = 0
+    held_out: int = 0
+    batch: FirstBatch | None = None
+    by_trials: bool = False
+    by_values: bool = False
 
     @property
     def power(self) -> float:
@@ -183,66 +186,29 @@ class ShrinkPlan:
 
     @property
     def worthwhile(self) -> bool:
-        """Whether the proof succeeds at least every other time."""
-        return self.power >= LEAST_POWER
-
-    def lines(self) -> list[str]:
-        """What can be proven with the budget, in sentences."""
-        gate, size = self.goal.gate, self.size
-        drop, what = short_points(gate.max_drop), "measured" if self.measured else "usual"
-        where = "these tasks" if self.goal.same_tasks else plural(size.tasks, "held-out task")
-        trials = f", at most {count(self.trials)} for trials" if self.trials else ""
-        first = (
-            f"Of {count(self.goal.rollouts)} rollouts about {count(self.estimate)} are for values{trials} and "
-            f"{count(size.rollouts)} for the proof on {where}: with the {what} noise of the agent they show a skill "
-            f"that loses nothing to be within {drop} points with {percent(self.power)} power."
-        )
-        return [first, *self._more_precise()]
-
-    def _more_precise(self) -> list[str]:
-        """What a limit of 2 points would need."""
-        fine = replace(self.goal.gate, max_drop=FINE_DROP)
-        pairs = pairs_needed(fine, self.variance)
-        if self.goal.gate.max_drop <= FINE_DROP or pairs is None:
-            return []
-        rollouts = self.estimate + 2 * pairs
-        return [f"Within {short_points(FINE_DROP)} points would need about {count(rollouts)} rollouts."]
-
-    def advice(self, agents: int = 1) -> str:
-        """What would help where the power is too small, as a sentence; a budget is that of so many agents."""
-        return f"It would help: {'; '.join(self.would_help(agents))}. --keep-going tries it nevertheless."
-
-    def would_help(self, agents: int = 1) -> list[str]:
-        """What would help where the power is too small: flags, and numbers of tasks."""
-        gate, options = self.goal.gate, []
-        if self.size.tasks < gate.tasks_needed() and not self.goal.same_tasks:
-            options.append(f"at least {gate.tasks_needed()} held-out tasks (now {self.size.tasks})")
-        pairs = pairs_needed(gate, self.variance)
-        if pairs is not None and 2 * pairs > self.size.rollouts:
-            options.append(f"--max-rollouts {agents * (self.estimate + 2 * pairs)}")
-        drop = smallest_gate(gate, self.size, self.variance)
-        if drop is not None and drop > gate.max_drop:
-            options.append(f"--max-drop {short_points(drop)}")
-        if not self.goal.same_tasks:
-            options.append("--same-tasks, which proves it on these tasks alone")
-        options.append("--granularity section, which needs fewer rollouts for values")
-        return options
-
-
-FINE_DROP = 0.02
-"""The drop of a demanding reader: what it would need is said beside what was asked for."""
+        """Whether the proof succeeds at least every other time, and something is left to find a set with."""
+        return self.power >= LEAST_POWER and (self.trials > 0 or not self.by_trials)
 
 
 def plan_shrink(goal: ShrinkGoal, panel_a: int, held_out: int, batch: FirstBatch | None = None) -> ShrinkPlan:
     """Divide the budget: by the usual noise before anything is spent, by the measured noise after the first batch."""
     first = min(first_batch_size(panel_a), goal.rollouts)
     if batch is not None and not batch.noisy:
-        return _plan_steady(goal, first, panel_a, held_out)
+        return replace(_plan_steady(goal, first, panel_a, held_out), batch=batch)
     variance = USUAL_VARIANCE if batch is None else batch.variance
     estimate = max(noisy_estimate(goal), first)
     rest = goal.rollouts - estimate
     size = proof_size(rest, rest if goal.same_tasks else held_out)
-    return ShrinkPlan(goal=goal, estimate=estimate, size=size, variance=variance, measured=batch is not None)
+    return ShrinkPlan(
+        goal=goal,
+        estimate=estimate,
+        size=size,
+        variance=variance,
+        measured=batch is not None,
+        panel_a=panel_a,
+        held_out=held_out,
+        batch=batch,
+    )
 
 
 def _plan_steady(goal: ShrinkGoal, first: int, panel_a: int, held_out: int) -> ShrinkPlan:
@@ -255,7 +221,17 @@ def _plan_steady(goal: ShrinkGoal, first: int, panel_a: int, held_out: int) -> S
     else:
         pairs = min(held_out, STEADY_TASKS, max(goal.gate.tasks_needed(), round((1 - TRIED_SHARE) * rest) // 2))
     size = proof_size(min(2 * pairs, rest), pairs)
-    return ShrinkPlan(goal=goal, estimate=estimate, size=size, variance=0.0, measured=True, trials=rest - size.rollouts)
+    return ShrinkPlan(
+        goal=goal,
+        estimate=estimate,
+        size=size,
+        variance=0.0,
+        measured=True,
+        trials=rest - size.rollouts,
+        panel_a=panel_a,
+        held_out=held_out,
+        by_trials=True,
+    )
 
 
 def plan_after_trials(plan: ShrinkPlan, used: int) -> ShrinkPlan:
@@ -282,6 +258,10 @@ def plan_by_values(goal: ShrinkGoal, panel_a: int, held_out: int, batch: FirstBa
         size=proof_size(0, held_out),
         variance=batch.variance,
         measured=True,
+        panel_a=panel_a,
+        held_out=held_out,
+        batch=batch,
+        by_values=True,
     )
     return plan_proof(plan, batch, held_out)
 
