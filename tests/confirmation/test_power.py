@@ -14,7 +14,6 @@ from skillsv.confirmation.power import (
     pairs_needed,
     power,
     proof_size,
-    smallest_gate,
 )
 
 GATE = Gate(max_drop=0.05, level=0.95)
@@ -66,15 +65,6 @@ def test_power_grows_with_pairs_and_shrinks_with_the_drop(pairs, more, variance,
     assert power(GATE, size, variance, drop + further) <= power(GATE, size, variance, drop) + 1e-12
     if drop <= 0:
         assert power(GATE, larger, variance, drop) >= power(GATE, size, variance, drop) - 1e-9
-
-
-@pytest.mark.parametrize(("tasks", "pairs"), [(60, 100), (100, 100), (150, 400)])
-def test_the_smallest_gate_has_even_odds(tasks, pairs):
-    size = ProofSize(pairs=pairs, tasks=tasks)
-    drop = smallest_gate(GATE, size, 0.1)
-    assert drop is not None
-    assert power(Gate(max_drop=drop), size, 0.1) >= 0.5
-    assert power(Gate(max_drop=drop - 0.005), size, 0.1) < 0.5
 
 
 def test_a_proof_has_no_more_tasks_than_are_held_out():

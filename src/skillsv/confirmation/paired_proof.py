@@ -145,13 +145,17 @@ def _request(version: Coalition, pair: Pair) -> Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProofResult:
-    """What the pairs show. `lost` and `gained` are the tasks whose mean score fell or rose."""
+    """What the pairs show. `lost` and `gained` are the tasks whose mean score fell or rose.
+
+    `variance` is that of the mean change times the number of pairs.
+    """
 
     confirmation: Confirmation
     claim: Claim
     pairs: int
     lost: tuple[str, ...]
     gained: tuple[str, ...]
+    variance: float = 0.0
 
     @classmethod
     def of(cls, scores: PairScores, claim: Claim, rng: np.random.Generator) -> ProofResult:
@@ -160,6 +164,7 @@ class ProofResult:
         old = np.array([rows[0].mean() for rows in by_task.values()])
         new = np.array([rows[1].mean() for rows in by_task.values()])
         level, changes = claim.gate.level, new - old
+        pairs = sum(len(rows[0]) for rows in by_task.values())
         bound = same_tasks_bound(by_task, level) if claim.same_tasks else lower_bound(changes, level, rng)
         return cls(
             confirmation=Confirmation(
@@ -173,7 +178,8 @@ class ProofResult:
                 max_drop=claim.gate.max_drop,
             ),
             claim=claim,
-            pairs=sum(len(rows[0]) for rows in by_task.values()),
+            pairs=pairs,
+            variance=float(changes.var()) * pairs / len(changes),
             lost=tuple(task for task, change in zip(by_task, changes.tolist(), strict=True) if change < 0),
             gained=tuple(task for task, change in zip(by_task, changes.tolist(), strict=True) if change > 0),
         )

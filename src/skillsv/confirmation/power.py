@@ -12,7 +12,7 @@ is required besides. The mean difference itself varies by sqrt(v/m).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -74,25 +74,18 @@ def power(gate: Gate, size: ProofSize, variance: float | Floats, drop: float | F
     return chance
 
 
-def pairs_needed(gate: Gate, variance: float, *, wanted: float = WANTED_POWER) -> int | None:
-    """The pairs, each on a task of its own, that show a version without a drop to be no worse with this power."""
+def pairs_needed(gate: Gate, variance: float, *, wanted: float = WANTED_POWER, drop: float = 0.0) -> int | None:
+    """The pairs, each on a task of its own, that show a version that really loses `drop` to be no worse."""
     low, high = 1, gate.tasks_needed()
-    while power(gate, ProofSize(pairs=high, tasks=high), variance) < wanted:
+    while power(gate, ProofSize(pairs=high, tasks=high), variance, drop) < wanted:
         low, high = high, 2 * high
         if high > MOST_PAIRS:
             return None
     while high - low > 1:
         middle = (low + high) // 2
-        reached = power(gate, ProofSize(pairs=middle, tasks=middle), variance) >= wanted
+        reached = power(gate, ProofSize(pairs=middle, tasks=middle), variance, drop) >= wanted
         low, high = (low, middle) if reached else (middle, high)
     return high
-
-
-def smallest_gate(gate: Gate, size: ProofSize, variance: float, *, wanted: float = LEAST_POWER) -> float | None:
-    """The smallest drop that a proof of this size can rule out with this power; None where there is none."""
-    drops = np.arange(0.005, LARGEST_DROP + 1e-9, 0.005)
-    chances = (power(replace(gate, max_drop=float(drop)), size, variance) for drop in drops)
-    return next((float(drop) for drop, chance in zip(drops, chances, strict=True) if chance >= wanted), None)
 
 
 def pair_variance(first: Floats, second: Floats) -> float:

@@ -87,7 +87,9 @@ class ShrinkAgentDocument(TypedDict):
 
 
 class ShrinkStopDocument(TypedDict):
-    """Why a shrink ended early: no fair odds, no difference, a limit that was reached, an agent that fails."""
+    """Why nothing was proposed: too low odds of a proof, no set that could be proven, no difference, a limit that was
+    reached, or an agent that fails.
+    """
 
     reason: Annotated[str, Meta(description="What ended it, such as what the budget can prove.")]
     would_help: Annotated[
@@ -102,8 +104,8 @@ class ShrinkDocument(TypedDict):
     `power` is that for all agents together, `predicted` and `proof` are those of the agent that is worst off, and
     `noisy` means any agent.
 
-    With `stopped`, nothing was proposed: the outcome is `not shown`, there are no sets, and `rollouts` holds what was
-    spent.
+    With `stopped`, nothing was proposed and there are no sets; `rollouts` holds what was spent. The outcome is
+    `nothing to remove` where no set was found, and `not shown` where it ended earlier.
     """
 
     schema: Annotated[Literal["skillsv.shrink/1"], Meta(description="The name and version of this format.")]
@@ -126,5 +128,8 @@ class ShrinkDocument(TypedDict):
         Annotated[list[ShrinkAgentDocument], Meta(description="What is shown for each of several agents.")]
     ]
     stopped: NotRequired[
-        Annotated[ShrinkStopDocument, Meta(description="Why it ended early; absent where it did not.")]
+        Annotated[ShrinkStopDocument, Meta(description="Why nothing was proposed; absent where a set was.")]
+    ]
+    would_take: NotRequired[
+        Annotated[str, Meta(description="What it would take to show the last set; absent where one passed.")]
     ]

@@ -43,7 +43,7 @@ class DeletionTrials:
 
     `groups` are the units that may go, each with what goes with it; `order` names the units that are deleted first, and
     are to blame last. `scores` holds all that was asked, `kept` the units that a task needs, `broken` the tasks that
-    lost score in the last trial, which was without `tried`.
+    lost score in the last trial, which was without `tried`. `done` says whether the trials came to their end.
     """
 
     everything: Coalition
@@ -55,6 +55,7 @@ class DeletionTrials:
     broken: tuple[str, ...] = ()
     used: int = 0
     limit: int = 0
+    done: bool = False
 
     @property
     def removed(self) -> DeletionSet:
@@ -96,7 +97,7 @@ class DeletionTrials:
 
     def run(self, tasks: Sequence[str], rollouts: int, rng: np.random.Generator) -> TrialRun:
         """Keep what these tasks need, until none of them is broken or so many more rollouts are used."""
-        self.limit = self.used + rollouts
+        self.limit, self.done = self.used + rollouts, False
         if not (yield from self._ask((NOTHING, task) for task in tasks)):
             return
         solved = [task for task in tasks if self.scores[NOTHING, task]]
@@ -108,7 +109,7 @@ class DeletionTrials:
             self.broken = tuple(task for task in suspected if self._breaks(self.removed, task))
             if not self.broken:
                 if sure:
-                    return
+                    break
                 suspected, sure = solved, True  # what is kept for one task may break another
                 continue
             sure = False
@@ -117,6 +118,7 @@ class DeletionTrials:
             if not (yield from self._search(chosen)):
                 return
             suspected = list(self.broken)
+        self.done = True
 
     def _breaks(self, removed: DeletionSet, task: str) -> bool:
         """Whether the task loses score; a missing score shows nothing."""

@@ -47,6 +47,7 @@ from skillsv.pipeline.shrink_advice import advice, plan_lines, would_help
 from skillsv.pipeline.shrink_attempts import Attempts, attempt_by_posterior, attempt_by_trials, attempt_by_values
 from skillsv.pipeline.shrink_checks import require_editor, require_judge, require_removable
 from skillsv.pipeline.shrink_choice import Evidence
+from skillsv.pipeline.shrink_explanations import would_take
 from skillsv.pipeline.shrink_plan import (
     FirstBatch,
     ShrinkGoal,
@@ -450,13 +451,14 @@ class ShrinkSteps:
             return await attempt_by_values(*what, units=run.valuation.units)
         return await attempt_by_trials(*what)
 
-    async def make_version(self, run: Run, chosen: ChosenSet) -> NewVersion:
-        """The files without the set; an editor may rewrite them."""
+    async def make_version(self, run: Run, chosen: ChosenSet, *, spare: bool = False) -> NewVersion:
+        """The files without the set; an editor may rewrite them. A `spare` one is proved only if others fail."""
         version, editor = pruned_version(run.renderer, chosen.removed), self.shrink.options.editor
         drop = Interval(-chosen.drop.value, -chosen.drop.high, -chosen.drop.low)
         basis = f" ({chosen.basis})" if chosen.basis else ""
+        first = "If that is not shown and rollouts are left: deleting" if spare else "Deleting"
         self.note(
-            f"Deleting {len(chosen.removed)} of {len(run.compiled.execution)} units leaves {count(version.tokens)} of "
+            f"{first} {len(chosen.removed)} of {len(run.compiled.execution)} units leaves {count(version.tokens)} of "
             f"{count(run.renderer.total_tokens)} tokens; predicted change {with_bounds(drop)} points{basis}."
         )
         if editor is None:
@@ -471,7 +473,7 @@ class ShrinkSteps:
         results: list[ProofResult | None] = [*outcomes.results, *[None] * (len(chosen) - len(outcomes.results))]
         outcome = outcomes.results[-1].confirmation.outcome.value if outcomes.results else "nothing to remove"
         total = run.renderer.total_tokens
-        return {
+        document: ShrinkDocument = {
             "schema": "skillsv.shrink/1",
             "skill": run.compiled.skill.name,
             "outcome": outcome,  # type: ignore[typeddict-item]
@@ -494,6 +496,11 @@ class ShrinkSteps:
             },
             "notes": list(self.notes),
         }
+        if attempts.stopped is not None:
+            document["stopped"] = attempts.stopped
+        if passed is None and outcomes.results:
+            document["would_take"] = would_take(outcomes.results[-1])
+        return document
 
 
 def without_retries(plan: ShrinkPlan, retries: int, batch: FirstBatch) -> ShrinkPlan:

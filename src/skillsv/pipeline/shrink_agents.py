@@ -130,7 +130,7 @@ async def _run_steps(steps: Steps, budget: int, listener: Listener) -> SharedShr
     seed = first.shrink.prepared.job.settings.seed
     sets = choose_shared_sets(list(shown.values()), [seed, CHOICE_STREAM])
     run = next(iter(runs.values()))
-    versions = [await first.make_version(run, chosen.worst) for chosen in sets]
+    versions = [await first.make_version(run, one.worst, spare=number > 0) for number, one in enumerate(sets)]
     proofs = [AgentProofs(name=name, steps=steps[name], run=runs[name], shown=shown[name]) for name in steps]
     left = _left(steps, runs, budget)
     found = await prove_for_all(proofs, sets, versions, left)

@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from skillsv.confirmation.paired_proof import HALFWAY, PairedProof
+from skillsv.model.shrink_document import ShrinkStopDocument
 from skillsv.model.value import UnitReport
 from skillsv.pipeline.deletion_choice import ChosenSet
 from skillsv.pipeline.shared_choice import AgentEvidence, choose_shared_sets
 from skillsv.pipeline.shrink_choice import Evidence, choose_by_posterior, choose_by_trials, proof_pairs, start_trials
+from skillsv.pipeline.shrink_explanations import explain_trials, explain_values
 from skillsv.pipeline.shrink_plan import ShrinkPlan, plan_after_trials
 from skillsv.pipeline.shrink_proof import NO_PROOF, NewVersion, ProofOutcomes, ProofSession
 
 CHOICE_STREAM = 17
 """Random stream of the choice and of the bounds of the proof."""
 
-MakeVersion = Callable[[ChosenSet], Awaitable[NewVersion]]
-"""Makes the files without a set; an editor may rewrite them."""
+MakeVersion = Callable[..., Awaitable[NewVersion]]
+"""Makes the files without a set; an editor may rewrite them. `spare`: the set is tried only if others fail."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempts:
-    """The sets in turn, their versions, what their proofs show, and the rollouts that trials took."""
+    """The sets in turn, their versions, what their proofs show, and the rollouts that trials took.
+
+    `stopped` says why no set was proposed.
+    """
 
     chosen: tuple[ChosenSet, ...] = ()
     versions: tuple[NewVersion, ...] = ()
     outcomes: ProofOutcomes = NO_PROOF
     trials: int = 0
+    stopped: ShrinkStopDocument | None = None
 
     @property
     def proved(self) -> NewVersion | None:
@@ -67,9 +73,9 @@ async def _prove_in_turn(
     chosen: tuple[ChosenSet, ...],
     make_version: MakeVersion,
 ) -> Attempts:
-    versions = tuple([await make_version(one) for one in chosen])
+    versions = tuple([await make_version(one, spare=number > 0) for number, one in enumerate(chosen)])
     if not versions:
-        return Attempts()
+        return Attempts(stopped=explain_values(evidence, plan))
     _, bounds = _streams(session)
     proof = _make_proof(session, evidence, plan)
     claims = plan.goal.claims(len(versions))
@@ -89,6 +95,8 @@ async def attempt_by_trials(
     attempts = Attempts(trials=trials.used)
     for claim, look in plan.goal.steady_claims(plan.size.tasks):
         chosen = choose_by_trials(evidence, trials, plan, claim.gate, choice)
+        if chosen is None and not attempts.chosen:
+            return replace(attempts, stopped=explain_trials(evidence, trials, plan))
         if chosen is None or chosen.removed in {one.removed for one in attempts.chosen}:
             break
         version = await make_version(chosen)

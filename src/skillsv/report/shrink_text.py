@@ -52,7 +52,10 @@ def _headline(result: ShrinkDocument, show: Show) -> str:
                 f"Not shown{failing}: the shorter skill may lose more than {limit} points {where}. Nothing was deleted."
             )
         case _:
-            return "Nothing to remove: no set of units has a fair chance to be proven. Nothing was deleted."
+            stopped = result.get("stopped")
+            reason = stopped["reason"] if stopped else "no set of units has a fair chance to be proven"
+            helpful = f" It may help: {'; '.join(stopped['would_help'])}." if stopped else ""
+            return f"Nothing to remove: {reason}. Nothing was deleted.{helpful}"
 
 
 def _failing(result: ShrinkDocument, show: Show) -> str:
@@ -70,8 +73,9 @@ def _where(result: ShrinkDocument) -> str:
 
 
 def _proof_lines(result: ShrinkDocument, show: Show) -> Iterator[str]:
+    tried = sum(one["outcome"] is not None for one in result["sets"])
     for number, proposed in enumerate(result["sets"]):
-        name = "" if len(result["sets"]) == 1 else f"Set {number + 1} ({count(proposed['tokens_after'])} tokens left): "
+        name = "" if tried == 1 else f"Set {number + 1} ({count(proposed['tokens_after'])} tokens left): "
         for agent, one in _proved(result, number):
             proof, whom = one["proof"], f"{show(agent)}: " if agent else ""
             if proof is None:
@@ -79,6 +83,14 @@ def _proof_lines(result: ShrinkDocument, show: Show) -> Iterator[str]:
             yield name + whom + _proof_line(one, proof)
             if one["outcome"] != "no worse" and proof["lost"]:
                 yield f"{whom}Tasks that lost score: {_named(proof['lost'], show)}."
+    if "would_take" in result:
+        yield result["would_take"]
+    if result["outcome"] != "no worse":
+        for proposed in result["sets"][max(tried, 1) :]:
+            yield (
+                f"A smaller set ({count(proposed['tokens_after'])} tokens left) was not tried: the proof before it "
+                "left no rollouts."
+            )
 
 
 def _proved(result: ShrinkDocument, number: int) -> Iterator[tuple[str, ShrinkSetDocument | ShrinkAgentSetDocument]]:
