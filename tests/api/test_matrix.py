@@ -127,7 +127,7 @@ def test_agents_that_look_the_same_are_refused(tasks):
 @pytest.mark.heavy
 def test_an_agent_that_ignores_the_skill_leaves_the_others_their_values(tasks, tmp_path):
     found = sv.matrix(
-        SKILL, tasks=tasks, agents={"deaf": deaf, "small": small}, panel_b=0, max_rollouts=300,
+        SKILL, tasks=tasks, agents={"deaf": deaf, "small": small}, panel_b=0, max_rollouts=340,
         run_dir=tmp_path / "run",
     )  # fmt: skip
     assert isinstance(found.error, NoDifference)
