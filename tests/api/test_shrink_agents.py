@@ -9,7 +9,7 @@ from skillsv.api.shrink_agents import make_shared_plan, run_shared_plan
 from skillsv.api.shrink_plan import ProofArguments
 from skillsv.errors import Interrupted, SettingsError, Unavailable
 from skillsv.pipeline.shared_proof import divide_rollouts, named_step
-from skillsv.pipeline.shrink import ShrinkOptions
+from skillsv.pipeline.shrink_preparation import ShrinkOptions
 from skillsv.rollout import Stop
 
 SKILL = """\

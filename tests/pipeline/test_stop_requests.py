@@ -12,7 +12,7 @@ from skillsv.api.shrink import run_shrink_plan
 from skillsv.api.shrink_plan import ProofArguments, make_shrink_plan
 from skillsv.errors import Interrupted
 from skillsv.model.events import RolloutFinished, RunFinished
-from skillsv.pipeline.shrink import ShrinkOptions
+from skillsv.pipeline.shrink_preparation import ShrinkOptions
 from skillsv.rollout import RunFolder, Stop
 
 SKILL = "# Rules\n\n" + "".join(f"- [rule-{number:02d}] says what to do.\n" for number in range(1, 9))

@@ -19,9 +19,7 @@ from skillsv.confirmation.gate import DEFAULT_MAX_DROP
 from skillsv.model.events import Note
 from skillsv.model.protocols import Agent, Listener, Verifier
 from skillsv.model.task import Task
-from skillsv.pipeline.shrink import (
-    run_shrink,
-)
+from skillsv.pipeline.shrink import run_shrink
 from skillsv.rollout import Stop
 
 

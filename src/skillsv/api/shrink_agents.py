@@ -22,9 +22,9 @@ from skillsv.errors import SettingsError
 from skillsv.model.events import Note
 from skillsv.model.format import plural
 from skillsv.model.protocols import Listener
-from skillsv.pipeline.shrink import ShrinkOptions
 from skillsv.pipeline.shrink_advice import before_first_batch
 from skillsv.pipeline.shrink_agents import AgentShrink, advice, joint_power, plan_lines, run_shared_shrink
+from skillsv.pipeline.shrink_preparation import ShrinkOptions
 from skillsv.rollout import RunFolder, Stop
 from skillsv.rollout.run_folder import AGENTS
 from skillsv.settings import load_settings

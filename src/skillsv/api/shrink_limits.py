@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from skillsv.errors import SettingsError
 from skillsv.model.format import count, plural
-from skillsv.pipeline.shrink import PreparedShrink
 from skillsv.pipeline.shrink_plan import ShrinkGoal, first_batch_size
+from skillsv.pipeline.shrink_preparation import PreparedShrink
 from skillsv.rollout import PerRollout, RunFolder
 from skillsv.rollout.forecast import Cost, cost_of
 from skillsv.settings import Settings

@@ -19,13 +19,9 @@ from skillsv.confirmation.gate import DEFAULT_MAX_DROP
 from skillsv.errors import SettingsError
 from skillsv.pipeline.cost import measured_cost, require_measurable_budget
 from skillsv.pipeline.job import ValuationJob
-from skillsv.pipeline.shrink import (
-    PreparedShrink,
-    ShrinkOptions,
-    prepare_shrink,
-)
 from skillsv.pipeline.shrink_advice import advice, before_first_batch, plan_lines
 from skillsv.pipeline.shrink_plan import ShrinkGoal
+from skillsv.pipeline.shrink_preparation import PreparedShrink, ShrinkOptions, prepare_shrink
 from skillsv.rollout import PerRollout, RunFolder
 from skillsv.rollout.forecast import Cost, cost_of
 from skillsv.settings import load_settings, share_of_points, small_settings

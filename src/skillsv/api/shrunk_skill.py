@@ -12,9 +12,7 @@ from skillsv.api.run import Run
 from skillsv.errors import GateNotMet
 from skillsv.model.coalition import Operator
 from skillsv.model.shrink_document import ShrinkDocument
-from skillsv.pipeline.shrink import (
-    ShrinkResult,
-)
+from skillsv.pipeline.shrink import ShrinkResult
 from skillsv.pipeline.shrink_agents import SharedShrinkResult
 
 

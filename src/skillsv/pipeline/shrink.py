@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -11,65 +11,46 @@ import numpy as np
 
 from skillsv.confirmation.paired_proof import ProofResult
 from skillsv.confirmation.power import proof_size
-from skillsv.decide.deletion_sets import find_kept
 from skillsv.errors import LowPower, NoDifference, NoisyAgent, SkillSVError
-from skillsv.model.coalition import Operator
 from skillsv.model.events import Note, RunFinished, RunStarted
 from skillsv.model.format import count, plural, points, with_bounds
 from skillsv.model.protocols import Listener
 from skillsv.model.shrink_document import (
     ShrinkDocument,
-    ShrinkProofDocument,
     ShrinkRolloutsDocument,
-    ShrinkSetDocument,
-    ShrinkStopDocument,
 )
-from skillsv.model.task import Task
 from skillsv.model.value import Interval
 from skillsv.pipeline.build_valuation import RolloutResult
 from skillsv.pipeline.confirm import store_proof
 from skillsv.pipeline.content_effect import ContentEffect, first_look, pairs_to_ask, second_look
 from skillsv.pipeline.deletion_choice import ChosenSet
 from skillsv.pipeline.job import (
-    PreparedRun,
-    ValuationJob,
     forecast_job,
-    load_job_tasks,
-    make_manifest,
-    prepare,
 )
 from skillsv.pipeline.judge_opinions import ask_opinions
-from skillsv.pipeline.panel_history import known_panels, seen_tasks, unseen_tasks
 from skillsv.pipeline.publish import publish
 from skillsv.pipeline.refine import refine_by
 from skillsv.pipeline.run import Run, build_run, read_manifest
 from skillsv.pipeline.shrink_advice import advice, plan_lines, would_help
 from skillsv.pipeline.shrink_attempts import Attempts, attempt_by_posterior, attempt_by_trials, attempt_by_values
-from skillsv.pipeline.shrink_checks import require_editor, require_judge, require_removable
 from skillsv.pipeline.shrink_choice import Evidence
-from skillsv.pipeline.shrink_explanations import would_take
+from skillsv.pipeline.shrink_documents import SHRINK_FILE, result_document, stop_of, stopped_document
 from skillsv.pipeline.shrink_plan import (
     FirstBatch,
-    ShrinkGoal,
     ShrinkPlan,
     first_batch_size,
     noisy_estimate,
-    panel_size,
     plan_by_values,
     plan_proof,
     plan_shrink,
     read_first_batch,
 )
+from skillsv.pipeline.shrink_preparation import PreparedShrink
 from skillsv.pipeline.shrink_proof import NewVersion, ProofSession, as_panel_proof, pruned_version, revised_version
 from skillsv.pipeline.shrink_spending import JUDGE, PROOF, TRIALS, VALUES, ShrinkSpending, SpentRollouts
 from skillsv.pipeline.valuation import run_rollouts
-from skillsv.report.valuation_json import interval_dict
-from skillsv.rollout import RunFolder, Stop, run_id
+from skillsv.rollout import RunFolder, Stop
 from skillsv.settings import Settings
-from skillsv.tasks import NO_PANELS, KnownPanels
-
-SHRINK_FILE = "shrink.json"
-"""The file in the run folder that holds the result."""
 
 NO_EFFECT_SHOWN = (
     "The first batch does not show that the skill's content makes a difference to the agent. A proof may then show "
@@ -83,97 +64,6 @@ LOW_ODDS = "That is less than even odds, so nothing more was spent and nothing w
 
 END_OF_LOW_POWER = "less than even odds"
 """The reason that a progress line gives there: the note before it and the error after it say the rest."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShrinkOptions:
-    """What a shrink may do besides its goal: units that must stay, a judge's opinion, an editor, doubtful proofs.
-
-    `by_values`: units are valued, and sets chosen by these values, also where the agent repeats itself.
-    `steady_only`: nothing more is spent when the agent turns out to be noisy.
-    """
-
-    keep: tuple[str, ...] = ()
-    ask_judge: bool = False
-    editor: str | None = None
-    keep_going: bool = False
-    by_values: bool = False
-    steady_only: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedShrink:
-    """Everything that is known before the first rollout. `plan` assumes the usual noise."""
-
-    prepared: PreparedRun
-    goal: ShrinkGoal
-    options: ShrinkOptions
-    plan: ShrinkPlan
-    held_out: tuple[Task, ...]
-    kept: frozenset[str]
-
-    @property
-    def proof_tasks(self) -> Sequence[Task]:
-        """The tasks that a proof can use."""
-        return self.prepared.panel_a.tasks if self.goal.same_tasks else self.held_out
-
-
-def prepare_shrink(
-    job: ValuationJob, folder: RunFolder, goal: ShrinkGoal, options: ShrinkOptions, *, fresh: bool = False
-) -> PreparedShrink:
-    """Compile the skill, divide the tasks, plan. Runs nothing and writes nothing.
-
-    Deletion alone is measured: a shorter skill deletes.
-    """
-    prepared, resumed = _divide_tasks(job, folder, goal, fresh=fresh)
-    seen = frozenset[str]() if fresh else seen_tasks(folder, resumed=resumed)
-    held_out = unseen_tasks(prepared.panel_b.tasks, seen)
-    tasks = len(prepared.panel_a.tasks)
-    kept = find_kept(prepared.compiled, options.keep)
-    require_removable(prepared.compiled, kept)
-    if options.ask_judge:
-        require_judge(job)
-    if options.editor is not None:
-        require_editor(options.editor, job)
-    plan = plan_shrink(goal, tasks, tasks if goal.same_tasks else len(held_out))
-    return PreparedShrink(
-        prepared=prepared,
-        goal=goal,
-        options=options,
-        plan=plan,
-        held_out=held_out,
-        kept=kept,
-    )
-
-
-def _divide_tasks(job: ValuationJob, folder: RunFolder, goal: ShrinkGoal, *, fresh: bool) -> tuple[PreparedRun, str]:
-    """The run with its panels, and the name of the folder's run where it goes on, else nothing.
-
-    A shrink that goes on has the panels that it began with, though it may have used some tasks since to mend its set.
-    """
-    tasks = load_job_tasks(job)
-
-    def divide(known: KnownPanels) -> PreparedRun:
-        return prepare(replace(job, settings=_panel_settings(job, goal, tasks, known)), known)
-
-    if fresh:
-        return divide(NO_PANELS), ""
-    current = folder.run_id
-    known, resumed = known_panels(folder), known_panels(folder, resumed=current)
-    prepared = divide(resumed)
-    goes_on = run_id(make_manifest(prepared)) == current
-    return (prepared, current) if goes_on else (divide(known) if known != resumed else prepared, "")
-
-
-def _panel_settings(job: ValuationJob, goal: ShrinkGoal, tasks: Sequence[Task], known: KnownPanels) -> Settings:
-    """The settings of the values: the panels that the goal asks for, unless the user named their sizes."""
-    settings = replace(job.settings, method="auto", operators=(Operator.DELETE,), max_rollouts=goal.rollouts)
-    if goal.same_tasks:
-        return replace(settings, panel_a=None, panel_b=0)
-    if settings.panel_a is None and settings.panel_b is None:
-        size, unseen = panel_size(len(tasks), goal), sum(not known.seen(task) for task in tasks)
-        return replace(settings, panel_a=size, panel_b=min(len(tasks) - size, unseen))
-    return settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,9 +132,15 @@ class ShrinkSteps:
         run = build_run(shrink.prepared.renderer, settings, read_manifest(self.folder), result)
         plan = without_retries(plan, self.spent.rollouts.retries, late)
         attempts = await self.attempt(run, plan, judged, noisy=late.noisy)
-        document = self.document(run, plan, attempts, noisy=late.noisy)
+        rollouts: ShrinkRolloutsDocument = {
+            "budget": shrink.goal.rollouts,
+            "values": len(run.observations) + self.asked_again,
+            "trials": attempts.trials,
+            "proof": attempts.outcomes.rollouts,
+        }
         if judged is not None:
-            document["rollouts"]["judge"] = len(judged)
+            rollouts["judge"] = len(judged)
+        document = result_document(run, plan, attempts, noisy=late.noisy, rollouts=rollouts, notes=self.notes)
         self.folder.write(SHRINK_FILE, msgspec.json.format(msgspec.json.encode(document), indent=2))
         if not shrink.goal.same_tasks:  # the page calls the tasks of a proof held out
             for tried, proof in zip(attempts.versions, attempts.outcomes.results, strict=False):
@@ -467,41 +363,6 @@ class ShrinkSteps:
         revision = await refine_by(editor, run, self.folder, run.settings, job.folder, before=version.after)
         return revised_version(version, revision.after, run.compiled, run.settings)
 
-    def document(self, run: Run, plan: ShrinkPlan, attempts: Attempts, *, noisy: bool) -> ShrinkDocument:
-        """The result as `skillsv.shrink/1`."""
-        chosen, outcomes, passed = attempts.chosen, attempts.outcomes, attempts.proved
-        results: list[ProofResult | None] = [*outcomes.results, *[None] * (len(chosen) - len(outcomes.results))]
-        outcome = outcomes.results[-1].confirmation.outcome.value if outcomes.results else "nothing to remove"
-        total = run.renderer.total_tokens
-        document: ShrinkDocument = {
-            "schema": "skillsv.shrink/1",
-            "skill": run.compiled.skill.name,
-            "outcome": outcome,  # type: ignore[typeddict-item]
-            "claim": "these tasks" if plan.goal.same_tasks else "tasks like these",
-            "max_drop": plan.goal.gate.max_drop,
-            "units": len(run.compiled.execution),
-            "removed": [] if passed is None else list(passed.removed),
-            "refined": passed is not None and passed.renderer is not None,
-            "tokens_before": total,
-            "tokens_after": total if passed is None else passed.tokens,
-            "noisy": noisy,
-            "power": plan.power,
-            "sets": [set_dict(*row) for row in zip(chosen, attempts.versions, results, strict=True)],
-            "cost": outcomes.cost,
-            "rollouts": {
-                "budget": self.shrink.goal.rollouts,
-                "values": len(run.observations) + self.asked_again,
-                "trials": attempts.trials,
-                "proof": outcomes.rollouts,
-            },
-            "notes": list(self.notes),
-        }
-        if attempts.stopped is not None:
-            document["stopped"] = attempts.stopped
-        if passed is None and outcomes.results:
-            document["would_take"] = would_take(outcomes.results[-1])
-        return document
-
 
 def without_retries(plan: ShrinkPlan, retries: int, batch: FirstBatch) -> ShrinkPlan:
     """The plan of what follows the values when so many attempts went into retries: they take from trials and proof."""
@@ -510,68 +371,3 @@ def without_retries(plan: ShrinkPlan, retries: int, batch: FirstBatch) -> Shrink
         rest = max(goal.rollouts - plan.estimate, 0)
         return replace(plan, goal=goal, size=proof_size(min(rest, plan.size.rollouts), plan.size.tasks))
     return replace(plan, goal=goal, trials=max(plan.trials - retries, 0))
-
-
-def stop_of(error: SkillSVError) -> ShrinkStopDocument:
-    """Why a shrink ended early, and what would help, by the error that ended it."""
-    where = f"{error.where}: " if error.where else ""
-    return {"reason": f"{where}{error.what}", "would_help": [error.hint] if error.hint else []}
-
-
-def stopped_document(
-    shrink: PreparedShrink,
-    *,
-    power: float,
-    noisy: bool,
-    rollouts: ShrinkRolloutsDocument,
-    notes: Sequence[str],
-    stopped: ShrinkStopDocument,
-) -> ShrinkDocument:
-    """The result of a shrink that ended after the first batch, as `skillsv.shrink/1`."""
-    total = shrink.prepared.renderer.total_tokens
-    return {
-        "schema": "skillsv.shrink/1",
-        "skill": shrink.prepared.compiled.skill.name,
-        "outcome": "not shown",
-        "claim": "these tasks" if shrink.goal.same_tasks else "tasks like these",
-        "max_drop": shrink.goal.gate.max_drop,
-        "removed": [],
-        "refined": False,
-        "tokens_before": total,
-        "tokens_after": total,
-        "noisy": noisy,
-        "power": power,
-        "sets": [],
-        "cost": None,
-        "rollouts": rollouts,
-        "notes": list(notes),
-        "stopped": stopped,
-    }
-
-
-def set_dict(chosen: ChosenSet, version: NewVersion, result: ProofResult | None) -> ShrinkSetDocument:
-    """A proposed set with its proof, as the result lists it."""
-    drop = chosen.drop
-    return {
-        "removed": list(version.removed),
-        "tokens_after": version.tokens,
-        "power": chosen.power,
-        "predicted": interval_dict(Interval(-drop.value, -drop.high, -drop.low)),
-        "outcome": None if result is None else result.confirmation.outcome.value,
-        "proof": None if result is None else _proof_dict(result),
-    }
-
-
-def _proof_dict(result: ProofResult) -> ShrinkProofDocument:
-    confirmation = result.confirmation
-    return {
-        "tasks": confirmation.tasks,
-        "pairs": result.pairs,
-        "old": interval_dict(confirmation.old),
-        "new": interval_dict(confirmation.new),
-        "delta": interval_dict(confirmation.delta),
-        "at_worst": confirmation.at_worst or 0.0,
-        "level": result.claim.gate.level,
-        "lost": list(result.lost),
-        "gained": list(result.gained),
-    }

@@ -24,17 +24,11 @@ from skillsv.pipeline.publish import publish
 from skillsv.pipeline.run import Run, build_run, read_manifest
 from skillsv.pipeline.shared_choice import AgentEvidence, choose_shared_sets
 from skillsv.pipeline.shared_proof import AgentProofs, SetProofs, divide_rollouts, named_step, prove_for_all
-from skillsv.pipeline.shrink import (
-    END_OF_LOW_POWER,
-    LOW_ODDS,
-    SHRINK_FILE,
-    PreparedShrink,
-    ShrinkSteps,
-    set_dict,
-    stopped_document,
-)
+from skillsv.pipeline.shrink import END_OF_LOW_POWER, LOW_ODDS, ShrinkSteps
 from skillsv.pipeline.shrink_attempts import CHOICE_STREAM
+from skillsv.pipeline.shrink_documents import SHRINK_FILE, set_dict, stopped_document
 from skillsv.pipeline.shrink_plan import ShrinkPlan, first_batch_size, plan_by_values, plan_proof, read_first_batch
+from skillsv.pipeline.shrink_preparation import PreparedShrink
 from skillsv.pipeline.shrink_proof import NewVersion, as_panel_proof
 from skillsv.pipeline.shrink_spending import ShrinkSpending, SpentRollouts
 from skillsv.rollout import RunFolder, Stop

@@ -18,7 +18,7 @@ from skillsv.model.value import REMOVABLE, Action, Verdict
 from skillsv.pipeline.job import TRIGGER, make_renderer
 from skillsv.pipeline.publish import recorded_confirmation, recorded_proof
 from skillsv.pipeline.run import compile_stored_skill, manifest_settings, read_manifest
-from skillsv.pipeline.shrink import SHRINK_FILE
+from skillsv.pipeline.shrink_documents import SHRINK_FILE
 from skillsv.report.sentences import proof_sentence
 from skillsv.rollout import RunFolder
 from skillsv.settings import Settings
