@@ -1,4 +1,4 @@
-"""The JSON `skillsv.shrink/1` as types. `docs/schema` is generated from them; `pipeline.shrink_documents` writes them."""
+"""The JSON `skillsv.shrink/1` as types; `docs/schema` is generated from them. `pipeline.shrink_documents` writes it."""
 
 from __future__ import annotations
 
