@@ -65,7 +65,7 @@ def test_too_few_tasks_leave_no_power_and_the_advice_names_what_helps():
     plan = plan_shrink(GOAL, 20, 30, NOISY)
     assert not plan.worthwhile
     text = advice(plan)
-    assert "at least 59 held-out tasks (now 30)" in text
+    assert "held-out tasks (now 30) together with --max-rollouts" in text
     assert "--same-tasks" in text
     assert "--max-drop" in text
 

@@ -93,8 +93,11 @@ def second_look(batch: FirstBatch, pairs: Sequence[ContentPair]) -> ContentEffec
 
     scores = _scores(batch)
     direction = dict(zip(batch.tasks, np.sign(_differences(scores)).tolist(), strict=True))
-    known = [(direction[pair.task], pair.full - pair.trigger) for pair in pairs
-             if pair.full is not None and pair.trigger is not None]  # fmt: skip
+    known = [
+        (direction[pair.task], pair.full - pair.trigger)
+        for pair in pairs
+        if pair.full is not None and pair.trigger is not None
+    ]
     changes = np.array([change for _, change in known])
     if _sign_chance(np.array([sign * change for sign, change in known])) <= SIGNED_LEVEL:
         return ContentEffect.SHOWN

@@ -22,6 +22,9 @@ BUDGET_STEP = 1.02
 TASK_STEPS = (1.0, 1.25, 1.5, 2.0, 3.0, 5.0)
 """Numbers of held-out tasks that are searched, in least numbers of a proof without noise."""
 
+MUCH_ABOVE = 2.0
+"""Ratio to the smallest budget up to which fewer tasks are preferred."""
+
 DROP_STEP = 0.005
 """Steps of the drops that are searched: half a point."""
 
@@ -113,16 +116,26 @@ def _larger_drop(plan: ShrinkPlan) -> Iterator[str]:
 
 
 def _sufficient(plan: ShrinkPlan, goal: ShrinkGoal) -> tuple[int, int] | None:
-    """A budget, at least the present one, and a number of held-out tasks, as few as do, that suffice for the goal."""
+    """A budget, at least the present one, and a number of held-out tasks that suffice for the goal.
+
+    The fewest tasks whose budget is not much above the smallest one: at the least number of a proof no score may fall.
+    """
     least = goal.gate.tasks_needed()
     more = [] if goal.same_tasks else [math.ceil(step * least) for step in TASK_STEPS]
-    for held_out in (plan.held_out, *(tasks for tasks in more if tasks > plan.held_out)):
-        rollouts = goal.rollouts
-        while rollouts <= MOST_ROLLOUTS:
-            plans = _with_goal(plan, replace(goal, rollouts=rollouts), held_out)
-            if all(map(_suffices, plans)):
-                return rollouts, held_out
-            rollouts = max(rollouts + 1, math.ceil(BUDGET_STEP * rollouts))
+    numbers = (plan.held_out, *(tasks for tasks in more if tasks > plan.held_out))
+    found = [(rollouts, held_out) for held_out in numbers if (rollouts := _least_rollouts(plan, goal, held_out))]
+    affordable = MUCH_ABOVE * min((rollouts for rollouts, _ in found), default=0)
+    return next(((rollouts, held_out) for rollouts, held_out in found if rollouts <= affordable), None)
+
+
+def _least_rollouts(plan: ShrinkPlan, goal: ShrinkGoal, held_out: int) -> int | None:
+    """The smallest budget that suffices with so many held-out tasks; None where there is none."""
+    rollouts = goal.rollouts
+    while rollouts <= MOST_ROLLOUTS:
+        plans = _with_goal(plan, replace(goal, rollouts=rollouts), held_out)
+        if all(map(_suffices, plans)):
+            return rollouts
+        rollouts = max(rollouts + 1, math.ceil(BUDGET_STEP * rollouts))
     return None
 
 
