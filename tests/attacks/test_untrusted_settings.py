@@ -187,7 +187,7 @@ def test_untrusted_evals_of_a_skill_run_no_code(attack, capsys, verifier, place)
 
 
 def test_harbor_tasks_inside_a_skill_run_only_if_trusted(attack):
-    folder = attack.skill / "harbor" / "one"
+    folder = attack.skill / "evals" / "harbor" / "one"
     (folder / "tests").mkdir(parents=True)
     (folder / "instruction.md").write_text("Say a word.\n")
     test = folder / "tests" / "test.sh"

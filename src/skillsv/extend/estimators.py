@@ -9,7 +9,7 @@ from skillsv.compiler import CompileOptions, compile_files
 from skillsv.compiler.rules import RULES, TRIGGER_RULE
 from skillsv.estimate import EstimateOptions, TruncationAudit, compare_with_control, estimate_chains, ranking_of
 from skillsv.estimate.adaptive import AVERAGED_ORDERS, compute_values, estimate_adaptive
-from skillsv.estimate.adaptive.deciding_pairs import find_deciding_pairs, find_steady_scores
+from skillsv.estimate.adaptive.deciding_pairs import find_steady_scores
 from skillsv.order import Sampler, exact_design, exact_values
 from skillsv.rendering import Renderer
 from skillsv.rollout.adaptive import (
@@ -51,7 +51,6 @@ __all__ = [
     "estimate_chains",
     "exact_design",
     "exact_values",
-    "find_deciding_pairs",
     "find_steady_scores",
     "forecast_adaptive",
     "make_planted",
