@@ -16,14 +16,6 @@ def own(scores):
     return {mask: (score,) for mask, score in scores.items()}
 
 
-def test_a_score_is_forecast_by_the_units_that_decide_the_task():
-    table = EarlierTable(AND)
-    assert table.forecast(0b0011) == 1.0
-    assert table.forecast(0b0111) == 1.0
-    assert table.forecast(0b1001) == 0.0
-    assert EarlierTable({0b0000: 0.0, 0b1111: 1.0}).forecast(0b0001) is None, "no pattern explains the change"
-
-
 def test_each_deciding_unit_gets_a_pair_with_as_few_coalitions_as_possible():
     asked = EarlierTable(AND).choose_coalitions(FREE)
     assert len(asked) == 2, "the full skill is known, and one coalition besides shows each unit"
@@ -89,6 +81,16 @@ def test_a_table_that_was_contradicted_is_not_used_after_another():
     task.add({**AND, 0b0000: 1.0})
     first = task.next_coalitions(own({0b0000: 0.0, 0b1111: 1.0}), FREE)
     assert task.next_coalitions(own({0b0000: 0.0, 0b1111: 1.0} | dict.fromkeys(first, 0.5)), FREE) == []
+
+
+def test_scores_hold_while_one_earlier_agent_forecasts_all_of_them():
+    task = TaskSuggestions()
+    assert not task.holds(own(AND)), "without an earlier agent nothing holds"
+    task.add(AND)
+    task.add({**AND, 0b0000: 1.0})
+    assert task.holds(own({0b0000: 0.0, 0b1111: 1.0}))
+    assert task.holds(own({0b0000: 1.0, 0b1111: 1.0}))
+    assert not task.holds(own({0b0000: 0.5, 0b1111: 1.0}))
 
 
 def test_no_further_table_is_used_once_one_holds():

@@ -1,4 +1,5 @@
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from skillsv.rollout.adaptive import (
     UntilWidth,
     adaptive_policy,
 )
+from skillsv.rollout.adaptive.policy import _Run
 from skillsv_bench.estimators import Player, make_adaptive_problem, play_adaptive
 from skillsv_bench.planted import Noise, planted_skill
 
@@ -192,6 +194,24 @@ def test_what_an_earlier_agent_showed_as_well_is_neither_repeated_nor_searched(p
         sum(item.why == AdaptiveReason.BISECT for item in one.observations) for one in (record, alone)
     )
     assert bisections < without / 3
+
+
+def test_a_task_whose_scores_an_earlier_agent_forecasts_counts_as_searched_once():
+    (earlier,) = earlier_scores()
+    unlike = set(PROBLEM.tasks[:3])
+    told = tuple(replace(item, score=1.0 - item.score) if item.task in unlike else item for item in earlier)
+    run = _Run(PROBLEM, options(200, earlier_scores=(told,)), 5, None)
+
+    def steps():
+        yield from run.score_anchors()
+        yield from run.score_suggestions()
+
+    player = Player(GAME, Noise(), 4)
+    drive(steps(), player.answer)
+    settled = [table.conflict is None for table in run.tables]
+    assert sum(settled) > len(unlike)
+    held = [task not in unlike and one for task, one in zip(PROBLEM.tasks, settled, strict=True)]
+    assert run.rounds.tolist() == [int(one) for one in held]
 
 
 def test_a_run_with_earlier_scores_depends_on_answers_and_not_on_their_order_or_the_budget():

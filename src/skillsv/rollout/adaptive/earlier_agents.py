@@ -1,9 +1,8 @@
 """What the scores of earlier agents suggest for each task, and the coalitions that check it with this agent.
 
-Nothing of it is believed: it chooses coalitions, and all values come from this agent's own scores. A coalition is
-asked for where an earlier agent's table says that one unit changes the score. Agents whose scores on a task never
-differ share one table. The next table of a task is used only where this agent contradicted those before it, and not
-the next one.
+It chooses coalitions, and counts as no score of this agent. A coalition is asked for where an earlier agent's table
+says that one unit changes the score. Agents whose scores on a task never differ share one table. The next table of a
+task is used only where this agent contradicted those before it, and not the next one.
 """
 
 from __future__ import annotations
@@ -11,41 +10,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from skillsv.model.task_table import Mask, Score, TaskTable
+from skillsv.model.forecast_table import ForecastTable
+from skillsv.model.task_table import Mask, Score
 
 Pair = tuple[Mask, Mask]
 """Two coalitions that differ in one unit: without it, and with it."""
 
 
-class EarlierTable:
-    """The scores that one or several earlier agents gave on one task, and what they forecast."""
-
-    def __init__(self, scores: Mapping[Mask, float]) -> None:
-        self.scores = dict(scores)
-        self._deciding: list[int] | None = None
-        self._deciding_mask: Mask = 0
-        self._by_pattern: dict[Mask, set[float]] = {}
-
-    def merge(self, scores: Mapping[Mask, float]) -> bool:
-        """Add another agent's scores, unless one differs."""
-        if any(self.scores.get(mask, score) != score for mask, score in scores.items()):
-            return False
-        self.scores.update(scores)
-        self._deciding = None
-        return True
-
-    def forecast(self, mask: Mask) -> float | None:
-        """The score of the coalition, or the one that all coalitions of its pattern have; None if there is none."""
-        known = self.scores.get(mask)
-        if known is None:
-            self._find_deciding()
-            alike = self._by_pattern.get(mask & self._deciding_mask, set[float]())
-            known = next(iter(alike)) if len(alike) == 1 else None
-        return known
-
-    def contradictions(self, own: Mapping[Mask, Score]) -> int:
-        """How many of these scores differ from their forecasts."""
-        return sum(self.forecast(mask) not in (None, score[0]) for mask, score in own.items())
+class EarlierTable(ForecastTable):
+    """The scores that one or several earlier agents gave on one task, and what to ask a later agent for them."""
 
     def choose_coalitions(self, needed: Sequence[Mask]) -> list[Mask]:
         """Coalitions that show each deciding unit by a pair that differs in it alone; the anchors are known already.
@@ -55,7 +28,7 @@ class EarlierTable:
         """
         units = len(needed)
         chosen: dict[Mask, None] = {0: None, (1 << units) - 1: None}
-        left = list(self._find_deciding())
+        left = list(self.find_deciding())
         while left:
             pairs = [(unit, pair) for unit in left for pair in self._pairs(unit, chosen, needed)]
             unit, pair = min(pairs, key=lambda one: sum(mask not in chosen for mask in one[1]))
@@ -67,7 +40,7 @@ class EarlierTable:
         """The units that alone change the score of this agent, from a forecast score to a forecast score."""
         return [
             unit
-            for unit in self._find_deciding()
+            for unit in self.find_deciding()
             if any(
                 own[with_unit] != own[without] and self._holds(without, own) and self._holds(with_unit, own)
                 for without, with_unit in _pairs_among(own, unit)
@@ -76,19 +49,6 @@ class EarlierTable:
 
     def _holds(self, mask: Mask, own: Mapping[Mask, Score]) -> bool:
         return self.forecast(mask) == own[mask][0]
-
-    def _find_deciding(self) -> list[int]:
-        if self._deciding is None:
-            table = TaskTable()
-            for mask, score in self.scores.items():
-                table.add(mask, (score,))
-            units = max(mask.bit_length() for mask in self.scores)
-            self._deciding = list(table.find_deciding(units))
-            self._deciding_mask = sum(1 << unit for unit in self._deciding)
-            self._by_pattern = {}
-            for mask, score in self.scores.items():
-                self._by_pattern.setdefault(mask & self._deciding_mask, set()).add(score)
-        return self._deciding
 
     def _pairs(self, unit: int, chosen: Collection[Mask], needed: Sequence[Mask]) -> Iterator[Pair]:
         """The pairs at which this unit changes the score: scored ones first, then chosen coalitions with a forecast."""
@@ -140,6 +100,10 @@ class TaskSuggestions:
         left = [table for table in self.tables if table not in self.used]
         best = min(left, key=lambda table: table.contradictions(own), default=None)
         return None if best is None or (self.used and best.contradictions(own)) else best
+
+    def holds(self, own: Mapping[Mask, Score]) -> bool:
+        """Whether the scores of an earlier agent forecast all of this agent's scores that they say anything about."""
+        return any(not table.contradictions(own) for table in self.tables)
 
     def shared_units(self, own: Mapping[Mask, Score]) -> list[int]:
         """The units that change this agent's score as they changed that of an earlier agent."""

@@ -112,7 +112,7 @@ class _Run(RunState):
         """Ask where the tables of earlier agents say that a unit decides; what holds for this agent, too, is kept.
 
         A change of the score that an earlier agent had in the same place is no surprise: it needs no repeat, and its
-        unit no search.
+        unit no search. A task on which all of an earlier agent's forecasts hold counts as searched once, by that agent.
         """
         if self.noisy or not self.options.earlier_scores:
             return
@@ -130,6 +130,9 @@ class _Run(RunState):
             units = mine.shared_units(table.scores)
             if units:
                 table.add_deciding(units)
+        for task, (mine, table) in enumerate(zip(suggestions, self.tables, strict=True)):
+            if table.conflict is None and mine.holds(table.scores):
+                self.rounds[task] += 1
 
     def _suggestions(self) -> list[TaskSuggestions]:
         """For each task the tables of the earlier agents."""
