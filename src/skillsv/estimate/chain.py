@@ -30,7 +30,7 @@ from skillsv.estimate.marginals import (
 from skillsv.estimate.panel import anchors_of, chain_sums, gap_interval, panel_scores
 from skillsv.estimate.shared_noise import SharedNoise
 from skillsv.estimate.totals import closure_of, section_values, sum_interval
-from skillsv.model.coalition import ChainRecord, Operator, PanelAnchors
+from skillsv.model.coalition import ChainRecord, EarlierScore, Operator, PanelAnchors
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import UNKNOWN, Anchors, Estimate, Evidence, Interval, Ranking, UnitValue
 
@@ -42,7 +42,8 @@ class EstimateOptions:
     `resolution` None derives it from the number of answers (`intervals.reporting_resolution`). `identical` names the
     units whose removal renders the same bytes: their value is zero by construction. `panel` is the number of tasks of
     panel A, 0 for the tasks that were asked; `strata` holds the stratum of each task that has one. `prior` are
-    the values of the units for other agents, which the model of a noisy agent compares its own with.
+    the values of the units for other agents, which the model of a noisy agent compares its own with;
+    `earlier_scores` all scores of each other agent, which a steady agent's scores are compared with.
     """
 
     level: float = 0.95
@@ -53,6 +54,7 @@ class EstimateOptions:
     panel: int = 0
     strata: Mapping[str, str] = field(default_factory=dict)
     prior: tuple[Mapping[str, float], ...] = ()
+    earlier_scores: tuple[tuple[EarlierScore, ...], ...] = ()
 
     def __post_init__(self) -> None:
         if not 0.0 < self.level < 1.0:

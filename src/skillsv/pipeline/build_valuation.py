@@ -117,6 +117,7 @@ def estimate_options(compiled: CompiledSkill, settings: Settings, prior: AgentPr
         resolution=settings.resolution,
         identical=_units_without_bytes(compiled),
         prior=() if prior is None else prior.values,
+        earlier_scores=() if prior is None else prior.scores,
     )
 
 

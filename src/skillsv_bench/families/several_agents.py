@@ -113,7 +113,7 @@ def measure_game(kind: str, seed: int, agent: str, *, budgets: Sequence[int] = B
 def _estimate(
     game: FamilyGame, record: AdaptiveRecord, budget: int, orders: Sequence[Order], told: AgentPrior
 ) -> Estimate:
-    options = EstimateOptions(prior=told.values)
+    options = EstimateOptions(prior=told.values, earlier_scores=told.scores)
     return estimate_adaptive(game.compiled, record.observations[:budget], orders, options)
 
 

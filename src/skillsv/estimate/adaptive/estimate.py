@@ -9,12 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from skillsv.errors import RecordsError
+from skillsv.estimate.adaptive.earlier_values import pull_to_earlier
 from skillsv.estimate.adaptive.observations import (
     Floats,
     Numbers,
     RunObservations,
     ScoredCoalitions,
     anchor_scores,
+    read_earlier_scores,
     read_observations,
 )
 from skillsv.estimate.adaptive.shown_evidence import ShownEvidence
@@ -91,19 +93,22 @@ def compute_values(
     observed = read_observations(compiled, observations)
     place = _places(compiled, orders)
     noisy_tasks, prior = observed.noisy_tasks, _prior_values(compiled, options)
+    earlier = [read_earlier_scores(compiled, agent, observed.tasks) for agent in options.earlier_scores]
 
-    def draws_of(scored: ScoredCoalitions) -> ValueDraws:
+    def draws_of(scored: ScoredCoalitions, earlier: Sequence[ScoredCoalitions] = ()) -> ValueDraws:
         rng, noisy = np.random.default_rng(options.seed), int(noisy_tasks.sum())
         if not noisy:
-            return steady_values(scored, len(noisy_tasks), place, rng)
+            return pull_to_earlier(steady_values(scored, len(noisy_tasks), place, rng), scored, earlier, place)
         if noisy == len(noisy_tasks):
             return noisy_values(scored, noisy, place, rng, prior)
-        steady = steady_values(scored.on_tasks(~noisy_tasks), len(noisy_tasks) - noisy, place, rng)
+        on_steady = scored.on_tasks(~noisy_tasks)
+        steady = steady_values(on_steady, len(noisy_tasks) - noisy, place, rng)
+        steady = pull_to_earlier(steady, on_steady, [agent.on_tasks(~noisy_tasks) for agent in earlier], place)
         noisy_part = noisy_values(scored.on_tasks(noisy_tasks), noisy, place, rng, prior)
         return join_tasks(steady, noisy_part, noisy_tasks)
 
     padded = None if observed.padded is None else draws_of(observed.padded)
-    return AdaptiveValues(net=draws_of(observed.net), padded=padded, observed=observed, place=place)
+    return AdaptiveValues(net=draws_of(observed.net, earlier), padded=padded, observed=observed, place=place)
 
 
 def _prior_values(compiled: CompiledSkill, options: EstimateOptions) -> Floats | None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from skillsv.errors import RecordsError
 from skillsv.estimate.panel import AnchorScores, TaskMeans
-from skillsv.model.coalition import AdaptiveReason, Observation, Operator
+from skillsv.model.coalition import AdaptiveReason, Coalition, EarlierScore, Observation, Operator
 from skillsv.model.skill import CompiledSkill
 
 Floats = npt.NDArray[np.float64]
@@ -117,22 +117,36 @@ def _scored(
         for observation in observations
         if observation.coalition and (observation.operator is operator or observation.coalition == full)
     ]
-    units = compiled.execution
-    column = dict.fromkeys(full, len(units)) | {unit: place for place, unit in enumerate(units)}
-    flags = np.zeros((len(rows), len(units) + 1), dtype=np.bool_)  # the last column is for the trigger
-    for row, observation in enumerate(rows):
-        coalition = observation.coalition
-        flags[row, np.fromiter(map(column.__getitem__, coalition), dtype=np.int64, count=len(coalition))] = True
-    present = np.ascontiguousarray(flags[:, :-1])
+    present = _presence(compiled, [observation.coalition for observation in rows])
     probe = np.array([observation.why in PROBES for observation in rows], dtype=np.bool_)
     return ScoredCoalitions(present=present, task=_task_numbers(rows, number), score=_scores(rows), probe=probe)
 
 
-def _task_numbers(observations: Sequence[Observation], number: dict[str, int]) -> Numbers:
+def read_earlier_scores(
+    compiled: CompiledSkill, agent: Sequence[EarlierScore], tasks: Sequence[str]
+) -> ScoredCoalitions:
+    """The scores of an earlier agent on these tasks, without coalitions with units that this skill does not have."""
+    number = {task: place for place, task in enumerate(tasks)}
+    rows = [item for item in agent if item.task in number and item.coalition <= compiled.everything]
+    present = _presence(compiled, [item.coalition for item in rows])
+    return ScoredCoalitions(present=present, task=_task_numbers(rows, number), score=_scores(rows))
+
+
+def _presence(compiled: CompiledSkill, coalitions: Sequence[Coalition]) -> Bools:
+    """A row for each coalition, with a column per execution unit."""
+    units = compiled.execution
+    column = dict.fromkeys(compiled.everything, len(units)) | {unit: place for place, unit in enumerate(units)}
+    flags = np.zeros((len(coalitions), len(units) + 1), dtype=np.bool_)  # the last column is for the trigger
+    for row, coalition in enumerate(coalitions):
+        flags[row, np.fromiter(map(column.__getitem__, coalition), dtype=np.int64, count=len(coalition))] = True
+    return np.ascontiguousarray(flags[:, :-1])
+
+
+def _task_numbers(observations: Sequence[Observation | EarlierScore], number: dict[str, int]) -> Numbers:
     return np.array([number[observation.task] for observation in observations], dtype=np.int64)
 
 
-def _scores(observations: Sequence[Observation]) -> Floats:
+def _scores(observations: Sequence[Observation | EarlierScore]) -> Floats:
     return np.array([observation.score for observation in observations], dtype=np.float64)
 
 

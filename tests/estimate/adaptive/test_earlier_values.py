@@ -1,0 +1,130 @@
+"""What a steady agent's values take from earlier agents."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillsv.estimate import EstimateOptions
+from skillsv.estimate.adaptive import estimate_adaptive
+from skillsv.estimate.adaptive.deciding_pairs import find_steady_scores
+from skillsv.estimate.adaptive.earlier_values import _pull, find_contradicted, pull_to_earlier
+from skillsv.estimate.adaptive.observations import ScoredCoalitions
+from skillsv.estimate.adaptive.steady_values import steady_values
+from skillsv.model.value import Evidence
+from skillsv.rollout.adaptive import AdaptiveOptions, MaxRollouts
+from skillsv_bench.estimators import Player, make_adaptive_problem, play_adaptive
+from skillsv_bench.planted import Noise, planted_skill
+
+UNITS, TASKS = 6, 8
+
+
+def scored(decide, masks=range(1 << UNITS)):
+    """The scores of an agent whose answer on each task is that of `decide(task, mask)`."""
+    rows = [(task, mask, decide(task, mask)) for task in range(TASKS) for mask in masks]
+    present = np.array([[mask >> unit & 1 for unit in range(UNITS)] for _, mask, _ in rows], dtype=np.bool_)
+    return ScoredCoalitions(
+        present=present,
+        task=np.array([task for task, _, _ in rows]),
+        score=np.array([float(score) for _, _, score in rows]),
+    )
+
+
+def needs(unit_of):
+    return lambda task, mask: mask >> unit_of(task) & 1
+
+
+FIRST = scored(needs(lambda task: task % 3))
+FEW = (0, 63, 0b000111, 0b111000, 0b010101)
+PLACE = np.array([np.random.default_rng(order).permutation(UNITS) for order in range(50)])
+
+
+def own_values(agent):
+    return steady_values(agent, TASKS, PLACE, np.random.default_rng(0))
+
+
+def test_nothing_changes_without_earlier_agents_or_where_one_of_them_holds():
+    own = own_values(FIRST)
+    assert pull_to_earlier(own, FIRST, [], PLACE) is own
+    other = scored(needs(lambda task: 5))
+    assert pull_to_earlier(own, FIRST, [other, FIRST], PLACE) is own
+
+
+def test_a_task_is_contradicted_only_by_all_earlier_agents():
+    own = scored(needs(lambda task: 0 if task < 6 else 5))
+    second = scored(needs(lambda task: 1 if task < 4 else 0))
+    assert find_contradicted(own, [FIRST], TASKS).tolist() == [task % 3 != 0 or task >= 6 for task in range(TASKS)]
+    both = find_contradicted(own, [FIRST, second], TASKS)
+    assert both.tolist() == [task in (1, 2, 6, 7) for task in range(TASKS)]
+    assert not find_contradicted(own, [], TASKS).any()
+
+
+def test_values_on_contradicted_tasks_move_towards_the_earlier_ones_and_keep_their_sum():
+    second = scored(needs(lambda task: task % 3 if task else 1), FEW)
+    own = own_values(second)
+    contradicted = find_contradicted(second, [FIRST], TASKS)
+    assert contradicted.any()
+    assert not contradicted.all()
+    pulled = pull_to_earlier(own, second, [FIRST], PLACE)
+    assert pulled.values.sum() == pytest.approx(own.values.sum())
+    assert np.any(np.abs(pulled.values - own.values) > 1e-6)
+    assert pulled.draws.mean(axis=0) == pytest.approx(pulled.values)
+    assert pulled.task_values[~contradicted] == pytest.approx(own.task_values[~contradicted])
+    changed = own.task_values.any(axis=0)
+    assert pulled.values[changed] == pytest.approx(pulled.task_values.mean(axis=0)[changed])
+    assert not pulled.task_values[:, ~changed].any(), "a unit that changed no score stays idle"
+
+
+numbers = st.floats(-0.2, 0.2)
+
+
+@given(
+    own=st.lists(numbers, min_size=4, max_size=4),
+    theirs=st.lists(st.lists(numbers, min_size=4, max_size=4), min_size=1, max_size=3),
+    error=st.floats(0.0, 0.1),
+)
+def test_a_pulled_value_is_finite_and_keeps_the_sum(own, theirs, error):
+    pulled = _pull(np.array(own), np.full(4, error), np.array(theirs), 0.3)
+    assert pulled.values.sum() == pytest.approx(sum(own), abs=1e-9)
+    assert np.all(np.isfinite(pulled.error))
+    assert np.all(pulled.error >= 0)
+
+
+def test_an_agent_whose_values_disagree_counts_little():
+    rng = np.random.default_rng(0)
+    truth = rng.normal(0, 0.05, 40)
+    error = np.full(40, 0.02)
+    own = truth + rng.normal(0, 0.02, 40)
+    alike, unlike = truth + rng.normal(0, 0.002, 40), rng.normal(0, 0.05, 40)
+    agreeing, both = _pull(own, error, alike[None], 0.3), _pull(own, error, np.array([unlike, alike]), 0.3)
+
+    def miss(values):
+        return float(np.sqrt(np.mean((values - truth) ** 2)))
+
+    assert miss(agreeing.values) < 0.6 * miss(own)
+    assert miss(both.values) < 0.7 * miss(own)
+    assert agreeing.error.mean() < 0.6 * error.mean()
+    alone = _pull(own, error, unlike[None], 0.3)
+    assert miss(alone.values) < 1.15 * miss(own)
+    assert alone.error.mean() > 0.7 * error.mean()
+
+
+def test_an_estimate_reads_the_earlier_agents_scores():
+    game, other = planted_skill("livemath", 1), planted_skill("livemath", 2)
+    problem = make_adaptive_problem(game)
+    rng = np.random.default_rng(1)
+    orders = [problem.sample_order(rng) for _ in range(200)]
+
+    def scores_of(game, budget):
+        return play_adaptive(problem, Player(game, Noise(), 1), AdaptiveOptions(stop=MaxRollouts(budget)), 1)
+
+    seen = scores_of(game, 300).observations
+    alone = estimate_adaptive(game.compiled, seen, orders)
+    same = (find_steady_scores(seen),)
+    assert estimate_adaptive(game.compiled, seen, orders, EstimateOptions(earlier_scores=same)) == alone
+    unlike = (find_steady_scores(scores_of(other, 300).observations),)
+    told = estimate_adaptive(game.compiled, seen, orders, EstimateOptions(earlier_scores=unlike))
+    assert told != alone
+    assert told.closure.sum.value == pytest.approx(alone.closure.sum.value)
+    idle = [{unit.id for unit in estimate.units if unit.evidence is Evidence.IDLE} for estimate in (alone, told)]
+    assert idle[1] <= idle[0]
