@@ -6,11 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillsv.estimate import EstimateOptions
-from skillsv.estimate.adaptive import estimate_adaptive
+from skillsv.estimate.adaptive import compute_values, estimate_adaptive
 from skillsv.estimate.adaptive.deciding_pairs import find_steady_scores
-from skillsv.estimate.adaptive.earlier_values import _pull, find_contradicted, pull_to_earlier
+from skillsv.estimate.adaptive.earlier_values import _pull, find_contradicted, learn_pull
 from skillsv.estimate.adaptive.observations import ScoredCoalitions
 from skillsv.estimate.adaptive.steady_values import steady_values
+from skillsv.model.coalition import Operator
 from skillsv.model.value import Evidence
 from skillsv.rollout.adaptive import AdaptiveOptions, MaxRollouts
 from skillsv_bench.estimators import Player, make_adaptive_problem, play_adaptive
@@ -43,11 +44,10 @@ def own_values(agent):
     return steady_values(agent, TASKS, PLACE, np.random.default_rng(0))
 
 
-def test_nothing_changes_without_earlier_agents_or_where_one_of_them_holds():
-    own = own_values(FIRST)
-    assert pull_to_earlier(own, FIRST, [], PLACE) is own
-    other = scored(needs(lambda task: 5))
-    assert pull_to_earlier(own, FIRST, [other, FIRST], PLACE) is own
+def test_nothing_is_learnt_without_earlier_agents_or_where_one_of_them_holds():
+    own, other = own_values(FIRST), scored(needs(lambda task: 5))
+    for earlier in ([], [other, FIRST]):
+        assert learn_pull(own, find_contradicted(FIRST, earlier, TASKS), earlier, PLACE) is None
 
 
 def test_a_task_is_contradicted_only_by_all_earlier_agents():
@@ -65,7 +65,8 @@ def test_values_on_contradicted_tasks_move_towards_the_earlier_ones_and_keep_the
     contradicted = find_contradicted(second, [FIRST], TASKS)
     assert contradicted.any()
     assert not contradicted.all()
-    pulled = pull_to_earlier(own, second, [FIRST], PLACE)
+    pull = learn_pull(own, contradicted, [FIRST], PLACE)
+    pulled = pull.apply(own)
     assert pulled.values.sum() == pytest.approx(own.values.sum())
     assert np.any(np.abs(pulled.values - own.values) > 1e-6)
     assert pulled.draws.mean(axis=0) == pytest.approx(pulled.values)
@@ -73,6 +74,7 @@ def test_values_on_contradicted_tasks_move_towards_the_earlier_ones_and_keep_the
     changed = own.task_values.any(axis=0)
     assert pulled.values[changed] == pytest.approx(pulled.task_values.mean(axis=0)[changed])
     assert not pulled.task_values[:, ~changed].any(), "a unit that changed no score stays idle"
+    assert pulled.standard_error == pytest.approx(pull.error_left * own.standard_error)
 
 
 numbers = st.floats(-0.2, 0.2)
@@ -85,28 +87,31 @@ numbers = st.floats(-0.2, 0.2)
 )
 def test_a_pulled_value_is_finite_and_keeps_the_sum(own, theirs, error):
     pulled = _pull(np.array(own), np.full(4, error), np.array(theirs), 0.3)
-    assert pulled.values.sum() == pytest.approx(sum(own), abs=1e-9)
-    assert np.all(np.isfinite(pulled.error))
-    assert np.all(pulled.error >= 0)
+    values, errors = pulled
+    assert values.sum() == pytest.approx(sum(own), abs=1e-9)
+    assert np.all(np.isfinite(errors))
+    assert np.all(errors >= 0)
 
 
 def test_an_agent_whose_values_disagree_counts_little():
     rng = np.random.default_rng(0)
-    truth = rng.normal(0, 0.05, 40)
-    error = np.full(40, 0.02)
+    truth, error = rng.normal(0, 0.05, 40), np.full(40, 0.02)
     own = truth + rng.normal(0, 0.02, 40)
     alike, unlike = truth + rng.normal(0, 0.002, 40), rng.normal(0, 0.05, 40)
-    agreeing, both = _pull(own, error, alike[None], 0.3), _pull(own, error, np.array([unlike, alike]), 0.3)
 
     def miss(values):
         return float(np.sqrt(np.mean((values - truth) ** 2)))
 
-    assert miss(agreeing.values) < 0.6 * miss(own)
-    assert miss(both.values) < 0.7 * miss(own)
-    assert agreeing.error.mean() < 0.6 * error.mean()
-    alone = _pull(own, error, unlike[None], 0.3)
-    assert miss(alone.values) < 1.15 * miss(own)
-    assert alone.error.mean() > 0.7 * error.mean()
+    pulled = {name: _pull(own, error, np.array(theirs), 0.3) for name, theirs in {
+        "alike": [alike], "both": [unlike, alike], "unlike": [unlike],
+    }.items()}  # fmt: skip
+    missed = {name: miss(values) / miss(own) for name, (values, _) in pulled.items()}
+    errors = {name: one.mean() / 0.02 for name, (_, one) in pulled.items()}
+    assert missed["alike"] < 0.6
+    assert missed["both"] < 0.7
+    assert missed["unlike"] < 1.15
+    assert errors["alike"] < 0.6
+    assert errors["unlike"] > 0.7
 
 
 def test_an_estimate_reads_the_earlier_agents_scores():
@@ -126,5 +131,22 @@ def test_an_estimate_reads_the_earlier_agents_scores():
     told = estimate_adaptive(game.compiled, seen, orders, EstimateOptions(earlier_scores=unlike))
     assert told != alone
     assert told.closure.sum.value == pytest.approx(alone.closure.sum.value)
+    assert any("earlier agents" in note for note in told.notes)
     idle = [{unit.id for unit in estimate.units if unit.evidence is Evidence.IDLE} for estimate in (alone, told)]
     assert idle[1] <= idle[0]
+
+
+def test_both_operators_move_alike_so_that_the_context_cost_stays():
+    game, other = planted_skill("livemath", 1), planted_skill("livemath", 2)
+    problem = make_adaptive_problem(game, (Operator.DELETE, Operator.PAD))
+    rng = np.random.default_rng(1)
+    orders = [problem.sample_order(rng) for _ in range(200)]
+    seen, unlike = (
+        play_adaptive(problem, Player(one, Noise(), 1), AdaptiveOptions(stop=MaxRollouts(400)), 1).observations
+        for one in (game, other)
+    )
+    options = EstimateOptions(earlier_scores=(find_steady_scores(unlike),))
+    alone, told = (compute_values(game.compiled, seen, orders, *more) for more in ((), (options,)))
+    assert told.contradicted
+    assert np.any(np.abs(told.net.values - alone.net.values) > 1e-6)
+    assert told.padded.minus(told.net).values == pytest.approx(alone.padded.minus(alone.net).values)

@@ -4,7 +4,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-import skillsv.estimate.adaptive.estimate as estimate_module
+import skillsv.estimate.adaptive.operator_values as values_module
 from skillsv.errors import RecordsError
 from skillsv.estimate import EstimateOptions
 from skillsv.estimate.adaptive import compute_values, count_averaged_orders, estimate_adaptive
@@ -90,7 +90,7 @@ def test_closure_catches_a_wrong_estimator(mistake, run, seed, monkeypatch):
     game, seen, orders = played(*RUNS[run], seed)
     assert estimate_adaptive(game.compiled, seen, orders).closure.covered
     for name in ("steady_values", "noisy_values"):
-        monkeypatch.setattr(estimate_module, name, partial(mistake, getattr(estimate_module, name)))
+        monkeypatch.setattr(values_module, name, partial(mistake, getattr(values_module, name)))
     assert not estimate_adaptive(game.compiled, seen, orders).closure.covered
 
 

@@ -1,12 +1,11 @@
 """Values from adaptive runs: one estimator for agents that repeat their answers, one for noisy agents."""
 
-from skillsv.estimate.adaptive.estimate import (
+from skillsv.estimate.adaptive.estimate import build_estimate, estimate_adaptive
+from skillsv.estimate.adaptive.operator_values import (
     AVERAGED_ORDERS,
     AdaptiveValues,
-    build_estimate,
     compute_values,
     count_averaged_orders,
-    estimate_adaptive,
 )
 from skillsv.estimate.adaptive.prediction import make_predictor
 

@@ -34,36 +34,46 @@ STEPS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Pulled:
-    """The values of the units on the contradicted tasks, and their standard errors."""
+class EarlierPull:
+    """How far each unit's value moves towards the earlier agents', and what share of its standard error is left.
 
-    values: Floats
-    error: Floats
-
-
-def pull_to_earlier(
-    own: ValueDraws, scored: ScoredCoalitions, earlier: Sequence[ScoredCoalitions], place: Numbers
-) -> ValueDraws:
-    """The values of a steady agent with what `earlier` agents showed on the tasks on which it contradicts them all.
-
-    The sum of all values stays: the anchors give it. Without earlier agents, or where one of them holds on every task,
-    nothing changes.
+    It comes from the values under deletion and holds for both operators: what few rollouts missed was missed by both.
     """
-    tasks = len(own.task_values)
-    contradicted = find_contradicted(scored, earlier, tasks)
-    if not contradicted.any() or own.values.size < 2:
-        return own
-    share = float(contradicted.mean())
+
+    contradicted: Bools
+    moved: Floats
+    error_left: Floats
+
+    def apply(self, own: ValueDraws) -> ValueDraws:
+        """The values after the move; it is spread evenly over the contradicted tasks."""
+        changed = own.task_values.any(axis=0)  # a unit that changed no score keeps its zeros: it is idle
+        on_tasks = np.outer(self.contradicted / self.contradicted.mean(), np.where(changed, self.moved, 0.0))
+        values = own.values + self.moved
+        return replace(
+            own,
+            values=values,
+            draws=values + self.error_left * (own.draws - own.values),
+            task_values=own.task_values + on_tasks,
+        )
+
+
+def learn_pull(
+    own: ValueDraws, contradicted: Bools, earlier: Sequence[ScoredCoalitions], place: Numbers
+) -> EarlierPull | None:
+    """What the earlier agents showed on the tasks on which a steady agent contradicts them all; None without any.
+
+    The sum of all values stays: the anchors give it.
+    """
+    tasks, share, error = len(own.task_values), float(contradicted.mean()), own.standard_error
+    if not share or len(own.values) < 2:  # the value of a single unit is known from the anchors
+        return None
     mine = own.task_values[contradicted].sum(axis=0) / tasks
     theirs = np.array([_values_on(agent, contradicted, place) for agent in earlier]) / tasks
-    error = own.standard_error
-    pulled = _pull(mine, ERROR_SHARE * np.sqrt(share) * error, theirs, share)
-    moved = pulled.values - mine
-    errors = np.sqrt((pulled.error / ERROR_SHARE) ** 2 + (1.0 - share) * error**2)
-    values = own.values + moved
-    changed = own.task_values.any(axis=0)  # a unit that changed no score keeps its zeros: it is idle
-    task_values = own.task_values + np.outer(contradicted / share, np.where(changed, moved, 0.0))
-    return replace(own, values=values, draws=own.scaled(errors) + moved, task_values=task_values)
+    values, errors = _pull(mine, ERROR_SHARE * np.sqrt(share) * error, theirs, share)
+    left = np.sqrt((errors / ERROR_SHARE) ** 2 + (1.0 - share) * error**2)
+    return EarlierPull(
+        contradicted=contradicted, moved=values - mine, error_left=left / np.maximum(error, SMALLEST_ERROR)
+    )
 
 
 def find_contradicted(scored: ScoredCoalitions, earlier: Sequence[ScoredCoalitions], tasks: int) -> Bools:
@@ -91,11 +101,11 @@ def _values_on(agent: ScoredCoalitions, chosen: Bools, place: Numbers) -> Floats
     return total
 
 
-def _pull(own: Floats, error: Floats, theirs: Floats, share: float) -> _Pulled:
-    """Combine the own values with those of the earlier agents [agents, units], by a mixture that all units share.
+def _pull(own: Floats, error: Floats, theirs: Floats, share: float) -> tuple[Floats, Floats]:
+    """The own values combined with those of the earlier agents [agents, units], and their standard errors.
 
-    Each unit's true value lies around one of the earlier agents' values, with one of `SPREADS`; which of them is
-    likely is fitted to all units (expectation and maximization).
+    The model is a mixture that all units share: each true value lies around one of the earlier agents' values, with one
+    of `SPREADS`. How likely each of these is, is fitted to all units (expectation and maximization).
     """
     spread = share * np.tile(SPREADS, len(theirs))[:, None]
     centre = np.repeat(theirs, len(SPREADS), axis=0)
@@ -112,7 +122,7 @@ def _pull(own: Floats, error: Floats, theirs: Floats, share: float) -> _Pulled:
     values = (chance * means).sum(axis=0)
     squares = (chance * (gain * noise + (means - values) ** 2)).sum(axis=0)
     values += (own.sum() - values.sum()) * squares / squares.sum()
-    return _Pulled(values=values, error=np.sqrt(squares))
+    return values, np.sqrt(squares)
 
 
 def _normalized(likelihood: Floats, weights: Floats) -> Floats:

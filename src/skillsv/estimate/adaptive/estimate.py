@@ -3,71 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
-from skillsv.errors import RecordsError
-from skillsv.estimate.adaptive.earlier_values import pull_to_earlier
-from skillsv.estimate.adaptive.observations import (
-    Floats,
-    Numbers,
-    RunObservations,
-    ScoredCoalitions,
-    anchor_scores,
-    read_earlier_scores,
-    read_observations,
-)
+from skillsv.estimate.adaptive.observations import Floats, anchor_scores
+from skillsv.estimate.adaptive.operator_values import AdaptiveValues, compute_values
 from skillsv.estimate.adaptive.shown_evidence import ShownEvidence
-from skillsv.estimate.adaptive.steady_values import steady_values
-from skillsv.estimate.adaptive.values import ValueDraws, count_samples, join_tasks, noisy_values
+from skillsv.estimate.adaptive.values import ValueDraws, count_samples
 from skillsv.estimate.chain import DEFAULT, EstimateOptions
-from skillsv.estimate.intervals import FINEST, NOISY_ANSWERS, reporting_resolution
+from skillsv.estimate.intervals import NOISY_ANSWERS, reporting_resolution
 from skillsv.estimate.panel import AnchorScores, TaskSums, anchors_of, gap_interval
 from skillsv.estimate.scopes import sampling_variance
 from skillsv.estimate.totals import closure_of, units_below
 from skillsv.model.coalition import Observation, Order
+from skillsv.model.format import plural
 from skillsv.model.skill import CompiledSkill
 from skillsv.model.value import UNKNOWN, Anchors, Estimate, Interval, SectionValue, UnitValue
 
-AVERAGED_ORDERS = 1000
-"""Orders to average over: the error of the average is then negligible, and orders cost no rollouts."""
-
-MANY_UNITS = 100
-"""Units above which fewer orders are drawn, because drawing takes time in proportion to units."""
-
-LEAST_ORDERS = 200
-"""Orders averaged at least; their error is part of the interval."""
-
 EXACTLY_ZERO = Interval(0.0, 0.0, 0.0)
 """The value of a unit that adds no bytes."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdaptiveValues:
-    """The values of both operators with their draws. `padded` is None where only deletion was run.
-
-    `place` holds the position of each unit in each order [orders, units].
-    """
-
-    net: ValueDraws
-    padded: ValueDraws | None
-    observed: RunObservations
-    place: Numbers
-
-    @property
-    def open_tasks(self) -> Mapping[str, float]:
-        """By task id, how much more rollouts on the task would help the units whose sign and size are undecided."""
-        value, error = np.abs(self.net.values), 2.0 * self.net.standard_error
-        undecided = (value <= error) & (value + error > FINEST)
-        weights = np.sqrt(self.net.task_variance[:, undecided].sum(axis=1))
-        return dict(zip(self.observed.tasks, weights.tolist(), strict=True))
-
-
-def count_averaged_orders(units: int) -> int:
-    """The number of orders to average over for a skill with so many execution units."""
-    return max(LEAST_ORDERS, AVERAGED_ORDERS * MANY_UNITS // max(units, MANY_UNITS))
 
 
 def estimate_adaptive(
@@ -81,49 +36,6 @@ def estimate_adaptive(
     `orders` are drawn under mu; about `ORDERS` of them suffice, and they cost nothing.
     """
     return build_estimate(compiled, compute_values(compiled, observations, orders, options), options)
-
-
-def compute_values(
-    compiled: CompiledSkill,
-    observations: Sequence[Observation],
-    orders: Sequence[Order],
-    options: EstimateOptions = DEFAULT,
-) -> AdaptiveValues:
-    """Compute the values and their draws for every operator that was run."""
-    observed = read_observations(compiled, observations)
-    place = _places(compiled, orders)
-    noisy_tasks, prior = observed.noisy_tasks, _prior_values(compiled, options)
-    earlier = [read_earlier_scores(compiled, agent, observed.tasks) for agent in options.earlier_scores]
-
-    def draws_of(scored: ScoredCoalitions, earlier: Sequence[ScoredCoalitions] = ()) -> ValueDraws:
-        rng, noisy = np.random.default_rng(options.seed), int(noisy_tasks.sum())
-        if not noisy:
-            return pull_to_earlier(steady_values(scored, len(noisy_tasks), place, rng), scored, earlier, place)
-        if noisy == len(noisy_tasks):
-            return noisy_values(scored, noisy, place, rng, prior)
-        on_steady = scored.on_tasks(~noisy_tasks)
-        steady = steady_values(on_steady, len(noisy_tasks) - noisy, place, rng)
-        steady = pull_to_earlier(steady, on_steady, [agent.on_tasks(~noisy_tasks) for agent in earlier], place)
-        noisy_part = noisy_values(scored.on_tasks(noisy_tasks), noisy, place, rng, prior)
-        return join_tasks(steady, noisy_part, noisy_tasks)
-
-    padded = None if observed.padded is None else draws_of(observed.padded)
-    return AdaptiveValues(net=draws_of(observed.net, earlier), padded=padded, observed=observed, place=place)
-
-
-def _prior_values(compiled: CompiledSkill, options: EstimateOptions) -> Floats | None:
-    """The values of the units for other agents, a row for each; None where there are none."""
-    rows = [[values.get(unit, 0.0) for unit in compiled.execution] for values in options.prior]
-    return np.array(rows) if rows and compiled.execution else None
-
-
-def _places(compiled: CompiledSkill, orders: Sequence[Order]) -> Numbers:
-    """The position of each execution unit in each order [orders, units]."""
-    if not orders:
-        raise RecordsError("no orders were given, and values are averages over orders.")
-    column = {unit: number for number, unit in enumerate(compiled.execution)}
-    columns = np.array([[column[unit] for unit in order[1:]] for order in orders], dtype=np.int64)
-    return np.argsort(columns.reshape(len(orders), len(column)), axis=1)
 
 
 def build_estimate(compiled: CompiledSkill, valued: AdaptiveValues, options: EstimateOptions = DEFAULT) -> Estimate:
@@ -157,7 +69,7 @@ def build_estimate(compiled: CompiledSkill, valued: AdaptiveValues, options: Est
         truncation_share=None,
         resolution=resolution,
         missing=observed.missing,
-        notes=tuple(_notes(observed)),
+        notes=tuple(_notes(valued)),
     )
 
 
@@ -296,8 +208,9 @@ def _scope_errors(valued: AdaptiveValues, options: EstimateOptions) -> tuple[Flo
     return np.sqrt(square + left_out * drawn), np.sqrt(square + drawn)
 
 
-def _notes(observed: RunObservations) -> list[str]:
+def _notes(valued: AdaptiveValues) -> list[str]:
     """What a reader must know before trusting the numbers."""
+    observed = valued.observed
     if observed.noisy:
         basis = (
             "The agent does not repeat itself, so values come from a statistical model fitted to all rollouts; "
@@ -307,6 +220,11 @@ def _notes(observed: RunObservations) -> list[str]:
     else:
         basis = "The agent repeats itself, so each task's score was traced to the units that decide it."
     notes = [basis]
+    if valued.contradicted:
+        notes.append(
+            f"On {plural(valued.contradicted, 'task')} scores differ from what earlier agents' scores forecast. There "
+            "the values are drawn towards those of the earlier agents, as far as both agree over all units."
+        )
     if observed.missing:
         notes.append(f"{observed.missing} rollouts have no score and were left out.")
     return notes

@@ -38,7 +38,12 @@ class ScoredCoalitions:
     def on_tasks(self, chosen: Bools) -> ScoredCoalitions:
         """The rows of the chosen tasks, which are numbered anew."""
         rows, number = chosen[self.task], np.cumsum(chosen) - 1
-        return ScoredCoalitions(present=self.present[rows], task=number[self.task[rows]], score=self.score[rows])
+        return ScoredCoalitions(
+            present=self.present[rows],
+            task=number[self.task[rows]],
+            score=self.score[rows],
+            probe=None if self.probe is None else self.probe[rows],
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
