@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from skillsv.estimate.adaptive.shown_evidence import (
     LEAST_ROLLOUTS,
-    ShownEvidence,
+    JudgedUnits,
     _drawn_above,
     _fewest_false,
+    show_evidence,
 )
 from skillsv.estimate.adaptive.values import ValueDraws
 from skillsv.model.value import Evidence, Interval
@@ -35,9 +36,13 @@ def drawn(*columns):
     )
 
 
-def evidence(net, *, noisy, interval=NARROW, rollouts=LEAST_ROLLOUTS):
-    shown = ShownEvidence(net, net.standard_error, RESOLUTION, noisy=noisy, rollouts=rollouts)
-    return [shown.of(unit, interval, tested=True, identical=False) for unit in range(len(net.values))]
+def evidence(net, *, noisy, interval=NARROW, rollouts=LEAST_ROLLOUTS, **judged):
+    units = len(net.values)
+    known = {"intervals": [interval] * units, "tested": [True] * units, "identical": [False] * units, **judged}
+    known = {name: value if name == "intervals" else np.array(value) for name, value in known.items()}
+    return show_evidence(
+        net, JudgedUnits(error=net.standard_error, **known), RESOLUTION, noisy=noisy, rollouts=rollouts
+    )
 
 
 def rarely_large(large):
@@ -74,6 +79,22 @@ def test_a_doubtful_unit_is_expendable_among_many_that_are_not_doubtful():
     net = drawn(rarely_large(3), *[rarely_large(0)] * 4)
     found = evidence(net, noisy=True, interval=Interval(0.0, -0.1, 0.03))
     assert found == [Evidence.EXPENDABLE] * 5
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+def test_harmful_units_do_not_make_a_doubtful_one_expendable(noisy):
+    doubtful, harmful = rarely_large(3), [-0.2, -0.19] * 40
+    net = drawn(doubtful, *[harmful] * 9)
+    wide, below = Interval(0.0, -0.1, 0.1), Interval(-0.2, -0.22, -0.18)
+    found = evidence(net, noisy=noisy, intervals=[wide, *[below] * 9])
+    assert found == [Evidence.UNRESOLVED, *[Evidence.NEGATIVE] * 9]
+
+
+def test_units_without_bytes_and_untested_ones_do_not_make_a_doubtful_one_expendable():
+    net = drawn(rarely_large(3), *[rarely_large(0)] * 8)
+    no_byte, tested = [False] + [True] * 4 + [False] * 4, [True] * 5 + [False] * 4
+    found = evidence(net, noisy=True, interval=Interval(0.0, -0.1, 0.1), identical=no_byte, tested=tested)
+    assert found == [Evidence.UNRESOLVED, *[Evidence.IDENTICAL] * 4, *[Evidence.UNRESOLVED] * 4]
 
 
 def test_draws_are_widened_to_the_error_on_the_panel():

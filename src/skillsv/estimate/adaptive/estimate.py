@@ -9,7 +9,7 @@ import numpy as np
 
 from skillsv.estimate.adaptive.observations import Floats, anchor_scores
 from skillsv.estimate.adaptive.operator_values import AdaptiveValues, compute_values
-from skillsv.estimate.adaptive.shown_evidence import ShownEvidence
+from skillsv.estimate.adaptive.shown_evidence import JudgedUnits, show_evidence
 from skillsv.estimate.adaptive.values import ValueDraws, count_samples
 from skillsv.estimate.chain import DEFAULT, EstimateOptions
 from skillsv.estimate.intervals import NOISY_ANSWERS, reporting_resolution
@@ -120,19 +120,24 @@ def _unit_values(
     samples = count_samples(valued.observed.net, valued.place)
     on_panel, on_new_tasks = _scope_errors(valued, options)
     observed = valued.observed
-    shown = ShownEvidence(net, on_panel, resolution, noisy=observed.noisy, rollouts=len(observed.net.score))
     panels, new_tasks = (
         _scope_intervals(net, error, options.level, noisy=valued.observed.noisy) for error in (on_panel, on_new_tasks)
     )
     costs = () if cost is None else _intervals(cost, options.level)
     contents = () if padded is None else _intervals(padded, options.level)
+    identical_units = [unit in options.identical for unit in compiled.execution]
+    on_panels = [EXACTLY_ZERO if one else panel for one, panel in zip(identical_units, panels, strict=True)]
+    judged = JudgedUnits(
+        error=on_panel, intervals=on_panels, tested=samples > 0, identical=np.array(identical_units, dtype=np.bool_)
+    )
+    rollouts = len(observed.net.score)
+    evidence = show_evidence(net, judged, resolution, noisy=observed.noisy, rollouts=rollouts)
     rows = []
     for column, unit in enumerate(compiled.execution):
-        identical = unit in options.identical
+        identical = identical_units[column]
         if not identical and not valued.net.separated[column]:
             rows.append(_without_value(unit, ranges[column], int(samples[column]), padded=padded is not None))
             continue
-        panel_at = EXACTLY_ZERO if identical else panels[column]
         net_at = EXACTLY_ZERO if identical else new_tasks[column]
         cost_at = costs[column] if costs else None
         content_at = contents[column] if contents else None
@@ -140,18 +145,17 @@ def _unit_values(
             # Round the cost first; content == net + cost then holds to the last bit.
             cost_at = Interval(content_at.value - net_at.value, cost_at.low, cost_at.high)
             content_at = Interval(net_at.value + cost_at.value, content_at.low, content_at.high)
-        tested = bool(samples[column] > 0)
         rows.append(
             UnitValue(
                 id=unit,
                 net=net_at,
-                net_panel=panel_at,
+                net_panel=on_panels[column],
                 tasks=len(valued.observed.tasks),
                 content=content_at,
                 cost=cost_at,
                 samples=int(samples[column]),
                 standard_error=0.0 if identical else float(on_panel[column]),
-                evidence=shown.of(column, panel_at, tested=tested, identical=identical),
+                evidence=evidence[column],
             )
         )
     return tuple(rows)

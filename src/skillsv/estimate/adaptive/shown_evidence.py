@@ -6,6 +6,9 @@ wrong ones among those that count as shown.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
 from skillsv.estimate.adaptive.observations import Bools, Floats
@@ -28,39 +31,67 @@ missed as a whole or not at all, so large errors are more frequent than normal o
 NOISY_FALSE_EXPENDABLE = 0.01
 """The same for a noisy agent, by the draws of its model; chosen by false verdicts on `TUNING_SEEDS`."""
 
+SIGNS = frozenset({Evidence.POSITIVE, Evidence.NEGATIVE})
+"""Evidence that an interval on one side of zero gives."""
+
+EXPENDABLE_IF = {Evidence.UNRESOLVED: Evidence.EXPENDABLE, Evidence.NEGLIGIBLE: Evidence.NEGLIGIBLE}
+"""Evidence of one interval that leaves open whether the unit is worth less than the resolution, and what it is then."""
+
 LEAST_ROLLOUTS = 500
 """Noisy agent: rollouts below which no unit is called expendable. The shares of units without an effect and of harmful
 units are hardly known then, and the draws are too sure of them where a quarter of the units does harm."""
 
 
-class ShownEvidence:
-    """What the intervals of all units show together: of many intervals some exclude a value by chance."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedUnits:
+    """All units as the verdicts see them: the errors and intervals of their values on the panel [units].
 
-    def __init__(self, net: ValueDraws, error: Floats, resolution: float, *, noisy: bool, rollouts: int) -> None:
-        self._noisy, self._resolution = noisy, resolution
-        self._signs = _shown_signs(net.values, error)
-        chance = _drawn_above(net, error, resolution) if noisy else _chance_above(net.values, error, resolution)
-        rate = NOISY_FALSE_EXPENDABLE if noisy else FALSE_EXPENDABLE
-        known = not noisy or rollouts >= LEAST_ROLLOUTS
-        self._expendable = _fewest_false(chance, rate) & net.separated & known
-        self._idle = ~np.any(net.task_values != 0.0, axis=0)
+    `tested`: some rollout had the unit and some had not. `identical`: the unit adds no byte.
+    """
 
-    def of(self, column: int, interval: Interval, *, tested: bool, identical: bool) -> Evidence:
-        """The evidence about one unit, by its interval on the panel."""
-        evidence = evidence_of(
-            interval,
-            resolution=self._resolution,
-            tested=tested,
-            identical=identical,
-            idle=not self._noisy and bool(self._idle[column]),
-        )
-        if self._noisy and evidence in {Evidence.POSITIVE, Evidence.NEGATIVE} and not self._signs[column]:
-            evidence = Evidence.UNRESOLVED
-        if evidence is Evidence.NEGLIGIBLE and not self._expendable[column]:
-            evidence = Evidence.UNRESOLVED
-        if evidence is Evidence.UNRESOLVED and tested and self._expendable[column]:
-            return Evidence.EXPENDABLE
-        return evidence
+    error: Floats
+    intervals: Sequence[Interval]
+    tested: Bools
+    identical: Bools
+
+
+def show_evidence(
+    net: ValueDraws, units: JudgedUnits, resolution: float, *, noisy: bool, rollouts: int
+) -> list[Evidence]:
+    """The evidence about each unit, by its interval and by what all intervals show together."""
+    idle = np.zeros(len(net.values), dtype=np.bool_) if noisy else ~np.any(net.task_values != 0.0, axis=0)
+    found = [
+        evidence_of(interval, resolution=resolution, tested=bool(tested), identical=bool(identical), idle=bool(none))
+        for interval, tested, identical, none in zip(units.intervals, units.tested, units.identical, idle, strict=True)
+    ]
+    if noisy:
+        signs = _shown_signs(net.values, units.error)
+        found = [
+            Evidence.UNRESOLVED if evidence in SIGNS and not sign else evidence
+            for evidence, sign in zip(found, signs.tolist(), strict=True)
+        ]
+    expendable = _expendable(net, units, found, resolution, noisy=noisy, rollouts=rollouts)
+    return [
+        (EXPENDABLE_IF[evidence] if worthless else Evidence.UNRESOLVED) if evidence in EXPENDABLE_IF else evidence
+        for evidence, worthless in zip(found, expendable.tolist(), strict=True)
+    ]
+
+
+def _expendable(
+    net: ValueDraws, units: JudgedUnits, found: Sequence[Evidence], resolution: float, *, noisy: bool, rollouts: int
+) -> Bools:
+    """The units that count as worth less than the resolution; the share of false ones is bounded among them alone.
+
+    So units with another evidence, which are surely worth less (harmful or without a byte), do not count.
+    """
+    expendable = np.zeros(len(found), dtype=np.bool_)
+    if noisy and rollouts < LEAST_ROLLOUTS:
+        return expendable
+    open_ones = np.array([evidence in EXPENDABLE_IF for evidence in found], dtype=np.bool_)
+    candidates = np.flatnonzero(open_ones & units.tested & net.separated)
+    chance_of, rate = (_drawn_above, NOISY_FALSE_EXPENDABLE) if noisy else (_chance_above, FALSE_EXPENDABLE)
+    expendable[candidates] = _fewest_false(chance_of(net, units.error, resolution)[candidates], rate)
+    return expendable
 
 
 def _shown_signs(values: Floats, error: Floats) -> Bools:
@@ -80,11 +111,11 @@ def _shown_signs(values: Floats, error: Floats) -> Bools:
     return shown
 
 
-def _chance_above(values: Floats, error: Floats, resolution: float) -> Floats:
+def _chance_above(net: ValueDraws, error: Floats, resolution: float) -> Floats:
     """The chance that each unit is worth more than the resolution, where errors are rare and large."""
     from scipy.special import stdtr
 
-    return np.asarray(stdtr(TAIL_FREEDOM, (values - resolution) / np.maximum(error, SMALLEST_ERROR)))
+    return np.asarray(stdtr(TAIL_FREEDOM, (net.values - resolution) / np.maximum(error, SMALLEST_ERROR)))
 
 
 def _drawn_above(net: ValueDraws, error: Floats, resolution: float) -> Floats:
