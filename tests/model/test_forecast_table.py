@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillsv.model.forecast_table import ForecastTable
+from skillsv.model.forecast_table import ForecastTable, merge_agents
 
 AND = {0b0000: 0.0, 0b1111: 1.0, 0b0011: 1.0, 0b0001: 0.0, 0b1110: 0.0, 0b1100: 0.0}
 """Scores of a task that needs units 0 and 1."""
@@ -37,3 +37,10 @@ def test_merged_scores_forecast_together():
     assert table.find_deciding() == [0, 1]
     assert table.forecast(0b1101) == 0.0
     assert not table.merge({0b1110: 1.0}), "another score of the same coalition"
+
+
+def test_agents_whose_scores_never_differ_share_a_table():
+    agents = (AND, {0b0000: 0.0, 0b1111: 1.0, 0b0111: 1.0}, {0b0000: 0.0, 0b1111: 0.0}, {})
+    tables = merge_agents(agents)
+    assert [table.forecast(0b1111) for table in tables] == [1.0, 0.0]
+    assert [table.searched for table in tables] == [True, False]

@@ -5,9 +5,12 @@ The policy of a later agent asks for what they forecast (`rollout`); the estimat
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from skillsv.model.task_table import Mask, Score, TaskTable
+
+ANCHORS = 2
+"""Scores that every run has of each task: without the content of the skill, and with all of it."""
 
 
 class ForecastTable:
@@ -40,6 +43,11 @@ class ForecastTable:
         """How many of these scores differ from their forecasts."""
         return sum(self.forecast(mask) not in (None, score[0]) for mask, score in own.items())
 
+    @property
+    def searched(self) -> bool:
+        """Whether there are scores besides those of the two anchors."""
+        return len(self.scores) > ANCHORS
+
     def find_deciding(self) -> Sequence[int]:
         """The units that alone change the score, in the order in which the scores showed them."""
         if self._deciding is None:
@@ -53,3 +61,12 @@ class ForecastTable:
             for mask, score in self.scores.items():
                 self._by_pattern.setdefault(mask & self._deciding_mask, set()).add(score)
         return self._deciding
+
+
+def merge_agents(agents: Iterable[Mapping[Mask, float]]) -> list[ForecastTable]:
+    """The tables of some agents' scores on one task: agents whose scores never differ share one."""
+    tables: list[ForecastTable] = []
+    for scores in agents:
+        if scores and not any(table.merge(scores) for table in tables):
+            tables.append(ForecastTable(scores))
+    return tables

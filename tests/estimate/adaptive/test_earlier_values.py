@@ -1,5 +1,7 @@
 """What a steady agent's values take from earlier agents."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,10 +13,15 @@ from skillsv.estimate.adaptive.deciding_pairs import find_steady_scores
 from skillsv.estimate.adaptive.earlier_values import _pull, find_contradicted, learn_pull
 from skillsv.estimate.adaptive.observations import ScoredCoalitions
 from skillsv.estimate.adaptive.steady_values import steady_values
-from skillsv.model.coalition import Operator
+from skillsv.extend.estimators import Sampler
+from skillsv.model.coalition import AgentPrior, Operator
 from skillsv.model.value import Evidence
 from skillsv.rollout.adaptive import AdaptiveOptions, MaxRollouts
 from skillsv_bench.estimators import Player, make_adaptive_problem, play_adaptive
+from skillsv_bench.families.decided import play
+from skillsv_bench.families.formulas import Formula
+from skillsv_bench.families.game import draw_game
+from skillsv_bench.families.noise import NOISES
 from skillsv_bench.planted import Noise, planted_skill
 
 UNITS, TASKS = 6, 8
@@ -77,6 +84,24 @@ def test_values_on_contradicted_tasks_move_towards_the_earlier_ones_and_keep_the
     assert pulled.standard_error == pytest.approx(pull.error_left * own.standard_error)
 
 
+def test_an_agent_that_did_not_search_a_task_says_nothing_of_it():
+    anchors, own = scored(needs(lambda task: 0), (0, 63)), scored(needs(lambda task: 5))
+    assert find_contradicted(own, [FIRST], TASKS).all()
+    assert find_contradicted(own, [FIRST, anchors], TASKS).all(), "the other agent searched the tasks"
+    alike = scored(lambda task, mask: mask == 63)
+    assert not find_contradicted(alike, [scored(lambda task, mask: mask >= 0, (0, 63))], TASKS).any()
+
+
+def test_a_unit_that_changed_no_score_is_not_moved():
+    second = scored(needs(lambda task: task % 3 if task else 1), FEW)
+    own, idle = own_values(second), np.arange(UNITS) == UNITS - 1
+    own = replace(own, task_values=np.where(idle, 0.0, own.task_values), values=np.where(idle, 0.0, own.values))
+    pulled = learn_pull(own, find_contradicted(second, [FIRST], TASKS), [FIRST], PLACE).apply(own)
+    assert pulled.values[idle].tolist() == [0.0]
+    assert pulled.values[~idle] != pytest.approx(own.values[~idle])
+    assert pulled.standard_error[idle] == pytest.approx(own.standard_error[idle])
+
+
 numbers = st.floats(-0.2, 0.2)
 
 
@@ -91,6 +116,15 @@ def test_a_pulled_value_is_finite_and_keeps_the_sum(own, theirs, error):
     assert values.sum() == pytest.approx(sum(own), abs=1e-9)
     assert np.all(np.isfinite(errors))
     assert np.all(errors >= 0)
+
+
+def test_one_strong_disagreement_stays_where_the_own_scores_put_it():
+    theirs = np.array([0.5, *np.random.default_rng(0).normal(0, 0.01, 19)])
+    own, error = theirs.copy(), np.full(20, 0.02)
+    own[0] = -0.5
+    values, errors = _pull(own, error, theirs[None], 0.7)
+    assert values[0] == pytest.approx(-0.5, abs=0.01)
+    assert errors[0] == pytest.approx(0.02, rel=0.1)
 
 
 def test_an_agent_whose_values_disagree_counts_little():
@@ -150,3 +184,39 @@ def test_both_operators_move_alike_so_that_the_context_cost_stays():
     assert told.contradicted
     assert np.any(np.abs(told.net.values - alone.net.values) > 1e-6)
     assert told.padded.minus(told.net).values == pytest.approx(alone.padded.minus(alone.net).values)
+
+
+def game_of(decide, seed):
+    """A game in which one unit decides each task: its number, and by which sign."""
+    game = draw_game("sparse", seed, units=20, tasks=40)
+    formulas = []
+    for unit, sign in map(decide, range(40)):
+        main = np.zeros(20)
+        main[unit] = 2.0 * sign
+        formulas.append(Formula(base=-1.0 * sign, main=main))
+    return replace(game, formulas=tuple(formulas))
+
+
+def informed(first, second, budget):
+    """The estimate of the second agent after so many rollouts that knew the first one's scores."""
+    earlier = (find_steady_scores(play(first, "deterministic", 800).observations),)
+    record = play(second, "deterministic", budget, prior=AgentPrior(scores=earlier))
+    sampler = Sampler(second.compiled)
+    orders = [sampler.sample(np.random.default_rng([1, index])) for index in range(300)]
+    return estimate_adaptive(second.compiled, record.observations, orders, EstimateOptions(earlier_scores=earlier))
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("budget", [200, 250, 300, 400])
+@pytest.mark.parametrize("turned", ["harms the second agent", "replaced by another unit"])
+def test_intervals_hold_where_one_unit_differs_on_most_tasks(turned, budget):
+    others = np.random.default_rng(3).integers(2, 20, size=40)
+    first = game_of(lambda task: (0, 1) if task < 28 else (others[task], 1), 5)
+    unlike = (0, -1) if turned == "harms the second agent" else (1, 1)
+    second = replace(game_of(lambda task: unlike if task < 28 else (others[task], 1), 5), seed=1005)
+    estimate = informed(first, second, budget)
+    truth = second.truth(NOISES["T=0"])
+    for unit, value in zip(estimate.units, truth, strict=True):
+        assert unit.on_panel.low - 1e-9 <= value <= unit.on_panel.high + 1e-9
+        if unit.evidence in (Evidence.POSITIVE, Evidence.NEGATIVE):
+            assert (value > 0) == (unit.evidence is Evidence.POSITIVE)

@@ -17,10 +17,10 @@ import numpy as np
 from skillsv.estimate.adaptive.observations import Bools, Floats, Numbers, ScoredCoalitions
 from skillsv.estimate.adaptive.patterns import coalition_masks, pattern_effects
 from skillsv.estimate.adaptive.values import SMALLEST_ERROR, ValueDraws
-from skillsv.model.forecast_table import ForecastTable
+from skillsv.model.forecast_table import merge_agents
 from skillsv.model.task_table import Mask, Score
 
-SPREADS = (0.0125, 0.025, 0.05, 0.1)
+SPREADS = (0.0125, 0.025, 0.05, 0.1, 0.3, 1.0)
 """How far a unit's mean value on these tasks may lie from an earlier agent's: standard deviations that are tried."""
 
 PRIOR_UNITS = 10.0
@@ -46,14 +46,12 @@ class EarlierPull:
 
     def apply(self, own: ValueDraws) -> ValueDraws:
         """The values after the move; it is spread evenly over the contradicted tasks."""
-        changed = own.task_values.any(axis=0)  # a unit that changed no score keeps its zeros: it is idle
-        on_tasks = np.outer(self.contradicted / self.contradicted.mean(), np.where(changed, self.moved, 0.0))
         values = own.values + self.moved
         return replace(
             own,
             values=values,
             draws=values + self.error_left * (own.draws - own.values),
-            task_values=own.task_values + on_tasks,
+            task_values=own.task_values + np.outer(self.contradicted / self.contradicted.mean(), self.moved),
         )
 
 
@@ -62,28 +60,32 @@ def learn_pull(
 ) -> EarlierPull | None:
     """What the earlier agents showed on the tasks on which a steady agent contradicts them all; None without any.
 
-    The sum of all values stays: the anchors give it.
+    The sum of all values stays: the anchors give it. A unit that changed no score of this agent stays, too: what others
+    showed of it is no evidence for an effect here.
     """
-    tasks, share, error = len(own.task_values), float(contradicted.mean()), own.standard_error
-    if not share or len(own.values) < 2:  # the value of a single unit is known from the anchors
+    tasks, share = len(own.task_values), float(contradicted.mean())
+    changed = np.asarray(own.task_values.any(axis=0), dtype=np.bool_)
+    if not share or changed.sum() < 2:
         return None
-    mine = own.task_values[contradicted].sum(axis=0) / tasks
-    theirs = np.array([_values_on(agent, contradicted, place) for agent in earlier]) / tasks
+    error = own.standard_error[changed]
+    mine = own.task_values[contradicted][:, changed].sum(axis=0) / tasks
+    theirs = np.array([_values_on(agent, contradicted, place)[changed] for agent in earlier]) / tasks
     values, errors = _pull(mine, ERROR_SHARE * np.sqrt(share) * error, theirs, share)
+    moved, error_left = np.zeros(len(changed)), np.ones(len(changed))
+    moved[changed] = values - mine
     left = np.sqrt((errors / ERROR_SHARE) ** 2 + (1.0 - share) * error**2)
-    return EarlierPull(
-        contradicted=contradicted, moved=values - mine, error_left=left / np.maximum(error, SMALLEST_ERROR)
-    )
+    error_left[changed] = left / np.maximum(error, SMALLEST_ERROR)
+    return EarlierPull(contradicted=contradicted, moved=moved, error_left=error_left)
 
 
 def find_contradicted(scored: ScoredCoalitions, earlier: Sequence[ScoredCoalitions], tasks: int) -> Bools:
-    """The tasks on which each of the earlier agents forecast a score that this agent did not have; none without any."""
-    own = _scores_by_task(scored, tasks)
-    contradicted = np.full(tasks, bool(earlier))
-    for agent in earlier:
-        for task, scores in enumerate(_scores_by_task(agent, tasks)):
-            table = ForecastTable({mask: score[0] for mask, score in scores.items()})
-            contradicted[task] &= table.contradictions(own[task]) > 0
+    """The tasks on which all earlier agents that searched them forecast a score that this agent did not have."""
+    own, theirs = _scores_by_task(scored, tasks), [_scores_by_task(agent, tasks) for agent in earlier]
+    contradicted = np.zeros(tasks, dtype=np.bool_)
+    for task in range(tasks):
+        tables = merge_agents([{mask: score[0] for mask, score in agent[task].items()} for agent in theirs])
+        searched = [table for table in tables if table.searched]
+        contradicted[task] = bool(searched) and all(table.contradictions(own[task]) for table in searched)
     return contradicted
 
 

@@ -12,7 +12,7 @@ once. Two parts of it are estimated by pooling over tasks:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -86,12 +86,37 @@ def pool_units(effects: PatternEffects) -> PooledUnits:
 
 
 def estimate_hidden(
-    effects: PatternEffects, lifts: Floats, stretches: Sequence[Sequence[Stretch]], exhausted: Bools | None = None
+    effects: PatternEffects,
+    lifts: Floats,
+    stretches: Sequence[Sequence[Stretch]],
+    exhausted: Bools | None = None,
+    contradicted: Bools | None = None,
 ) -> HiddenParts:
     """Estimate what the tables left out; `lifts` are the measured differences of the anchors (NaN if missing).
 
-    `exhausted` are the tasks on which every coalition of the orders was scored: they hide nothing.
+    `exhausted` are the tasks on which every coalition of the orders was scored: they hide nothing. `contradicted` are
+    the tasks on which earlier agents' scores do not hold: other units decide them, and the tasks on which they do hold
+    are traced to their units first. So only findings on contradicted tasks tell about contradicted tasks.
     """
+    parts = _estimate_parts(effects, lifts, stretches, exhausted)
+    if contradicted is None or not contradicted.any() or contradicted.all():
+        return parts
+    rows = contradicted[:, None]
+    found = replace(effects, values=np.where(rows, effects.values, 0.0), deciding=effects.deciding & rows)
+    nothing_hidden = ~contradicted if exhausted is None else ~contradicted | exhausted
+    alone = _estimate_parts(found, np.where(contradicted, lifts, effects.lifts), stretches, nothing_hidden)
+    return HiddenParts(
+        unexplained=np.where(rows, alone.unexplained, parts.unexplained),
+        cancelled=parts.cancelled,
+        variance=np.where(rows, alone.variance, parts.variance),
+        shared=np.maximum(alone.shared, parts.shared),
+    )
+
+
+def _estimate_parts(
+    effects: PatternEffects, lifts: Floats, stretches: Sequence[Sequence[Stretch]], exhausted: Bools | None
+) -> HiddenParts:
+    """The parts where the findings on all tasks tell about each of them."""
     pooled = pool_units(effects)
     some = np.asarray(effects.deciding.any(axis=1), dtype=np.bool_)
     chances = _hidden_chances(stretches, some, pooled)

@@ -40,7 +40,7 @@ class AdaptiveValues:
     """The values of both operators with their draws. `padded` is None where only deletion was run.
 
     `place` holds the position of each unit in each order [orders, units]. `contradicted` is the number of tasks on
-    which the scores differ from what all earlier agents' scores forecast.
+    which the scores differ from what all earlier agents' scores forecast, 0 where no value follows theirs.
     """
 
     net: ValueDraws
@@ -77,10 +77,11 @@ def compute_values(
     operators = [observed.net] if observed.padded is None else [observed.net, observed.padded]
     drawn = [(scored, np.random.default_rng(options.seed)) for scored in operators]
     noisy = observed.noisy_tasks
+    pulled = False
     if noisy.all():
         net, *padded = _noisy_draws(drawn, noisy, place, _prior_values(compiled, options))
     else:
-        net, *padded = _steady_draws(drawn, ~noisy, place, earlier, contradicted)
+        (net, *padded), pulled = _steady_draws(drawn, ~noisy, place, earlier, contradicted)
         if noisy.any():
             others = _noisy_draws(drawn, noisy, place, _prior_values(compiled, options))
             net, *padded = (join_tasks(*both, noisy) for both in zip([net, *padded], others, strict=True))
@@ -89,7 +90,7 @@ def compute_values(
         padded=padded[0] if padded else None,
         observed=observed,
         place=place,
-        contradicted=int(contradicted.sum()),
+        contradicted=int(contradicted.sum()) if pulled else 0,
     )
 
 
@@ -99,11 +100,12 @@ def _steady_draws(
     place: Numbers,
     earlier: Sequence[ScoredCoalitions],
     contradicted: Bools,
-) -> list[ValueDraws]:
-    """The values on the steady tasks, for each operator, with what earlier agents' scores tell about them."""
-    drawn = [steady_values(scored.on_tasks(tasks), int(tasks.sum()), place, rng) for scored, rng in operators]
-    pull = learn_pull(drawn[0], contradicted[tasks], [agent.on_tasks(tasks) for agent in earlier], place)
-    return drawn if pull is None else [pull.apply(one) for one in drawn]
+) -> tuple[list[ValueDraws], bool]:
+    """The values on the steady tasks, for each operator, and whether earlier agents' scores moved them."""
+    there = contradicted[tasks]
+    drawn = [steady_values(scored.on_tasks(tasks), int(tasks.sum()), place, rng, there) for scored, rng in operators]
+    pull = learn_pull(drawn[0], there, [agent.on_tasks(tasks) for agent in earlier], place)
+    return (drawn, False) if pull is None else ([pull.apply(one) for one in drawn], True)
 
 
 def _noisy_draws(

@@ -29,11 +29,20 @@ MOST_UNTRACED = 0.25
 """Share of the changing tasks on which a unit that decides no task may still be the cause."""
 
 
-def steady_values(scored: ScoredCoalitions, tasks: int, place: Numbers, rng: np.random.Generator) -> ValueDraws:
-    """Estimate phi (Eq. 2) for an agent that repeats its answers: from scores of patterns, and what they leave out."""
+def steady_values(
+    scored: ScoredCoalitions,
+    tasks: int,
+    place: Numbers,
+    rng: np.random.Generator,
+    contradicted: Bools | None = None,
+) -> ValueDraws:
+    """Estimate phi (Eq. 2) for an agent that repeats its answers: from scores of patterns, and what they leave out.
+
+    `contradicted` are the tasks on which it contradicts all earlier agents.
+    """
     effects = pattern_effects(scored, tasks, place)
     lifts = _measured_lifts(scored, tasks)
-    hidden = estimate_hidden(effects, lifts, _replay(scored, tasks), _exhausted(scored, tasks, place))
+    hidden = estimate_hidden(effects, lifts, _replay(scored, tasks), _exhausted(scored, tasks, place), contradicted)
     task_values = effects.values + hidden.unexplained + hidden.cancelled
     values = task_values.mean(axis=0)
     common = (COMMON * np.sqrt(hidden.variance).sum(axis=0) / tasks) ** 2

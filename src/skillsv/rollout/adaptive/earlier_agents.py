@@ -17,49 +17,51 @@ Pair = tuple[Mask, Mask]
 """Two coalitions that differ in one unit: without it, and with it."""
 
 
-class EarlierTable(ForecastTable):
-    """The scores that one or several earlier agents gave on one task, and what to ask a later agent for them."""
+def choose_coalitions(table: ForecastTable, needed: Sequence[Mask]) -> list[Mask]:
+    """Coalitions that show each deciding unit by a pair that differs in it alone; the anchors are known already.
 
-    def choose_coalitions(self, needed: Sequence[Mask]) -> list[Mask]:
-        """Coalitions that show each deciding unit by a pair that differs in it alone; the anchors are known already.
+    The pair with the fewest further coalitions is taken first. One coalition of a pair may be one that the earlier
+    agents were not asked: its score is forecast. `needed` holds for each unit the units that must be there with it.
+    """
+    units = len(needed)
+    chosen: dict[Mask, None] = {0: None, (1 << units) - 1: None}
+    left = list(table.find_deciding())
+    while left:
+        pairs = [(unit, pair) for unit in left for pair in _changing_pairs(table, unit, chosen, needed)]
+        unit, pair = min(pairs, key=lambda one: sum(mask not in chosen for mask in one[1]))
+        left.remove(unit)
+        chosen.update(dict.fromkeys(pair))
+    return list(chosen)[2:]
 
-        The pair with the fewest further coalitions is taken first. One coalition of a pair may be one that the earlier
-        agents were not asked: its score is forecast. `needed` holds for each unit the units that must be there with it.
-        """
-        units = len(needed)
-        chosen: dict[Mask, None] = {0: None, (1 << units) - 1: None}
-        left = list(self.find_deciding())
-        while left:
-            pairs = [(unit, pair) for unit in left for pair in self._pairs(unit, chosen, needed)]
-            unit, pair = min(pairs, key=lambda one: sum(mask not in chosen for mask in one[1]))
-            left.remove(unit)
-            chosen.update(dict.fromkeys(pair))
-        return list(chosen)[2:]
 
-    def shared_units(self, own: Mapping[Mask, Score]) -> list[int]:
-        """The units that alone change the score of this agent, from a forecast score to a forecast score."""
-        return [
-            unit
-            for unit in self.find_deciding()
-            if any(
-                own[with_unit] != own[without] and self._holds(without, own) and self._holds(with_unit, own)
-                for without, with_unit in _pairs_among(own, unit)
-            )
-        ]
+def find_shared_units(table: ForecastTable, own: Mapping[Mask, Score]) -> list[int]:
+    """The units that alone change the score of this agent, from a forecast score to a forecast score."""
 
-    def _holds(self, mask: Mask, own: Mapping[Mask, Score]) -> bool:
-        return self.forecast(mask) == own[mask][0]
+    def holds(mask: Mask) -> bool:
+        return table.forecast(mask) == own[mask][0]
 
-    def _pairs(self, unit: int, chosen: Collection[Mask], needed: Sequence[Mask]) -> Iterator[Pair]:
-        """The pairs at which this unit changes the score: scored ones first, then chosen coalitions with a forecast."""
-        for without, with_unit in _pairs_among(self.scores, unit):
-            if self.scores[without] != self.scores[with_unit]:
-                yield without, with_unit
-        for mask in chosen:
-            pair = mask & ~(1 << unit), mask | 1 << unit
-            scores = [self.forecast(one) for one in pair]
-            if None not in scores and scores[0] != scores[1] and all(_is_closed(one, needed) for one in pair):
-                yield pair
+    return [
+        unit
+        for unit in table.find_deciding()
+        if any(
+            own[with_unit] != own[without] and holds(without) and holds(with_unit)
+            for without, with_unit in _pairs_among(own, unit)
+        )
+    ]
+
+
+def _changing_pairs(
+    table: ForecastTable, unit: int, chosen: Collection[Mask], needed: Sequence[Mask]
+) -> Iterator[Pair]:
+    """The pairs at which this unit changes the score: scored ones first, then chosen coalitions with a forecast."""
+    for without, with_unit in _pairs_among(table.scores, unit):
+        if table.scores[without] != table.scores[with_unit]:
+            yield without, with_unit
+    for mask in chosen:
+        pair = mask & ~(1 << unit), mask | 1 << unit
+        scores = [table.forecast(one) for one in pair]
+        if None not in scores and scores[0] != scores[1] and all(_is_closed(one, needed) for one in pair):
+            yield pair
 
 
 def _pairs_among(scores: Collection[Mask], unit: int) -> Iterator[Pair]:
@@ -76,24 +78,19 @@ def _is_closed(mask: Mask, needed: Sequence[Mask]) -> bool:
 class TaskSuggestions:
     """The tables of earlier agents for one task, in the order of the agents, and which of them were used."""
 
-    tables: list[EarlierTable] = field(default_factory=list)
-    used: list[EarlierTable] = field(default_factory=list)
-
-    def add(self, scores: Mapping[Mask, float]) -> None:
-        """Add the scores of one agent."""
-        if scores and not any(table.merge(scores) for table in self.tables):
-            self.tables.append(EarlierTable(scores))
+    tables: list[ForecastTable]
+    used: list[ForecastTable] = field(default_factory=list)
 
     def next_coalitions(self, own: Mapping[Mask, Score], needed: Sequence[Mask]) -> list[Mask]:
         """Coalitions to ask this agent for next, given its scores on the task; none once a used table holds."""
         while (table := self._next_table(own)) is not None:
             self.used.append(table)
-            new = [mask for mask in table.choose_coalitions(needed) if mask not in own]
+            new = [mask for mask in choose_coalitions(table, needed) if mask not in own]
             if new:
                 return new
         return []
 
-    def _next_table(self, own: Mapping[Mask, Score]) -> EarlierTable | None:
+    def _next_table(self, own: Mapping[Mask, Score]) -> ForecastTable | None:
         """The unused table with the fewest contradictions; none where a used table holds, or all were contradicted."""
         if any(not table.contradictions(own) for table in self.used):
             return None
@@ -102,10 +99,10 @@ class TaskSuggestions:
         return None if best is None or (self.used and best.contradictions(own)) else best
 
     def holds(self, own: Mapping[Mask, Score]) -> bool:
-        """Whether the scores of an earlier agent forecast all of this agent's scores that they say anything about."""
-        return any(not table.contradictions(own) for table in self.tables)
+        """Whether an earlier agent searched the task, and no score of this agent differs from its forecasts."""
+        return bool(own) and any(table.searched and not table.contradictions(own) for table in self.tables)
 
     def shared_units(self, own: Mapping[Mask, Score]) -> list[int]:
         """The units that change this agent's score as they changed that of an earlier agent."""
-        units: Iterable[int] = (unit for table in self.tables for unit in table.shared_units(own))
+        units: Iterable[int] = (unit for table in self.tables for unit in find_shared_units(table, own))
         return list(dict.fromkeys(units))

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from skillsv.model.coalition import AdaptiveReason
+from skillsv.model.forecast_table import merge_agents
 from skillsv.model.task_table import Mask, Score, TaskTable
 from skillsv.rollout.adaptive.allocation import choose_noisy_tasks, choose_search_tasks
 from skillsv.rollout.adaptive.earlier_agents import TaskSuggestions
@@ -120,8 +121,8 @@ class _Run(RunState):
         while not self.ended:
             new = [
                 (task, mask)
-                for task, (mine, table) in enumerate(zip(suggestions, self.tables, strict=True))
-                for mask in mine.next_coalitions(table.scores, self.needed)
+                for task in self.task_order
+                for mask in suggestions[task].next_coalitions(self.tables[task].scores, self.needed)
             ]
             if not new:
                 break
@@ -136,15 +137,14 @@ class _Run(RunState):
 
     def _suggestions(self) -> list[TaskSuggestions]:
         """For each task the tables of the earlier agents."""
-        suggestions = [TaskSuggestions() for _ in self.problem.tasks]
+        everything = {self.problem.trigger, *self.problem.units}
+        agents: list[dict[str, dict[Mask, float]]] = []
         for agent in self.options.earlier_scores:
-            scores: dict[str, dict[Mask, float]] = {task: {} for task in self.problem.tasks}
+            agents.append({task: {} for task in self.problem.tasks})
             for item in agent:
-                if item.task in scores:
-                    scores[item.task][self._mask(item.coalition)] = item.score
-            for mine, task in zip(suggestions, self.problem.tasks, strict=True):
-                mine.add(scores[task])
-        return suggestions
+                if item.task in agents[-1] and item.coalition <= everything:
+                    agents[-1][item.task][self._mask(item.coalition)] = item.score
+        return [TaskSuggestions(merge_agents(agent[task] for agent in agents)) for task in self.problem.tasks]
 
     def _score_new(self, new: Sequence[tuple[int, Mask]]) -> Rounds:
         """Score coalitions that another agent's scores name, and keep the scores in the tables."""
