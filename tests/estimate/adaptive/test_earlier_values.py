@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from skillsv.estimate import EstimateOptions
 from skillsv.estimate.adaptive import compute_values, estimate_adaptive
 from skillsv.estimate.adaptive.deciding_pairs import find_steady_scores
-from skillsv.estimate.adaptive.earlier_values import _pull, find_contradicted, learn_pull
+from skillsv.estimate.adaptive.earlier_values import _pull, find_contradicted, find_open, learn_pull
 from skillsv.estimate.adaptive.observations import ScoredCoalitions
 from skillsv.estimate.adaptive.steady_values import steady_values
 from skillsv.extend.estimators import Sampler
@@ -44,6 +44,7 @@ def needs(unit_of):
 
 FIRST = scored(needs(lambda task: task % 3))
 FEW = (0, 63, 0b000111, 0b111000, 0b010101)
+NOT_OPEN = np.zeros(TASKS, dtype=np.bool_)
 PLACE = np.array([np.random.default_rng(order).permutation(UNITS) for order in range(50)])
 
 
@@ -54,7 +55,22 @@ def own_values(agent):
 def test_nothing_is_learnt_without_earlier_agents_or_where_one_of_them_holds():
     own, other = own_values(FIRST), scored(needs(lambda task: 5))
     for earlier in ([], [other, FIRST]):
-        assert learn_pull(own, find_contradicted(FIRST, earlier, TASKS), earlier, PLACE) is None
+        assert learn_pull(own, find_contradicted(FIRST, earlier, TASKS), NOT_OPEN, earlier, PLACE) is None
+
+
+def test_nothing_is_learnt_before_most_contradicted_tasks_are_traced():
+    second = scored(needs(lambda task: task % 3 if task else 1), FEW)
+    own, contradicted = own_values(second), find_contradicted(second, [FIRST], TASKS)
+    first = int(np.flatnonzero(contradicted)[0])
+    assert learn_pull(own, contradicted, np.arange(TASKS) == first, [FIRST], PLACE) is None
+    assert learn_pull(own, contradicted, ~contradicted, [FIRST], PLACE) is not None
+
+
+def test_a_task_is_open_while_no_unit_alone_changes_its_score():
+    traced = scored(needs(lambda task: 0), (0, 63, 62))
+    assert not find_open(traced, TASKS).any()
+    assert find_open(scored(needs(lambda task: 0), (0, 63)), TASKS).all()
+    assert not find_open(scored(lambda task, mask: True), TASKS).any(), "no score differs"
 
 
 def test_a_task_is_contradicted_only_by_all_earlier_agents():
@@ -72,7 +88,7 @@ def test_values_on_contradicted_tasks_move_towards_the_earlier_ones_and_keep_the
     contradicted = find_contradicted(second, [FIRST], TASKS)
     assert contradicted.any()
     assert not contradicted.all()
-    pull = learn_pull(own, contradicted, [FIRST], PLACE)
+    pull = learn_pull(own, contradicted, NOT_OPEN, [FIRST], PLACE)
     pulled = pull.apply(own)
     assert pulled.values.sum() == pytest.approx(own.values.sum())
     assert np.any(np.abs(pulled.values - own.values) > 1e-6)
@@ -96,7 +112,7 @@ def test_a_unit_that_changed_no_score_is_not_moved():
     second = scored(needs(lambda task: task % 3 if task else 1), FEW)
     own, idle = own_values(second), np.arange(UNITS) == UNITS - 1
     own = replace(own, task_values=np.where(idle, 0.0, own.task_values), values=np.where(idle, 0.0, own.values))
-    pulled = learn_pull(own, find_contradicted(second, [FIRST], TASKS), [FIRST], PLACE).apply(own)
+    pulled = learn_pull(own, find_contradicted(second, [FIRST], TASKS), NOT_OPEN, [FIRST], PLACE).apply(own)
     assert pulled.values[idle].tolist() == [0.0]
     assert pulled.values[~idle] != pytest.approx(own.values[~idle])
     assert pulled.standard_error[idle] == pytest.approx(own.standard_error[idle])

@@ -17,17 +17,22 @@ import numpy as np
 from skillsv.estimate.adaptive.observations import Bools, Floats, Numbers, ScoredCoalitions
 from skillsv.estimate.adaptive.patterns import coalition_masks, pattern_effects
 from skillsv.estimate.adaptive.values import SMALLEST_ERROR, ValueDraws
-from skillsv.model.forecast_table import merge_agents
+from skillsv.model.forecast_table import ForecastTable, merge_agents
 from skillsv.model.task_table import Mask, Score
 
-SPREADS = (0.0125, 0.025, 0.05, 0.1, 0.3, 1.0)
-"""How far a unit's mean value on these tasks may lie from an earlier agent's: standard deviations that are tried."""
+SPREADS = {0.0125: 1.0, 0.025: 1.0, 0.05: 1.0, 0.1: 1.0, 0.2: 0.1, 1.0: 0.01}
+"""How far a unit's mean value on these tasks may lie from an earlier agent's: standard deviations, each with its weight
+before anything is seen. The largest is for a unit that does the opposite for this agent: its own scores then count."""
 
-PRIOR_UNITS = 10.0
-"""Weight, in units, of the assumption that all earlier agents and all spreads are equally likely."""
+PRIOR_UNITS = 20.0
+"""Weight, in units, of these weights against what the units of the run show; earlier agents are equally likely."""
 
-ERROR_SHARE = 0.75
+ERROR_SHARE = 0.9
 """Share of a value's standard error that its error has on most units: errors are rare and large (`steady_values`)."""
+
+MOST_OPEN = 0.25
+"""Share of the contradicted tasks that may still be open, with a change that is not traced to a unit. Before that the
+own values are shares of untraced changes, which say nothing about whom they follow."""
 
 STEPS = 60
 """Steps of the weights' fit: they have settled by then."""
@@ -56,16 +61,17 @@ class EarlierPull:
 
 
 def learn_pull(
-    own: ValueDraws, contradicted: Bools, earlier: Sequence[ScoredCoalitions], place: Numbers
+    own: ValueDraws, contradicted: Bools, open_tasks: Bools, earlier: Sequence[ScoredCoalitions], place: Numbers
 ) -> EarlierPull | None:
-    """What the earlier agents showed on the tasks on which a steady agent contradicts them all; None without any.
+    """What the earlier agents showed on the tasks on which a steady agent contradicts them all.
 
-    The sum of all values stays: the anchors give it. A unit that changed no score of this agent stays, too: what others
-    showed of it is no evidence for an effect here.
+    None without such tasks, and while the run has not traced most of them to units of its own (`open_tasks`). The sum
+    of all values stays: the anchors give it. A unit that changed no score of this agent stays, too: what others showed
+    of it is no evidence for an effect here.
     """
     tasks, share = len(own.task_values), float(contradicted.mean())
     changed = np.asarray(own.task_values.any(axis=0), dtype=np.bool_)
-    if not share or changed.sum() < 2:
+    if not share or changed.sum() < 2 or open_tasks[contradicted].mean() > MOST_OPEN:
         return None
     error = own.standard_error[changed]
     mine = own.task_values[contradicted][:, changed].sum(axis=0) / tasks
@@ -89,6 +95,12 @@ def find_contradicted(scored: ScoredCoalitions, earlier: Sequence[ScoredCoalitio
     return contradicted
 
 
+def find_open(scored: ScoredCoalitions, tasks: int) -> Bools:
+    """The tasks on which this agent's scores differ, and no unit is known that alone changes them."""
+    tables = [ForecastTable({mask: score[0] for mask, score in own.items()}) for own in _scores_by_task(scored, tasks)]
+    return np.array([len(set(table.scores.values())) > 1 and not table.find_deciding() for table in tables])
+
+
 def _scores_by_task(scored: ScoredCoalitions, tasks: int) -> list[dict[Mask, Score]]:
     by_task: list[dict[Mask, Score]] = [{} for _ in range(tasks)]
     masks = coalition_masks(scored.present)
@@ -109,15 +121,16 @@ def _pull(own: Floats, error: Floats, theirs: Floats, share: float) -> tuple[Flo
     The model is a mixture that all units share: each true value lies around one of the earlier agents' values, with one
     of `SPREADS`. How likely each of these is, is fitted to all units (expectation and maximization).
     """
-    spread = share * np.tile(SPREADS, len(theirs))[:, None]
+    spread = share * np.tile(list(SPREADS), len(theirs))[:, None]
+    expected = np.tile(list(SPREADS.values()), len(theirs)) / (sum(SPREADS.values()) * len(theirs))
     centre = np.repeat(theirs, len(SPREADS), axis=0)
     noise = np.maximum(error, SMALLEST_ERROR) ** 2
     variance = spread**2 + noise
     likelihood = -0.5 * ((own - centre) ** 2 / variance + np.log(variance))
-    weights = np.full(len(spread), 1.0 / len(spread))
+    weights = expected
     for _ in range(STEPS):
         chance = _normalized(likelihood, weights)
-        weights = (chance.sum(axis=1) + PRIOR_UNITS / len(spread)) / (len(own) + PRIOR_UNITS)
+        weights = (chance.sum(axis=1) + PRIOR_UNITS * expected) / (len(own) + PRIOR_UNITS)
     chance = _normalized(likelihood, weights)
     gain = spread**2 / variance
     means = centre + gain * (own - centre)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skillsv.errors import RecordsError
-from skillsv.estimate.adaptive.earlier_values import find_contradicted, learn_pull
+from skillsv.estimate.adaptive.earlier_values import find_contradicted, find_open, learn_pull
 from skillsv.estimate.adaptive.observations import (
     Bools,
     Floats,
@@ -104,7 +104,8 @@ def _steady_draws(
     """The values on the steady tasks, for each operator, and whether earlier agents' scores moved them."""
     there = contradicted[tasks]
     drawn = [steady_values(scored.on_tasks(tasks), int(tasks.sum()), place, rng, there) for scored, rng in operators]
-    pull = learn_pull(drawn[0], there, [agent.on_tasks(tasks) for agent in earlier], place)
+    open_tasks = find_open(operators[0][0].on_tasks(tasks), int(tasks.sum()))
+    pull = learn_pull(drawn[0], there, open_tasks, [agent.on_tasks(tasks) for agent in earlier], place)
     return (drawn, False) if pull is None else ([pull.apply(one) for one in drawn], True)
 
 
