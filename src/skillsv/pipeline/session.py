@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -102,10 +101,7 @@ async def open_shared(
         engine = None
         if settings.engine != "local":
             engine = await stack.enter_async_context(make_cluster_engine(prepared, listener))
-        if threading.current_thread() is threading.main_thread():
-            requests = await stack.enter_async_context(anyio.create_task_group())
-            requests.start_soon(stop_on_signals, stop)
-            stack.callback(requests.cancel_scope.cancel)
+        stack.enter_context(stop_on_signals(stop))
         yield SharedSession(ledger=ledger, engine=engine, runs=RunGroup(settings.jobs, limits_of(settings)))
 
 
@@ -139,8 +135,8 @@ async def open_runner(
             read_stop_files(stop, session.folder.stop_files())
             stack.callback(lambda: read_stop_files(stop, session.folder.stop_files()))
             requests.start_soon(stop_on_file, stop, session.folder.stop_files)
-            if shared is None and threading.current_thread() is threading.main_thread():
-                requests.start_soon(stop_on_signals, stop)
+            if shared is None:
+                stack.enter_context(stop_on_signals(stop))
             stack.callback(requests.cancel_scope.cancel)
         tasks = {task.id: task for task in session.tasks}
         note_stored(session, ledger, {task.digest for task in tasks.values()}, listener)
