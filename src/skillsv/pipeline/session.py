@@ -42,7 +42,7 @@ from skillsv.rollout import (
 from skillsv.rollout.ray.cluster_options import LOCAL, ClusterOptions
 from skillsv.rollout.run_folder import AGENT_LOG
 from skillsv.rollout.run_group import RunGroup
-from skillsv.rollout.stop_rules import Continued, Progress, StopRule
+from skillsv.rollout.stop_rules import Continued, Progress, ShareOf, StopRule
 from skillsv.sandbox.captured_prints import log_prints
 from skillsv.sandbox.covered_files import find_change
 from skillsv.sandbox.user_function import load_code
@@ -141,7 +141,11 @@ async def open_runner(
         tasks = {task.id: task for task in session.tasks}
         note_stored(session, ledger, {task.digest for task in tasks.values()}, listener)
         fingerprint, settings = session.agent.fingerprint, session.job.settings
-        options = replace(session.options, provider=name_provider(session.job.agent, settings.base_url))
+        options = replace(
+            session.options,
+            provider=name_provider(session.job.agent, settings.base_url),
+            budget=ShareOf(session.options.budget, session.job.agents),
+        )
         unchanged = partial(require_unchanged, session.agent, session.verifier)
         try:
             yield Runner(
