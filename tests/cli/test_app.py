@@ -109,3 +109,12 @@ def test_an_installed_package_adds_a_command(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out == '{\n  "words": 1\n}\n'
     assert run(["count", "--help"]) == 0
     assert "skillsv count a b" in capsys.readouterr().out
+
+
+def test_ctrl_c_in_a_command_is_told_in_a_sentence(monkeypatch, capsys):
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("skillsv.cli.demo.demo", interrupted)
+    assert run(["demo"]) == 130
+    assert "the same command resumes" in capsys.readouterr().err

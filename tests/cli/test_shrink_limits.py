@@ -5,6 +5,8 @@ import json
 import pytest
 
 from skillsv.cli import run
+from skillsv.model.rollout import Usage
+from skillsv.rollout import PerRollout
 
 SKILL = """\
 ---
@@ -104,6 +106,39 @@ def test_a_known_price_of_the_first_batch_above_the_limit_is_refused(place, caps
     assert "--budget-usd 5" in capsys.readouterr().err
     assert run(["shrink", *words, "--max-rollouts", "500", "--max-tokens", "100"]) == 2
     assert "--max-tokens 100" in capsys.readouterr().err
+
+
+PRICED = """
+from skillsv import Outcome
+from skillsv.model.rollout import Usage
+
+def priced(skill, task):
+    return Outcome(answer='alpha', usage=Usage(input_tokens=10, output_tokens=10, usd=0.5))
+
+def other(skill, task):
+    return Outcome(answer='beta', usage=Usage(input_tokens=10, output_tokens=10, usd=0.5))
+"""
+
+
+@pytest.mark.parametrize(
+    ("limit", "named"),
+    [
+        (("--budget-usd", "8"), "one agent's share ($4) of --budget-usd 8 pays for"),
+        (("--max-tokens", "200"), "one agent's share (100) of --max-tokens 200 pays for"),
+    ],
+)
+def test_a_refused_limit_of_several_agents_is_the_one_that_was_given(place, monkeypatch, capsys, limit, named):
+    (place / "agent.py").write_text(PRICED)
+    measured = PerRollout(usage=Usage(input_tokens=10, output_tokens=10, usd=0.5))
+    monkeypatch.setattr("skillsv.api.shrink_plan.measured_cost", lambda folder, agent: measured)
+    assert command(place, "shrink", "--max-rollouts", "500", *limit, agents=("priced", "other")) == 2
+    assert named in capsys.readouterr().err
+
+
+def test_the_limit_of_money_that_ends_a_shrink_for_several_agents_is_the_one_that_was_given(place, capsys):
+    (place / "agent.py").write_text(PRICED)
+    assert command(place, "shrink", "--max-rollouts", "500", "--budget-usd", "8", agents=("priced", "other")) == 4
+    assert "the budget of $8.00 (one agent's share: $4.00) is used up" in capsys.readouterr().err
 
 
 def test_what_a_failing_agent_spent_is_not_given_to_the_next_one(place):

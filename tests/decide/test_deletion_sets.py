@@ -68,6 +68,30 @@ def test_a_section_is_kept_by_its_own_name_wherever_it_is():
     assert "Rules/Two" in refused.value.hint
 
 
+def test_a_section_is_kept_by_each_part_of_its_path_with_the_sections_below_it():
+    text = "# Title\n\n## Rules\n\n### Two\n\n- a\n\n#### Deep\n\n- b\n\n### One\n\n- c\n"
+    skill = sv.compile(text).compiled
+    below = {unit.id for unit in skill.units if "Two" in unit.section}
+    assert len({unit.section for unit in skill.units if unit.id in below}) == 2
+    for name in ("Two", "Rules/Two", "Title/Rules/Two", "T?o", "Title/*/Two"):
+        assert find_kept(skill, [name]) == below, name
+    with pytest.raises(SettingsError, match="'Title/Two' fits no unit"):
+        find_kept(skill, ["Title/Two"])
+
+
+def test_a_heading_with_brackets_is_kept_by_its_own_name():
+    skill = sv.compile("# Safety [must]\n\n- a\n\n# Other\n\n- b\n").compiled
+    assert find_kept(skill, ["Safety [must]"]) == {
+        unit.id for unit in skill.units if unit.section == ("Safety [must]",)
+    }
+
+
+@pytest.mark.parametrize("name", ["", " "])
+def test_an_empty_name_is_refused(name):
+    with pytest.raises(SettingsError, match="an empty name fits no unit"):
+        find_kept(compiled(), [name])
+
+
 def write_skill_with_files(folder):
     """A skill with one file that two lines lead to, one that a single line does, and one behind a file."""
     (folder / "references").mkdir()

@@ -1,6 +1,7 @@
 """A request to stop that comes while one session of a command ends or the next begins."""
 
 import re
+import signal
 
 import anyio
 import pytest
@@ -91,3 +92,44 @@ def test_a_request_after_the_first_agent_of_a_matrix_stops_the_second(tmp_path):
     found = anyio.run(run_matrix_plan, plan, listener, Stop())
     assert isinstance(found.error, Interrupted)
     assert list(found.runs) == ["first"]
+
+
+def listen_and_signal(times):
+    """Sends so many SIGINT when the first session has ended."""
+    ended = []
+
+    def listener(event):
+        if isinstance(event, RunFinished) and not ended:
+            ended.append(event)
+            for _ in range(times):
+                signal.raise_signal(signal.SIGINT)
+
+    return listener
+
+
+def run_matrix(folder, listener):
+    plan = make_matrix_plan(
+        SKILL, Inputs(tasks=TASKS[:10], version="1"), {"first": agent, "second": other},
+        {"panel_b": 0, "max_rollouts": 1200}, max_drop=0.05, run_dir=folder,
+    )  # fmt: skip
+    return anyio.run(run_matrix_plan, plan, listener, Stop())
+
+
+def test_ctrl_c_between_two_agents_keeps_the_matrix_of_the_first(tmp_path):
+    found = run_matrix(tmp_path / "run", listen_and_signal(1))
+    assert isinstance(found.error, Interrupted)
+    assert list(found.runs) == ["first"]
+    assert (tmp_path / "run" / "matrix.json").is_file()
+
+
+def test_a_second_ctrl_c_between_two_agents_ends_the_program_at_once(tmp_path):
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        run_matrix(tmp_path / "run", listen_and_signal(2))
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_ctrl_c_between_two_sessions_ends_a_shrink_with_its_document(tmp_path):
+    with pytest.raises(Interrupted, match="resumes") as stopped:
+        shrink(tmp_path / "run", listen_and_signal(1))
+    assert stopped.value.document["stopped"]["reason"]

@@ -517,21 +517,35 @@ def test_rollouts_are_saved_while_agents_hold_every_thread(tmp_path):
     assert len(anyio.run(go)) == 1
 
 
-def test_ctrl_c_requests_a_stop(tmp_path):
-    stop = Stop()
+def test_ctrl_c_requests_a_stop_of_what_runs():
+    stop, levels = Stop(), []
+    stop.subscribe(levels.append)
 
     async def go():
-        async with anyio.create_task_group() as group:
-            group.start_soon(stop_on_signals, stop)
-            await anyio.wait_all_tasks_blocked()
+        with stop_on_signals(stop):
             for wanted in (1, 2):
                 os.kill(os.getpid(), signal.SIGINT)
                 while stop.level < wanted:
                     await anyio.lowlevel.checkpoint()
-            group.cancel_scope.cancel()
 
     anyio.run(go)
-    assert stop.level == 2
+    assert levels == [1, 2]
+
+
+def test_ctrl_c_while_nothing_runs_is_remembered_and_the_second_one_interrupts():
+    stop, before = Stop(), signal.getsignal(signal.SIGINT)
+
+    async def go():
+        with stop_on_signals(stop):
+            with stop_on_signals(stop):
+                pass
+            signal.raise_signal(signal.SIGINT)
+            assert stop.level == 1
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        anyio.run(go)
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_an_unknown_task_is_named(tmp_path):

@@ -40,6 +40,45 @@ def test_task_file_that_the_skill_holds_a_copy_of_is_refused(skill, tmp_path):
         refuse(skill, tmp_path / "tasks.jsonl")
 
 
+MORE = '{"id": "b", "input": "Who pays?", "target": "you"}\n'
+
+
+@pytest.mark.parametrize(
+    ("held", "tasks", "words"),
+    [
+        (TASKS, f"{TASKS}\n", "holds these tasks"),
+        (f"\ufeff{TASKS}", TASKS.strip(), "holds these tasks"),
+        (TASKS + MORE, MORE, "holds these tasks"),
+        (f"# Examples\n\n{TASKS}", TASKS, "holds these tasks"),
+        (TASKS, TASKS + MORE, "holds some of these tasks"),
+        (
+            '{"evals": [\n{"id": 1, "prompt": "x"}]}',
+            '{"evals": [\n\n  {"id": 1, "prompt": "x"}]}\n',
+            "holds these tasks",
+        ),
+    ],
+)
+def test_a_file_of_the_skill_with_the_same_tasks_in_other_lines_is_refused(skill, tmp_path, held, tasks, words):
+    (skill / "examples.txt").write_text(held)
+    (tmp_path / "tasks.jsonl").write_text(tasks)
+    with pytest.raises(TaskError, match=rf"The file examples\.txt of the skill {words}"):
+        refuse(skill, tmp_path / "tasks.jsonl")
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        "{}\n", "[]\n", "{\n", "}\n", '{"id": "a"}\n', '{"id": "", "input": ""}\n', "{broken\n", MORE,
+        '{"id": "a", "input": "How long is a return possible?"}\n', TASKS.replace("30", "60"), "",
+    ],
+)  # fmt: skip
+def test_a_file_of_the_skill_with_common_lines_or_other_records_is_taken(skill, tmp_path, held):
+    (skill / "examples.jsonl").write_text(held)
+    tasks = tmp_path / "tasks.jsonl"
+    tasks.write_text(TASKS + '{"id": "c", "input": "x"}\n{}\n{\n}\n')
+    refuse(skill, tasks)
+
+
 def test_folder_with_its_own_tasks_beside_the_main_file_is_refused(skill):
     (skill / "evals.json").write_text('{"evals": [{"id": 1, "prompt": "x"}]}')
     with pytest.raises(TaskError, match=r"The file evals\.json of the skill"):

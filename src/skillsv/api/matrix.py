@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from skillsv.api.inputs import Inputs
-from skillsv.api.matrix_agents import run_at_once, run_in_turn
+from skillsv.api.matrix_agents import AgentResults, run_at_once, run_in_turn
 from skillsv.api.matrix_plan import AgentInputs, MatrixPlan, make_matrix_plan
 from skillsv.api.run import Progress, Run, listener_of
 from skillsv.api.run_place import TemporaryFolder
@@ -26,7 +26,7 @@ from skillsv.model.task import Task
 from skillsv.model.value import UnitTable
 from skillsv.pipeline.build_valuation import skill_summary
 from skillsv.pipeline.matrix import AgentRun, build_matrix, empty_matrix, shorter_rendering
-from skillsv.rollout import RunFolder, Stop
+from skillsv.rollout import RunFolder, Stop, stop_on_signals
 from skillsv.settings import share_of_points
 
 MATRIX_JSON, MATRIX_PAGE = "matrix.json", "matrix.html"
@@ -208,7 +208,12 @@ async def run_matrix_plan(
     if fresh:
         RunFolder(plan.folder).start_fresh()
     run_agents = run_at_once if plan.settings.at_once else run_in_turn
-    results = await run_agents(plan, listener, stop, keep_going=keep_going)
+    with stop_on_signals(stop):
+        return _finish(plan, await run_agents(plan, listener, stop, keep_going=keep_going))
+
+
+def _finish(plan: MatrixPlan, results: AgentResults) -> Matrix:
+    """Build the matrix from what the agents ended with, and write its files."""
     runs = {name: result for name, result in results.items() if isinstance(result, Run)}
     columns = [_column(plan, name, result) for name, result in results.items()]
     ended = [result.error if isinstance(result, Run) else result for result in results.values()]

@@ -20,7 +20,7 @@ from skillsv.model.events import Note
 from skillsv.model.protocols import Agent, Listener, Verifier
 from skillsv.model.task import Task
 from skillsv.pipeline.shrink import run_shrink
-from skillsv.rollout import Stop
+from skillsv.rollout import Stop, stop_on_signals
 
 
 def shrink(
@@ -137,8 +137,9 @@ async def ashrink(
 async def run_shrink_plan(
     plan: ShrinkPlan, listener: Listener, stop: Stop | None, *, fresh: bool = False
 ) -> ShrunkSkill:
-    """Run a shrink to its end."""
-    result = await run_shrink(plan.shrink, plan.folder, listener, stop, fresh=fresh)
+    """Run a shrink to its end. A signal between two of its sessions ends it, too, and loses nothing."""
+    with stop_on_signals(stop):
+        result = await run_shrink(plan.shrink, plan.folder, listener, stop, fresh=fresh)
     run = Run(
         valuation=Valuation.of(result.run.valuation),
         folder=plan.folder.path,

@@ -25,7 +25,7 @@ from skillsv.model.protocols import Listener
 from skillsv.pipeline.shrink_advice import before_first_batch
 from skillsv.pipeline.shrink_agents import AgentShrink, advice, joint_power, plan_lines, run_shared_shrink
 from skillsv.pipeline.shrink_preparation import ShrinkOptions
-from skillsv.rollout import RunFolder, Stop
+from skillsv.rollout import RunFolder, Stop, stop_on_signals
 from skillsv.rollout.run_folder import AGENTS
 from skillsv.settings import load_settings
 
@@ -145,7 +145,8 @@ async def run_shared_plan(
     if fresh:
         plan.folder.start_fresh()
     agents = {name: AgentShrink(shrink=one.shrink, folder=one.folder) for name, one in plan.plans.items()}
-    result = await run_shared_shrink(agents, plan.folder, listener, stop)
+    with stop_on_signals(stop):
+        result = await run_shared_shrink(agents, plan.folder, listener, stop)
     runs = {
         name: Run(
             valuation=Valuation.of(stored.valuation),

@@ -127,6 +127,7 @@ def make_shrink_plan(
         folder=Path.cwd(),
         task_source=inputs.source(),
         compiled=compiled.compiled,
+        agents=agents,
     )
     place = choose_place(compiled.path, compiled.name, run_dir, default_dir)
     folder = place.folder

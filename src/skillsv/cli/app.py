@@ -90,6 +90,7 @@ def build_app(chosen: str = "") -> cyclopts.App:
         version=__version__,
         help_format="plaintext",
         result_action="return_value",
+        suppress_keyboard_interrupt=False,  # `run` explains it
     )
     for name, target, summary in COMMANDS:
         app.command(target, name=name, help=None if name == chosen else summary)

@@ -7,6 +7,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from skillsv.errors import Interrupted
+
 
 def view(
     folder: Annotated[Path, Parameter(help="The folder below which runs are looked for.")] = Path(),
@@ -24,5 +26,8 @@ def view(
     server = open_server(folder, port)
     print(f"Runs below {server.folder}: {server.address}", flush=True)
     print("The address holds a token: do not share it. Ctrl-C ends the server.", flush=True)
-    server.serve()
+    try:
+        server.serve()
+    except KeyboardInterrupt:
+        return Interrupted.exit_code  # the usual end of a server: nothing to explain
     return 0

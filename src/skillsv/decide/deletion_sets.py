@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 
 from skillsv.errors import CoalitionError, SettingsError
 from skillsv.model.skill import CompiledSkill, Unit, UnitKind, find_unit
@@ -21,20 +22,30 @@ KEPT_NAMES = (
 def find_kept(compiled: CompiledSkill, names: Iterable[str]) -> frozenset[str]:
     """The units that must stay: those that a name or glob names, and all protected regions.
 
-    A name or glob is compared with the id of a unit, its file, its section with those above it (`Rules/Two`), and the
-    section's own name (`Two`): it names all units of all sections with that name. Raises SettingsError where nothing
-    fits.
+    A name is compared with the id of a unit, its file, and each part of the path of its section: a unit of
+    `Title/Rules/Two` has the parts `Two`, `Rules/Two`, `Title/Rules` and so on. So a section is named by its own name
+    or with some of those above it, and the sections below it stay, too. What fits exactly is taken; where nothing does,
+    the name is a glob. Raises SettingsError for an empty name, and where nothing fits.
     """
     kept = {unit.id for unit in compiled.units if unit.kind is UnitKind.REGION}
     for name in names:
-        found = {unit.id for unit in compiled.units if _fits(unit, name)}
-        kept |= found or {_find_one(compiled, name)}
+        if not name.strip():
+            raise SettingsError("an empty name fits no unit.", hint=KEPT_NAMES)
+        kept |= _find_fitting(compiled, name) or {_find_one(compiled, name)}
     return frozenset(kept)
 
 
-def _fits(unit: Unit, name: str) -> bool:
-    sections = ("/".join(unit.section), *unit.section)
-    return any(fnmatch.fnmatchcase(own, name) for own in (unit.id, unit.file, *sections))
+def _find_fitting(compiled: CompiledSkill, name: str) -> set[str]:
+    """The units that a name fits exactly; without any, those that it fits as a glob."""
+    known = {unit.id: _names(unit) for unit in compiled.units}
+    exact = {unit for unit, own in known.items() if name in own}
+    return exact or {unit for unit, own in known.items() if any(fnmatch.fnmatchcase(one, name) for one in own)}
+
+
+def _names(unit: Unit) -> set[str]:
+    """The id of a unit, its file, and each part of the path of its section."""
+    places = range(len(unit.section) + 1)
+    return {unit.id, unit.file, *("/".join(unit.section[start:end]) for start, end in combinations(places, 2))}
 
 
 def _find_one(compiled: CompiledSkill, name: str) -> str:

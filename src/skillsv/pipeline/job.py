@@ -161,7 +161,7 @@ class ValuationJob:
     """What the user asked for: this skill, these tasks, this agent. Relative names start at `folder`.
 
     `skill` is the path it was read from, None for a text; `compiled` the skill itself, where it is compiled already.
-    `tasks` is None where the task source holds them.
+    `tasks` is None where the task source holds them. Of `agents`, among whom the user's limits were divided, it is one.
     """
 
     skill: Path | None
@@ -171,6 +171,7 @@ class ValuationJob:
     folder: Path
     task_source: TaskSource = OWN_FILES
     compiled: CompiledSkill | None = None
+    agents: int = 1
 
     def __post_init__(self) -> None:
         if self.skill is None and self.compiled is None:

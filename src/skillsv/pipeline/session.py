@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -43,7 +42,7 @@ from skillsv.rollout import (
 from skillsv.rollout.ray.cluster_options import LOCAL, ClusterOptions
 from skillsv.rollout.run_folder import AGENT_LOG
 from skillsv.rollout.run_group import RunGroup
-from skillsv.rollout.stop_rules import Continued, Progress, StopRule
+from skillsv.rollout.stop_rules import Continued, Progress, ShareOf, StopRule
 from skillsv.sandbox.captured_prints import log_prints
 from skillsv.sandbox.covered_files import find_change
 from skillsv.sandbox.user_function import load_code
@@ -102,10 +101,7 @@ async def open_shared(
         engine = None
         if settings.engine != "local":
             engine = await stack.enter_async_context(make_cluster_engine(prepared, listener))
-        if threading.current_thread() is threading.main_thread():
-            requests = await stack.enter_async_context(anyio.create_task_group())
-            requests.start_soon(stop_on_signals, stop)
-            stack.callback(requests.cancel_scope.cancel)
+        stack.enter_context(stop_on_signals(stop))
         yield SharedSession(ledger=ledger, engine=engine, runs=RunGroup(settings.jobs, limits_of(settings)))
 
 
@@ -139,13 +135,17 @@ async def open_runner(
             read_stop_files(stop, session.folder.stop_files())
             stack.callback(lambda: read_stop_files(stop, session.folder.stop_files()))
             requests.start_soon(stop_on_file, stop, session.folder.stop_files)
-            if shared is None and threading.current_thread() is threading.main_thread():
-                requests.start_soon(stop_on_signals, stop)
+            if shared is None:
+                stack.enter_context(stop_on_signals(stop))
             stack.callback(requests.cancel_scope.cancel)
         tasks = {task.id: task for task in session.tasks}
         note_stored(session, ledger, {task.digest for task in tasks.values()}, listener)
         fingerprint, settings = session.agent.fingerprint, session.job.settings
-        options = replace(session.options, provider=name_provider(session.job.agent, settings.base_url))
+        options = replace(
+            session.options,
+            provider=name_provider(session.job.agent, settings.base_url),
+            budget=ShareOf(session.options.budget, session.job.agents),
+        )
         unchanged = partial(require_unchanged, session.agent, session.verifier)
         try:
             yield Runner(

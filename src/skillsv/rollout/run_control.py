@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
+import threading
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 
 import anyio
 
@@ -85,17 +89,45 @@ class Stop:
         for callback in tuple(self._callbacks):
             callback(self.level)
 
+    @property
+    def has_subscribers(self) -> bool:
+        """Whether something runs that requests reach."""
+        return bool(self._callbacks)
+
     def subscribe(self, callback: Callable[[int], None]) -> Callable[[], None]:
         """Call `callback` with the level at each request. The returned function ends the subscription."""
         self._callbacks.append(callback)
         return lambda: self._callbacks.remove(callback)
 
 
-async def stop_on_signals(stop: Stop, *signals: signal.Signals) -> None:
-    """Turn Ctrl-C (or the given signals) into requests to stop, until cancelled. Run it in a task beside the run."""
-    with anyio.open_signal_receiver(*(signals or (signal.SIGINT, signal.SIGTERM))) as received:
-        async for _ in received:
+@contextmanager
+def stop_on_signals(stop: Stop | None, *signals: signal.Signals) -> Iterator[None]:
+    """Turn Ctrl-C (or the given signals) into requests to stop. Open it where an event loop runs.
+
+    Rollouts that run receive each request. Between two sessions the first one is remembered, and the next session ends
+    at once with `Interrupted`; the second raises KeyboardInterrupt. It may be nested: at its end the handlers from
+    before are back. Without a `stop`, and outside the main thread, it does nothing.
+    """
+    if stop is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+
+    def receive(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        if stop.has_subscribers:
+            loop.call_soon_threadsafe(stop.request)  # a callback must not run in the middle of other code
+        elif stop.level:
+            raise KeyboardInterrupt
+        else:
             stop.request()
+
+    before = {one: signal.signal(one, receive) for one in signals or (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, signal.SIG_DFL if handler is None else handler)
 
 
 def read_stop_files(stop: Stop, paths: Iterable[Path]) -> None:

@@ -35,10 +35,11 @@ class EstimateStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a run is. The scheduler fills in the first three fields, an adaptive policy the last two.
+    """How far a run is. The scheduler fills in the first three fields, an adaptive policy the next two.
 
     `attempts`, `usage` and `seconds` belong to one session; pending rollouts count at the average usage. `recorded`
-    counts the rollouts in the record of an adaptive run, those from the ledger included.
+    counts the rollouts in the record of an adaptive run, those from the ledger included. `agents` is among how many
+    agents the user's limits of tokens and money were divided: reasons name the user's limit, not the share.
     """
 
     attempts: int = 0
@@ -46,6 +47,7 @@ class Progress:
     seconds: float = 0.0
     recorded: int = 0
     estimate: EstimateStatus = field(default_factory=EstimateStatus)
+    agents: int = 1
 
 
 class StopRule(Protocol):
@@ -154,6 +156,26 @@ class Continued(Combinable):
 
 
 @dataclass(frozen=True, slots=True)
+class ShareOf(Combinable):
+    """A rule with the limits of one of several agents, among whom those of tokens and money were divided."""
+
+    rule: StopRule
+    agents: int
+
+    def room(self, progress: Progress) -> float:
+        """The room of the share."""
+        return self.rule.room(progress)
+
+    def reason(self, progress: Progress) -> str:
+        """The limit of all agents, and the share."""
+        return self.rule.reason(replace(progress, agents=self.agents))
+
+    def seconds_left(self, progress: Progress) -> float:
+        """The time that is left: it is not divided."""
+        return self.rule.seconds_left(progress)
+
+
+@dataclass(frozen=True, slots=True)
 class Never(Combinable):
     """Never stops."""
 
@@ -192,9 +214,10 @@ class MaxTokens(Combinable):
         used = (progress.usage.input_tokens or 0) + (progress.usage.output_tokens or 0)
         return 0 if used >= self.most else math.inf
 
-    def reason(self, progress: Progress) -> str:  # noqa: ARG002
+    def reason(self, progress: Progress) -> str:
         """The limit."""
-        return f"{self.most:,} tokens"
+        limit = f"{self.most * progress.agents:,} tokens"
+        return limit if progress.agents == 1 else f"{limit} (one agent's share: {self.most:,})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,9 +230,10 @@ class MaxDollars(Combinable):
         """0 once the money is used up."""
         return 0 if (progress.usage.usd or 0.0) >= self.most else math.inf
 
-    def reason(self, progress: Progress) -> str:  # noqa: ARG002
+    def reason(self, progress: Progress) -> str:
         """The limit."""
-        return f"${self.most:,.2f}"
+        limit = f"${self.most * progress.agents:,.2f}"
+        return limit if progress.agents == 1 else f"{limit} (one agent's share: ${self.most:,.2f})"
 
 
 @dataclass(frozen=True, slots=True)
