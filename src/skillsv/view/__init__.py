@@ -3,6 +3,7 @@
 found_runs     finds run folders and says how far each run is
 ledger_totals  counts and spending of a ledger, updated by its new rows
 transcripts    pages of rollouts, search, one rollout in full
+run_pages      report and matrix pages, and why one cannot be shown
 comparison     two runs side by side
 guard          refuses other hosts, other origins and wrong tokens
 app            the routes
