@@ -228,3 +228,40 @@ def test_the_page_of_a_matrix_opens_from_the_run_of_an_agent(tmp_path, serve, op
     with page.context.expect_page() as waiting:
         page.get_by_role("link", name="Matrix").first.click()
     expect(waiting.value.locator("table.heat th.agent")).to_have_count(2, timeout=LIVE)
+
+
+@pytest.mark.heavy
+def test_the_stop_button_of_an_agent_names_the_matrix_and_moves_to_the_next_agent(tmp_path, serve, opened):
+    skill = tmp_path / "skills" / "several" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text(SKILL.format(name="several"), encoding="utf-8")
+    gate, result = Gate(free=30), []
+
+    def fails(skill, task):
+        raise RuntimeError("the key is wrong")
+
+    def waits(skill, task):
+        return gate.answer(skill, task)
+
+    def work():
+        return sv.matrix(
+            skill.parent, tasks=tasks_of(), agents={"fails": fails, "waits": waits}, max_rollouts=300, panel_b=0,
+            run_dir=tmp_path / "runs" / "several",
+        )  # fmt: skip
+
+    thread = threading.Thread(target=lambda: result.append(work()), daemon=True)
+    thread.start()
+    assert gate.reached.wait(60)
+    page = opened(serve(tmp_path / "runs")).page
+    expect(row_of(page, "/fails-").locator("td").nth(3)).to_have_text("stopped", timeout=LIVE)
+    expect(row_of(page, "/waits-").locator("td").nth(3)).to_have_text("running", timeout=LIVE)
+    assert row_of(page, "/fails-").get_by_role("button", name="Stop").count() == 0
+    stop = row_of(page, "/waits-").get_by_role("button", name="Stop matrix")
+    expect(stop).to_be_visible()
+    with page.expect_response(lambda answer: answer.url.endswith("/stop")) as answered:
+        stop.click()
+    assert answered.value.ok
+    gate.open.set()
+    thread.join(60)
+    expect(row_of(page, "/waits-").locator("td").nth(3)).not_to_have_text("running", timeout=LIVE)
+    assert not result or result[0].error is not None

@@ -62,7 +62,11 @@ document.addEventListener("DOMContentLoaded", () => {
     cells[6].textContent = time(run.left);
     cells[7].textContent = [run.tokens ? `${number.format(run.tokens)} tokens` : "", run.usd == null ? "" : `$${run.usd.toFixed(2)}`].filter(Boolean).join(", ");
     cells[8].textContent = Object.entries(run.failures).map(([kind, count]) => `${kind}: ${count}`).join(", ");
-    row.querySelector(".stop").hidden = run.state !== "running";
+    const stop = row.querySelector(".stop");
+    if (stop.hidden) stop.disabled = false;
+    stop.hidden = run.state !== "running";
+    stop.textContent = run.stops_matrix ? "Stop matrix" : "Stop";
+    stop.title = run.stops_matrix ? "Ends the matrix: all of its agents" : "";
     row.querySelector(".matrix").hidden = !run.matrix;
     if (!row.isConnected) body.append(row);
   };
