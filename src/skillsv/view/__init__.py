@@ -8,5 +8,6 @@ run_pages      report and matrix pages, and why one cannot be shown
 comparison     two runs side by side
 guard          refuses other hosts, other origins and wrong tokens
 app            the routes
+page_server    ends the streams of open pages when it is stopped
 server         binds 127.0.0.1 and serves until it is stopped
 """

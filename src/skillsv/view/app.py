@@ -43,6 +43,11 @@ class ViewApp:
         self._between = seconds_between
         self._lock = anyio.Lock()
         self._looked = -math.inf
+        self._ended = anyio.Event()
+
+    def end_streams(self) -> None:
+        """End the events of all open pages. Call it in the event loop of the server."""
+        self._ended.set()
 
     def routes(self) -> Starlette:
         """The application without its guard."""
@@ -78,7 +83,7 @@ class ViewApp:
 
         async def stream() -> AsyncIterator[str]:
             known: dict[str, Any] = {}
-            while not await request.is_disconnected():
+            while not self._ended.is_set() and not await request.is_disconnected():
                 await self.update()
                 now = {name: msgspec.to_builtins(summary) for name, summary in self.runs.runs.items()}
                 changed = [summary for name, summary in now.items() if known.get(name) != summary]
@@ -88,7 +93,8 @@ class ViewApp:
                 else:
                     yield ": nothing new\n\n"
                 known = now
-                await anyio.sleep(self._between)
+                with anyio.move_on_after(self._between):
+                    await self._ended.wait()
 
         return StreamingResponse(stream(), media_type="text/event-stream")
 
