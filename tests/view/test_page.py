@@ -198,6 +198,33 @@ def test_the_server_survives_a_deleted_run_folder(tmp_path, serve, opened):
 
 
 @pytest.mark.heavy
+def test_the_page_says_which_run_it_shows_and_that_it_was_deleted(tmp_path, serve, opened):
+    folder = tmp_path / "runs"
+    make_run(folder / "one", name="first")
+    make_run(folder / "two", name="second")
+    shown = opened(serve(folder))
+    page = shown.page
+    expect(page.locator("#runs tbody tr")).to_have_count(2, timeout=LIVE)
+    for name in ("first", "second"):
+        row_of(page, name).locator("input").check()
+    page.locator("#compare").click()
+    expect(page.locator("#comparison")).to_be_visible(timeout=LIVE)
+    row_of(page, "first").get_by_role("button", name="Transcripts").click()
+    expect(page.get_by_role("heading", name="Transcripts of first")).to_contain_text("one", timeout=LIVE)
+    expect(page.locator("#comparison-gone")).to_be_hidden()
+    expect(page.locator("#transcripts-gone")).to_be_hidden()
+    shutil.move(folder / "one", tmp_path / "away")
+    expect(page.locator("#comparison-gone")).to_contain_text("one is not here any more", timeout=LIVE)
+    expect(page.locator("#transcripts-gone")).to_contain_text("one is not here any more")
+    row_of(page, "second").get_by_role("button", name="Transcripts").click()
+    expect(page.get_by_role("heading", name="Transcripts of second")).to_contain_text("two", timeout=LIVE)
+    expect(page.locator("#transcripts-gone")).to_be_hidden()
+    shutil.move(tmp_path / "away", folder / "one")
+    expect(page.locator("#comparison-gone")).to_be_hidden(timeout=LIVE)
+    shown.assert_no_errors()
+
+
+@pytest.mark.heavy
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_no_violation_on_the_live_page(two_runs, serve, opened, axe_faults, scheme):
     page = opened(serve(two_runs), color_scheme=scheme, bypass_csp=True).page
