@@ -55,11 +55,23 @@ def test_the_page_has_a_policy_and_loads_nothing_else(served):
     assert "http" not in answer.text.replace("http-equiv", "").replace("noopener", "")
 
 
-@pytest.mark.parametrize("path", ["", "events", "WRONG/", "WRONG/events"])
+@pytest.mark.parametrize("path", ["", "events", "WRONG", "WRONG/", "WRONG/events"])
 def test_a_missing_or_wrong_token_is_refused(served, path):
     answer = ask(served, f"/{path}")
     assert answer.status == 403
     assert served.token not in answer.text
+
+
+def test_the_address_without_its_last_slash_leads_to_the_page(served):
+    answer = ask(served, f"/{served.token}")
+    assert (answer.status, answer.headers["location"]) == (307, f"/{served.token}/")
+
+
+@pytest.mark.parametrize("headers", [{"host": "evil.example"}, {"origin": "http://evil.example"}])
+def test_the_address_without_its_last_slash_is_refused_to_others(served, headers):
+    answer = ask(served, f"/{served.token}", **headers)
+    assert answer.status == 403
+    assert "location" not in answer.headers
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1.evil.example:{port}"])

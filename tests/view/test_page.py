@@ -198,6 +198,33 @@ def test_the_server_survives_a_deleted_run_folder(tmp_path, serve, opened):
 
 
 @pytest.mark.heavy
+def test_the_page_says_which_run_it_shows_and_that_it_was_deleted(tmp_path, serve, opened):
+    folder = tmp_path / "runs"
+    make_run(folder / "one", name="first")
+    make_run(folder / "two", name="second")
+    shown = opened(serve(folder))
+    page = shown.page
+    expect(page.locator("#runs tbody tr")).to_have_count(2, timeout=LIVE)
+    for name in ("first", "second"):
+        row_of(page, name).locator("input").check()
+    page.locator("#compare").click()
+    expect(page.locator("#comparison")).to_be_visible(timeout=LIVE)
+    row_of(page, "first").get_by_role("button", name="Transcripts").click()
+    expect(page.get_by_role("heading", name="Transcripts of first")).to_contain_text("one", timeout=LIVE)
+    expect(page.locator("#comparison-gone")).to_be_hidden()
+    expect(page.locator("#transcripts-gone")).to_be_hidden()
+    shutil.move(folder / "one", tmp_path / "away")
+    expect(page.locator("#comparison-gone")).to_contain_text("one is not here any more", timeout=LIVE)
+    expect(page.locator("#transcripts-gone")).to_contain_text("one is not here any more")
+    row_of(page, "second").get_by_role("button", name="Transcripts").click()
+    expect(page.get_by_role("heading", name="Transcripts of second")).to_contain_text("two", timeout=LIVE)
+    expect(page.locator("#transcripts-gone")).to_be_hidden()
+    shutil.move(tmp_path / "away", folder / "one")
+    expect(page.locator("#comparison-gone")).to_be_hidden(timeout=LIVE)
+    shown.assert_no_errors()
+
+
+@pytest.mark.heavy
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_no_violation_on_the_live_page(two_runs, serve, opened, axe_faults, scheme):
     page = opened(serve(two_runs), color_scheme=scheme, bypass_csp=True).page
@@ -228,3 +255,40 @@ def test_the_page_of_a_matrix_opens_from_the_run_of_an_agent(tmp_path, serve, op
     with page.context.expect_page() as waiting:
         page.get_by_role("link", name="Matrix").first.click()
     expect(waiting.value.locator("table.heat th.agent")).to_have_count(2, timeout=LIVE)
+
+
+@pytest.mark.heavy
+def test_the_stop_button_of_an_agent_names_the_matrix_and_moves_to_the_next_agent(tmp_path, serve, opened):
+    skill = tmp_path / "skills" / "several" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text(SKILL.format(name="several"), encoding="utf-8")
+    gate, result = Gate(free=30), []
+
+    def fails(skill, task):
+        raise RuntimeError("the key is wrong")
+
+    def waits(skill, task):
+        return gate.answer(skill, task)
+
+    def work():
+        return sv.matrix(
+            skill.parent, tasks=tasks_of(), agents={"fails": fails, "waits": waits}, max_rollouts=300, panel_b=0,
+            run_dir=tmp_path / "runs" / "several",
+        )  # fmt: skip
+
+    thread = threading.Thread(target=lambda: result.append(work()), daemon=True)
+    thread.start()
+    assert gate.reached.wait(60)
+    page = opened(serve(tmp_path / "runs")).page
+    expect(row_of(page, "/fails-").locator("td").nth(3)).to_have_text("stopped", timeout=LIVE)
+    expect(row_of(page, "/waits-").locator("td").nth(3)).to_have_text("running", timeout=LIVE)
+    assert row_of(page, "/fails-").get_by_role("button", name="Stop").count() == 0
+    stop = row_of(page, "/waits-").get_by_role("button", name="Stop matrix")
+    expect(stop).to_be_visible()
+    with page.expect_response(lambda answer: answer.url.endswith("/stop")) as answered:
+        stop.click()
+    assert answered.value.ok
+    gate.open.set()
+    thread.join(60)
+    expect(row_of(page, "/waits-").locator("td").nth(3)).not_to_have_text("running", timeout=LIVE)
+    assert not result or result[0].error is not None

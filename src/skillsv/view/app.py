@@ -20,21 +20,19 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from skillsv.errors import SkillSVError
-from skillsv.model.matrix_document import MatrixDocument
-from skillsv.pipeline import load_run, render_page
 from skillsv.report.escape import escape_text
-from skillsv.report.matrix_html import matrix_page
 from skillsv.report.page_environment import asset, policy
 from skillsv.rollout import RunFolder
 from skillsv.view.comparison import compare_runs
 from skillsv.view.found_runs import FoundRuns
+from skillsv.view.run_pages import SANDBOX, refusal_policy, render_matrix, render_refusal, render_report
 from skillsv.view.transcripts import PAGE_ROWS, RolloutFilter, list_rollouts, list_tasks, read_rollout
 
 SECONDS_BETWEEN = 1.0
 """Seconds between two looks at the run folders."""
 
-SANDBOX = "sandbox allow-scripts allow-downloads; frame-ancestors 'none'"
-"""The policy of report pages beside their own: they have no origin, so they cannot use this server."""
+EXPECTED = (SkillSVError, OSError, sqlite3.Error, msgspec.MsgspecError)
+"""Errors that a request may end with: a folder that is gone, a run without records, a damaged file."""
 
 
 class ViewApp:
@@ -45,6 +43,11 @@ class ViewApp:
         self._between = seconds_between
         self._lock = anyio.Lock()
         self._looked = -math.inf
+        self._ended = anyio.Event()
+
+    def end_streams(self) -> None:
+        """End the events of all open pages. Call it in the event loop of the server."""
+        self._ended.set()
 
     def routes(self) -> Starlette:
         """The application without its guard."""
@@ -60,7 +63,7 @@ class ViewApp:
                 Route("/run/{run}/stop", self.stop, methods=["POST"]),
                 Route("/compare/{first}/{second}", self.compare),
             ],
-            exception_handlers=dict.fromkeys((SkillSVError, OSError, sqlite3.Error, msgspec.MsgspecError), _explain),
+            exception_handlers=dict.fromkeys(EXPECTED, _explain),
         )
 
     async def update(self) -> None:
@@ -80,7 +83,7 @@ class ViewApp:
 
         async def stream() -> AsyncIterator[str]:
             known: dict[str, Any] = {}
-            while not await request.is_disconnected():
+            while not self._ended.is_set() and not await request.is_disconnected():
                 await self.update()
                 now = {name: msgspec.to_builtins(summary) for name, summary in self.runs.runs.items()}
                 changed = [summary for name, summary in now.items() if known.get(name) != summary]
@@ -90,20 +93,27 @@ class ViewApp:
                 else:
                     yield ": nothing new\n\n"
                 known = now
-                await anyio.sleep(self._between)
+                with anyio.move_on_after(self._between):
+                    await self._ended.wait()
 
         return StreamingResponse(stream(), media_type="text/event-stream")
 
     async def report(self, request: Request) -> Response:
         """The report of a run, rendered anew: a file in a run folder is never served as it is."""
-        return await self._page_of(request, _render_report)
+        return await self._page_of(request, render_report)
 
     async def matrix(self, request: Request) -> Response:
         """The page of the matrix that a run belongs to."""
-        return await self._page_of(request, _render_matrix)
+        return await self._page_of(request, render_matrix)
 
     async def _page_of(self, request: Request, render: Callable[[Path], str]) -> Response:
-        text = await to_thread.run_sync(render, self._place(request))
+        place: Path | None = None
+        try:
+            place = self._place(request)
+            text = await to_thread.run_sync(render, place)
+        except EXPECTED as error:
+            text = await to_thread.run_sync(render_refusal, place, _sentence(error))
+            return HTMLResponse(text, status_code=409, headers={"content-security-policy": refusal_policy()})
         return HTMLResponse(text, headers={"content-security-policy": SANDBOX})
 
     async def tasks(self, request: Request) -> Response:
@@ -143,19 +153,13 @@ class ViewApp:
         return self.runs.place(request.path_params["run"])
 
 
-def _render_report(place: Path) -> str:
-    return render_page(RunFolder(place), load_run(place))
-
-
-def _render_matrix(place: Path) -> str:
-    document = msgspec.json.decode((place.parent.parent / "matrix.json").read_bytes(), type=MatrixDocument)
-    return matrix_page(document, load_run(place).compiled)
-
-
 async def _explain(_: Request, error: Exception) -> Response:
-    """An error as one sentence: a folder that is gone, a run without records, a damaged file."""
-    what = str(error) if isinstance(error, SkillSVError) else f"{type(error).__name__}: {error}"
-    return JSONResponse({"error": escape_text(what)}, status_code=409)
+    """An error as one sentence."""
+    return JSONResponse({"error": escape_text(_sentence(error))}, status_code=409)
+
+
+def _sentence(error: Exception) -> str:
+    return str(error) if isinstance(error, SkillSVError) else f"{type(error).__name__}: {error}"
 
 
 def _not_found() -> Response:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,10 +14,10 @@ from typing import Any
 from skillsv.errors import RecordsError, SkillSVError
 from skillsv.report.escape import escape_line
 from skillsv.rollout import RunFolder
-from skillsv.rollout.ledger_file import is_locked
-from skillsv.rollout.run_folder import AGENTS, EARLIER, run_id
+from skillsv.rollout.run_folder import AGENTS, run_id
 from skillsv.sandbox.run_files import MANIFEST
-from skillsv.view.ledger_totals import LedgerTotals, belongs_to
+from skillsv.view.ledger_totals import LedgerTotals
+from skillsv.view.session_state import LedgerSession, RunActivity, is_running, read_session
 
 DEPTH = 7
 """Folders below the given one in which runs are looked for."""
@@ -33,7 +34,10 @@ RATE_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """One run as the page lists it. `rate` is in rollouts a minute, `left` the seconds that are expected to be left."""
+    """One run as the page lists it. `rate` is in rollouts a minute, `left` the seconds that are expected to be left.
+
+    `matrix`: there is a page of the matrix that it belongs to. `stops_matrix`: a request to stop ends that matrix.
+    """
 
     id: str
     path: str
@@ -51,6 +55,7 @@ class RunSummary:
     left: float | None = None
     failures: dict[str, int] = field(default_factory=dict)
     matrix: bool = False
+    stops_matrix: bool = False
 
 
 @dataclass(slots=True)
@@ -71,16 +76,20 @@ class FoundRuns:
         self._places: dict[str, Path] = {}
         self._manifests: dict[Path, tuple[tuple[int, int], dict[str, Any], str]] = {}
         self._totals: dict[Path, LedgerTotals] = {}
+        self._sessions: dict[Path, LedgerSession] = {}
         self._rates: dict[str, _Rate] = {}
         self._clock = clock
 
     def update(self) -> None:
         """Read all run folders again, as far as they have changed."""
         places = {run_name(place, self.folder): place for place in self._find()}
-        ledgers = {RunFolder(place).ledger for place in places.values()}
+        ledgers: dict[Path, list[Path]] = defaultdict(list)
+        for place in places.values():
+            ledgers[RunFolder(place).ledger].append(place)
         self._totals = {path: self._totals.get(path) or LedgerTotals(path) for path in ledgers}
         for totals in self._totals.values():
             totals.update()
+        self._sessions = {path: read_session(path, sharing) for path, sharing in ledgers.items()}
         found: dict[str, RunSummary] = {}
         for name, place in places.items():
             summary = self._summary(name, place)
@@ -112,8 +121,9 @@ class FoundRuns:
         except (OSError, SkillSVError):
             return None
         ledger = self._totals[folder.ledger]
-        totals, later = ledger.of_run(run), belongs_to(ledger.latest, run)  # trials, proofs and confirmations, too
-        running = place.parent.name != EARLIER and is_locked(folder.ledger) and (provisional or later)
+        totals = ledger.of_run(run)  # with trials, proofs and confirmations
+        activity = RunActivity(place=place, run=run, provisional=provisional, latest=ledger.latest, saved=totals.saved)
+        running = is_running(activity, self._sessions[folder.ledger])
         state = "running" if running else "stopped" if provisional else "finished"
         about, skill, agent = (manifest.get(part) or {} for part in ("about", "skill", "agent"))
         forecast = int(about.get("forecast") or 0) if provisional or not running else 0  # it is that of the values
@@ -136,6 +146,7 @@ class FoundRuns:
             left=left,
             failures=dict(totals.failures),
             matrix=place.parent.name == AGENTS and (place.parent.parent / "matrix.json").is_file(),
+            stops_matrix=running and provisional and place.parent.name == AGENTS,
         )
 
     def _manifest(self, place: Path) -> tuple[dict[str, Any], str]:

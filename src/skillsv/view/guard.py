@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Mapping
 
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 HEADERS = {
@@ -44,17 +45,23 @@ class Guard:
             await send(message)
 
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        first, _, rest = scope["path"].lstrip("/").partition("/")
-        refused = None
-        if headers.get("host", "") not in self._hosts:
-            refused = "This server answers only on this machine."
-        elif "origin" in headers and headers["origin"] not in self._origins:
-            refused = "Pages of other sites may not use this server."
-        elif not hmac.compare_digest(first.encode("utf-8", "replace"), self._token):
-            refused = "The address lacks the token: use the one that 'skillsv view' printed."
-        elif scope["method"] == "POST" and headers.get("origin") not in self._origins:
-            refused = "Only the page itself may ask for this."
+        first, slash, rest = scope["path"].lstrip("/").partition("/")
+        refused = self._why_refused(scope["method"], headers, first)
         if refused is not None:
             await PlainTextResponse(f"{refused}\n", status_code=403)(scope, receive, send_with_headers)
             return
+        if not slash:  # without it the addresses in the page would lose the token
+            await RedirectResponse(f"/{self._token.decode()}/")(scope, receive, send_with_headers)
+            return
         await self._app({**scope, "path": f"/{rest}", "raw_path": f"/{rest}".encode()}, receive, send_with_headers)
+
+    def _why_refused(self, method: str, headers: Mapping[str, str], token: str) -> str | None:
+        if headers.get("host", "") not in self._hosts:
+            return "This server answers only on this machine."
+        if "origin" in headers and headers["origin"] not in self._origins:
+            return "Pages of other sites may not use this server."
+        if not hmac.compare_digest(token.encode("utf-8", "replace"), self._token):
+            return "The address lacks the token: use the one that 'skillsv view' printed."
+        if method == "POST" and headers.get("origin") not in self._origins:
+            return "Only the page itself may ask for this."
+        return None

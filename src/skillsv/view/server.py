@@ -39,12 +39,14 @@ class ViewServer:
 
         from skillsv.view.app import ViewApp
         from skillsv.view.guard import Guard
+        from skillsv.view.page_server import PageServer
 
-        app = Guard(ViewApp(self.folder).routes(), token=self.token, port=self.port)
+        app = ViewApp(self.folder)
+        guarded = Guard(app.routes(), token=self.token, port=self.port)
         config = uvicorn.Config(
-            app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=1
+            guarded, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=1
         )
-        server = uvicorn.Server(config)
+        server = PageServer(config, app.end_streams)
         started(server)
         server.run(sockets=[self.listening])
 

@@ -62,7 +62,11 @@ document.addEventListener("DOMContentLoaded", () => {
     cells[6].textContent = time(run.left);
     cells[7].textContent = [run.tokens ? `${number.format(run.tokens)} tokens` : "", run.usd == null ? "" : `$${run.usd.toFixed(2)}`].filter(Boolean).join(", ");
     cells[8].textContent = Object.entries(run.failures).map(([kind, count]) => `${kind}: ${count}`).join(", ");
-    row.querySelector(".stop").hidden = run.state !== "running";
+    const stop = row.querySelector(".stop");
+    if (stop.hidden) stop.disabled = false;
+    stop.hidden = run.state !== "running";
+    stop.textContent = run.stops_matrix ? "Stop matrix" : "Stop";
+    stop.title = run.stops_matrix ? "Ends the matrix: all of its agents" : "";
     row.querySelector(".matrix").hidden = !run.matrix;
     if (!row.isConnected) body.append(row);
   };
@@ -75,15 +79,30 @@ document.addEventListener("DOMContentLoaded", () => {
     for (const id of gone) { rows.get(id)?.remove(); rows.delete(id); }
     byId("none").hidden = rows.size > 0;
     byId("compare").disabled = chosen().length !== 2;
+    markGone();
   });
 
+  // What the sections below show was read before; they say where a run of theirs is gone since then.
+  const sources = { comparison: [], transcripts: [] };
+  const describe = (id) => ({ id, skill: rows.get(id)?.cells[1].firstChild.textContent ?? "", path: rows.get(id)?.querySelector(".path").textContent ?? "" });
+  const markGone = () => {
+    for (const [section, runs] of Object.entries(sources)) {
+      const gone = runs.filter((run) => !rows.has(run.id)).map((run) => run.path);
+      const sentence = `${gone.join(" and ")} ${gone.length > 1 ? "are" : "is"} not here any more: what is shown was read before.`;
+      const place = byId(`${section}-gone`);
+      place.hidden = !gone.length;
+      if (gone.length && place.textContent !== sentence) place.textContent = sentence;
+    }
+  };
+
   byId("compare").addEventListener("click", async () => {
-    const [first, second] = chosen();
-    const found = await ask(`compare/${first}/${second}`);
+    const [first, second] = chosen().map(describe);
+    const found = await ask(`compare/${first.id}/${second.id}`);
     if (!found) return;
+    sources.comparison = [first, second];
+    markGone();
     byId("comparison").hidden = false;
-    const [one, other] = [first, second].map((run) => rows.get(run)?.querySelector(".path").textContent ?? "");
-    byId("comparison-words").textContent = `First: ${one}. Second: ${other}. Lift ${found.lift[0]} and ${found.lift[1]}; change of the whole skill's score ${found.score_change}. ` +
+    byId("comparison-words").textContent = `First: ${first.path}. Second: ${second.path}. Lift ${found.lift[0]} and ${found.lift[1]}; change of the whole skill's score ${found.score_change}. ` +
       `Tokens ${number.format(found.tokens[0])} and ${number.format(found.tokens[1])}. Cost: ${found.cost[0]}; ${found.cost[1]}.` + (found.same_tasks ? "" : " The runs were valued on different tasks.");
     byId("comparison-units").tBodies[0].replaceChildren(...found.units.map((unit) => {
       const row = make("tr");
@@ -155,6 +174,10 @@ document.addEventListener("DOMContentLoaded", () => {
   };
   const openTranscripts = async (run) => {
     Object.assign(state, { run, tree: "", open: null });
+    const described = describe(run);
+    sources.transcripts = [described];
+    markGone();
+    byId("transcripts-title").replaceChildren(`Transcripts of ${described.skill} `, make("span", described.path, { class: "path" }));
     byId("same-skill").disabled = true;
     byId("same-skill").setAttribute("aria-pressed", "false");
     byId("detail").replaceChildren();
