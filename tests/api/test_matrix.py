@@ -96,6 +96,15 @@ def test_the_same_call_again_pays_nothing(found, tasks):
     assert again.document["units"] == found.document["units"]
 
 
+def test_value_goes_on_with_what_a_later_agent_began_with(found, tasks):
+    run = found.runs["other"]
+    limit = run.stored.settings.max_rollouts
+    again = sv.value(SKILL, tasks=tasks, agent=other, panel_b=0, max_rollouts=limit, run_dir=run.folder)
+    assert RunFolder(run.folder).prior() != AgentPrior()
+    assert again.valuation.rollouts.spent == 0
+    assert [unit.net for unit in again.valuation.units] == [unit.net for unit in run.valuation.units]
+
+
 def test_fresh_forgets_the_rollouts_of_all_agents(tmp_path, tasks):
     agents = {"small": small, "other": other}
     runs = [
