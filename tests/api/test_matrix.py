@@ -7,7 +7,9 @@ import pytest
 from tests.api.letter_agents import SKILL, deaf, large, read, small
 
 import skillsv as sv
-from skillsv.api.matrix_plan import Limits
+from skillsv.api.inputs import Inputs
+from skillsv.api.matrix_agents import result_without_budget
+from skillsv.api.matrix_plan import Limits, make_matrix_plan
 from skillsv.errors import BudgetReached, NoDifference, SettingsError, Unavailable
 from skillsv.model.coalition import AgentPrior
 from skillsv.model.rollout import Usage
@@ -160,6 +162,32 @@ def test_a_budget_that_is_too_small_is_said_and_the_partial_matrix_kept(tasks):
     found = sv.matrix(SKILL, tasks=tasks, agents={"small": small, "large": large}, panel_b=0, max_rollouts=100)
     assert isinstance(found.error, BudgetReached)
     assert all(agent["provisional"] for agent in found.document["agents"])
+
+
+def test_chains_go_on_for_every_agent_when_the_command_is_repeated(tasks, tmp_path):
+    agents = {"small": small, "large": large}
+    options = {"panel_b": 0, "method": "chain", "orders": 4, "max_rollouts": 500, "run_dir": tmp_path / "run"}
+    first = sv.matrix(SKILL, tasks=tasks, agents=agents, **options)
+    spent = [run.valuation.rollouts.spent for run in first.runs.values()]
+    assert isinstance(first.error, BudgetReached)
+    assert len(spent) == 2
+    second = sv.matrix(SKILL, tasks=tasks, agents=agents, **options)
+    assert list(second.runs) == ["small", "large"]
+    assert 0 < sum(run.valuation.rollouts.spent for run in second.runs.values()) <= 500
+    assert second.error is None
+
+
+def test_an_agent_without_budget_keeps_its_stored_result(found, tasks, tmp_path):
+    def plan_in(folder):
+        agents, limits = {"small": small, "large": large, "other": other}, {"panel_b": 0, "max_rollouts": 900}
+        plan = make_matrix_plan(SKILL, Inputs(tasks=tasks), agents, limits, max_drop=0.05, run_dir=folder)
+        return plan.plans["large"]
+
+    stored = result_without_budget(plan_in(found.folder), 900)
+    assert isinstance(stored, sv.Run)
+    assert stored.error is None
+    assert [unit.net for unit in stored.valuation.units] == [unit.net for unit in found.runs["large"].valuation.units]
+    assert isinstance(result_without_budget(plan_in(tmp_path / "new"), 900), BudgetReached)
 
 
 @pytest.mark.parametrize(
