@@ -107,6 +107,14 @@ def test_value_goes_on_with_what_a_later_agent_began_with(found, tasks):
     assert [unit.net for unit in again.valuation.units] == [unit.net for unit in run.valuation.units]
 
 
+def test_notes_say_where_values_follow_earlier_agents_each_once(found):
+    notes = found.document["notes"]
+    assert any(note.startswith("other: On 12 tasks scores differ from what earlier agents'") for note in notes)
+    repeats = [note for note in notes if "The agent repeats itself" in note]
+    assert [note.partition(": ")[0] for note in repeats] == ["small, large, other"]
+    assert all(f"Note: {note}" in found.lines() for note in notes)
+
+
 def test_fresh_forgets_the_rollouts_of_all_agents(tmp_path, tasks):
     agents = {"small": small, "other": other}
     runs = [

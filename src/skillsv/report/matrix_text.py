@@ -119,6 +119,7 @@ def matrix_lines(document: MatrixDocument, *, units: bool = True) -> list[str]:
         error = "" if agent["error"] is None else f"{'; ' if spent else ''}{agent['error']}"
         lines.append(f"{agent['name']}: {spent}{reused}{error}".rstrip(".") + ".")
     lines.append("Values and shorter skills are predicted, not proved: 'skillsv shrink --agents' proves one for all.")
+    lines += [f"Note: {note}" for note in document["notes"]]
     return [escape_line(line) for line in lines]
 
 
