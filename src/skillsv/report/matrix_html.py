@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from skillsv.model.format import bounds, count, decimal, has_width, points
+from skillsv.model.format import bounds, count, decimal, has_width, plural, points
 from skillsv.model.matrix_document import MatrixCellDocument, MatrixDocument, MatrixUnitDocument
 from skillsv.model.skill import CompiledSkill
 from skillsv.report.escape import escape_text
@@ -92,9 +92,16 @@ def matrix_page(document: MatrixDocument, compiled: CompiledSkill) -> str:
             (escape_text(agent["name"]), escape_text(agent["error"])) for agent in document["agents"] if agent["error"]
         ],
         "notes": [escape_text(note) for note in document["notes"]],
-        "spent": count(sum(agent["rollouts"]["spent"] for agent in agents if agent["rollouts"] is not None)),
+        "spent": _spent_words(document),
     }
     return environment().get_template("matrix.html.j2").render(context)
+
+
+def _spent_words(document: MatrixDocument) -> str:
+    """How many rollouts all agents have run now, and how many answers they took from earlier sessions."""
+    rollouts = [agent["rollouts"] for agent in document["agents"] if agent["rollouts"] is not None]
+    spent, reused = (sum(row[name] for row in rollouts) for name in ("spent", "reused"))
+    return f"{plural(spent, 'new rollout')}, {count(reused)} reused" if reused else plural(spent, "rollout")
 
 
 def _unit_view(unit: MatrixUnitDocument, anchor: str, names: list[str], strongest: float) -> MatrixUnitView:
