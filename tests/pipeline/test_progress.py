@@ -2,6 +2,7 @@ import io
 from dataclasses import replace
 
 from skillsv.model.events import (
+    AgentStarted,
     ChainFinished,
     Note,
     RolloutFinished,
@@ -146,6 +147,14 @@ def test_answers_that_this_run_paid_for_are_not_called_reused():
     counts.add(replace(paid, tree="b", reused=True))
     assert counts.line() == "1 rollout · 1 reused · 0 failed"
     assert counts.answered == 3
+
+
+def test_each_agent_of_several_has_counts_of_its_own():
+    first = [AgentStarted(agent="one"), START, UnitsDecided(decided=9, units=96), *[finished()] * 5]
+    second = [AgentStarted(agent="two"), START, finished(None), RunFinished(reason="no answer")]
+    assert follow([*first, RunFinished(reason="done"), *second])[-1] == (
+        "no answer: 0/4 chains · 0 rollouts · 0 reused · 1 failed"
+    )
 
 
 def test_lines_of_a_log_end_once_and_hold_whole_notes():

@@ -11,7 +11,16 @@ from skillsv.api.plan import Plan
 from skillsv.api.run import Run, load_run, run_plan
 from skillsv.errors import BudgetReached, Interrupted, RecordsError, SkillSVError, Unavailable
 from skillsv.model.coalition import AgentPrior
-from skillsv.model.events import Event, Note, RolloutFinished, RolloutRetried, RunFinished, RunStarted, UnitsDecided
+from skillsv.model.events import (
+    AgentStarted,
+    Event,
+    Note,
+    RolloutFinished,
+    RolloutRetried,
+    RunFinished,
+    RunStarted,
+    UnitsDecided,
+)
 from skillsv.model.protocols import Listener
 from skillsv.model.rollout import Usage
 from skillsv.pipeline.job import make_manifest
@@ -38,6 +47,7 @@ async def run_in_turn(plan: MatrixPlan, listener: Listener, stop: Stop | None, *
         if limits.rollouts is not None and limits.rollouts < waiting:
             results[name] = result_without_budget(agent_plan, plan.settings.max_rollouts)
             continue
+        listener(AgentStarted(agent=name))
         listener(Note(message=f"Agent {number + 1} of {len(plan.plans)}: {name}."))
         share = limits.divide(plan.settings, waiting)
         begun = anyio.current_time()

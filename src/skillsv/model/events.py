@@ -17,6 +17,13 @@ class RunStarted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AgentStarted:
+    """The next of several agents that run one after another starts: what is counted is about this one."""
+
+    agent: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutFinished:
     """One rollout ended: with a score, or with a `failure` after the last attempt.
 
@@ -77,4 +84,4 @@ class RunFinished:
     reason: str
 
 
-Event = RunStarted | RolloutFinished | RolloutRetried | ChainFinished | UnitsDecided | Note | RunFinished
+Event = RunStarted | AgentStarted | RolloutFinished | RolloutRetried | ChainFinished | UnitsDecided | Note | RunFinished
