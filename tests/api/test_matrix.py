@@ -8,9 +8,10 @@ from tests.api.letter_agents import SKILL, deaf, large, read, small
 
 import skillsv as sv
 from skillsv.api.inputs import Inputs
+from skillsv.api.matrix import gravest
 from skillsv.api.matrix_agents import result_without_budget
 from skillsv.api.matrix_plan import Limits, make_matrix_plan
-from skillsv.errors import BudgetReached, NoDifference, SettingsError, Unavailable
+from skillsv.errors import BudgetReached, Interrupted, NoDifference, SettingsError, Unavailable
 from skillsv.model.coalition import AgentPrior
 from skillsv.model.rollout import Usage
 from skillsv.rollout import RunFolder
@@ -155,6 +156,20 @@ def test_an_agent_that_ignores_the_skill_leaves_the_others_their_values(tasks, t
     assert str(found.error) == ignored["error"]
     assert valued["error"] is None
     assert [cell["agent"] for cell in found.document["units"][0]["cells"]] == ["small"]
+
+
+def test_the_gravest_error_of_the_agents_is_that_of_the_matrix():
+    limit, failure, other_failure, stop = (kind("x") for kind in (BudgetReached, Unavailable, Unavailable, Interrupted))
+    assert gravest([limit, failure, other_failure]) is failure
+    assert gravest([limit, failure, stop]) is stop
+    assert gravest([limit]) is limit
+    assert gravest([]) is None
+
+
+def test_a_failure_after_a_reached_limit_is_the_error_of_the_matrix(tasks):
+    found = sv.matrix(SKILL, tasks=tasks, agents={"small": small, "deaf": deaf}, panel_b=0, max_rollouts=150)
+    assert isinstance(found.runs["small"].error, BudgetReached)
+    assert isinstance(found.error, NoDifference)
 
 
 @pytest.mark.heavy
