@@ -49,7 +49,7 @@ class MatrixUnitView:
     cells: tuple[CellView, ...]
     pattern: str
     words: str
-    disagree: bool
+    differ: bool
 
 
 def matrix_page(document: MatrixDocument, compiled: CompiledSkill) -> str:
@@ -80,7 +80,7 @@ def matrix_page(document: MatrixDocument, compiled: CompiledSkill) -> str:
         "scores": [(escape_text(agent["name"]), *_scores(agent["anchors"])) for agent in agents],
         "files": file_views(compiled, units),
         "patterns": [(name, words) for name, words in PATTERN_WORDS.items() if name in patterns],
-        "disagreeing": sum(unit.disagree for unit in units.values()),
+        "differing": sum(unit.differ for unit in units.values()),
         "skills": [
             escape_text(skill_sentence(document, skill)) for skill in (document["shared"], *document["for_each"])
         ],
@@ -112,7 +112,7 @@ def _unit_view(unit: MatrixUnitDocument, anchor: str, names: list[str], stronges
         cells=tuple(_cell_view(cells[name], strongest) for name in names),
         pattern=unit["pattern"],
         words=PATTERN_WORDS[unit["pattern"]],
-        disagree=unit["disagree"],
+        differ=unit["disagree"],
     )
 
 

@@ -117,11 +117,15 @@ def test_a_click_on_a_column_sorts_by_it_and_the_unknown_comes_last(opening, mat
 
 
 @pytest.mark.heavy
-def test_the_filter_shows_only_lines_on_which_agents_differ(opening, matrix_text):
+def test_filters_show_lines_on_which_agents_differ_or_disagree(opening, matrix_text):
     page = opening(matrix_text).page
-    page.locator("button[data-filter=disagree]").click()
+    differ = page.locator("button[data-filter=differ]")
+    assert differ.inner_text() == "differ 2"
+    differ.click()
     assert [line[2:] for line in shown_lines(page)] == ["helps one only", "helps one, harms the other"]
     assert page.locator("#shown").inner_text() == "2 of 4 lines"
+    page.locator("button[data-filter=disagree]").click()
+    assert [line[2:] for line in shown_lines(page)] == ["helps one, harms the other"]
     page.locator("button[data-filter='helps all']").click()
     assert [line[2:] for line in shown_lines(page)] == ["helps all"]
     page.locator("button[data-filter='helps all']").click()
