@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shlex
 
 import msgspec
 import pytest
@@ -114,7 +115,7 @@ def test_the_shorter_skill_is_proved_for_each_agent_by_confirm(place, capsys):
     commands = [line.partition(": skillsv ")[2] for line in capsys.readouterr().err.splitlines() if "Prove it" in line]
     assert len(commands) == 2
     for command in commands:
-        assert run([*command.split(), "--max-drop", "99", "--yes", "--json"]) == 0
+        assert run([*shlex.split(command.replace("--max-drop 60", "--max-drop 99")), "--yes", "--json"]) == 0
         proof = json.loads(capsys.readouterr().out)
         assert proof["tasks"] == 9
 
@@ -137,6 +138,13 @@ def test_the_same_command_again_with_an_output_names_force(place, capsys):
     assert "Replace it with --force." in capsys.readouterr().err
     assert (place / ".skillsv" / "letters" / "matrix.json").stat().st_mtime_ns == written
     assert run([*words, "--force"]) == 4
+
+
+def test_the_printed_proofs_rule_out_the_loss_of_the_matrix(place, capsys):
+    assert run([*FEW, "--agents", AGENTS, "-o", "my shorter", "--max-drop", "2.5"]) == 4
+    proofs = [line for line in capsys.readouterr().err.splitlines() if line.startswith("Prove it")]
+    assert len(proofs) == 2
+    assert all(line.endswith("--skill 'my shorter' --max-drop 2.5") for line in proofs)
 
 
 def test_the_result_is_printed_before_a_file_that_cannot_be_written(place, capsys, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -127,8 +128,10 @@ def _deliver(found: Matrix, output: Path | None, csv: Path | None, *, force: boo
             say(f"Wrote {csv}.")
         if output is not None:
             say(f"Wrote {found.write(output, force=force)}. It is predicted to be no worse, and not proved.")
+            drop = ["--max-drop", f"{100 * found.document['max_drop']:g}"]
             for name, run in found.runs.items():
-                say(f"Prove it for {name}: skillsv confirm {run.folder} --skill {output}")
+                words = ["skillsv", "confirm", str(run.folder), "--skill", str(output), *drop]
+                say(f"Prove it for {name}: {shlex.join(words)}")
     except OutputError as error:
         kept = f"The run folder {found.folder} keeps the result"
         error.hint = f"{kept}: the same command with another name pays for nothing."
