@@ -10,6 +10,7 @@ import pytest
 from skillsv.cli import run
 from skillsv.errors import OutputError
 from skillsv.model.matrix_document import MatrixDocument
+from skillsv.report.matrix_text import CSV_MARK
 
 SKILL = "---\nname: letters\ndescription: Knows letters.\n---\n# Letters\n\n- alpha\n- beta\n- gamma\n"
 
@@ -138,6 +139,18 @@ def test_the_same_command_again_with_an_output_names_force(place, capsys):
     assert "Replace it with --force." in capsys.readouterr().err
     assert (place / ".skillsv" / "letters" / "matrix.json").stat().st_mtime_ns == written
     assert run([*words, "--force"]) == 4
+
+
+def test_the_csv_replaces_an_earlier_one_and_no_other_file_without_force(place, capsys):
+    (place / "notes.csv").write_text("mine\n")
+    words = [*FEW, "--agents", AGENTS, "--csv", "notes.csv"]
+    assert run(words) == 2
+    assert "replace this one with --force" in capsys.readouterr().err
+    assert (place / "notes.csv").read_text() == "mine\n"
+    assert not (place / ".skillsv").exists()
+    assert run([*words, "--force"]) == 4
+    assert (place / "notes.csv").read_text().startswith(CSV_MARK)
+    assert run(words) == 4
 
 
 def test_the_printed_proofs_rule_out_the_loss_of_the_matrix(place, capsys):

@@ -40,7 +40,9 @@ def matrix(
         Path | None, Parameter(name=["--output", "-o"], help="Write the smallest skill for all agents here.")
     ] = None,
     csv: Annotated[Path | None, Parameter(help="Write units by agents as CSV to this file.")] = None,
-    force: Annotated[bool, Parameter(negative=(), help="Replace an earlier output of skillsv, if unchanged.")] = False,
+    force: Annotated[
+        bool, Parameter(negative=(), help="Replace an earlier output of skillsv, if unchanged, and any file of --csv.")
+    ] = False,
     json: Json = False,
     run: RunFlags | None = None,
     estimator: EstimatorFlags | None = None,
@@ -87,14 +89,15 @@ def matrix(
 
 def _check_outputs(skill: Path, output: Path | None, csv: Path | None, *, force: bool) -> None:
     """Raise OutputError where a result could not be written: before anything is spent."""
-    from skillsv.rendering.output import check_file, check_folder
+    from skillsv.rendering.output import check_folder, check_replaceable
+    from skillsv.report.matrix_text import CSV_MARK
 
     if output is not None:
         check_folder(output, skill=skill, force=force)
     if csv is not None:
         refuse_inside(csv, skill)
         refuse_run_file(csv)
-        check_file(csv)
+        check_replaceable(csv, CSV_MARK, force=force)
 
 
 def _run(plan: MatrixPlan, flags: RunFlags) -> Matrix:

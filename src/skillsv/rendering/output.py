@@ -96,6 +96,17 @@ def check_text(target: Path, mark: str, *, force: bool) -> None:
         raise OutputError(_UNMARKED, where=str(target), hint="Name another file.")
 
 
+def check_replaceable(target: Path, mark: str, *, force: bool) -> None:
+    """Raise OutputError unless a file can be written here: over one that begins with `mark`; with `force` over any."""
+    check_file(target)
+    if force or not target.is_file() or not target.stat().st_size:
+        return
+    with target.open("rb") as file:
+        if file.read(len(mark.encode())) != mark.encode():
+            hint = "Name another file, or replace this one with --force."
+            raise OutputError(_UNMARKED, where=str(target), hint=hint)
+
+
 def check_file(target: Path) -> None:
     """Raise OutputError unless a file can be written here, whatever it holds now."""
     if target.is_dir():

@@ -45,6 +45,9 @@ _LABEL = 60
 _MARKUP = re.compile(r"^[\s>#*+-]+|^\d+[.)]\s+|[*`_]")
 """Markdown that a label leaves out."""
 
+CSV_MARK = "unit,file,line,"
+"""The beginning of every CSV of a matrix."""
+
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """Characters that begin a formula in a spreadsheet."""
 
