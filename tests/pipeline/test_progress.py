@@ -124,6 +124,20 @@ def test_a_terminal_gets_a_bar_that_ends_full(monkeypatch):
     assert "7 rollouts" in text
 
 
+def test_the_bar_of_an_agent_stays_when_the_next_one_starts(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    with progress(stream) as listener:
+        for event in (AgentStarted(agent="one"), START, *[finished()] * 7, RunFinished(reason="done")):
+            listener(event)
+        for event in (AgentStarted(agent="two"), Note(message="Agent 2 of 2"), START, RunFinished(reason="no answer")):
+            listener(event)
+    last = stream.getvalue().rpartition("Agent 2 of 2")[2]
+    assert "100%" in last
+    assert "7 rollouts" in last
+
+
 def test_quiet_prints_nothing_and_a_pipe_gets_plain_lines():
     stream = io.StringIO()
     with progress(stream, quiet=True) as listener:

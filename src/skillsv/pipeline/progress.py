@@ -184,6 +184,8 @@ class LiveProgress:
         from rich.text import Text
 
         match event:
+            case AgentStarted():
+                self._task = None  # the bar of the agent before stays as it ended
             case RunStarted():
                 self._task = self._bar.add_task("", total=event.expected_rollouts)
             case Note():
