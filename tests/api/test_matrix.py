@@ -7,8 +7,11 @@ import pytest
 from tests.api.letter_agents import SKILL, deaf, large, read, small
 
 import skillsv as sv
-from skillsv.api.matrix_plan import Limits
-from skillsv.errors import BudgetReached, NoDifference, SettingsError, Unavailable
+from skillsv.api.inputs import Inputs
+from skillsv.api.matrix import gravest
+from skillsv.api.matrix_agents import result_without_budget
+from skillsv.api.matrix_plan import Limits, make_matrix_plan
+from skillsv.errors import BudgetReached, Interrupted, NoDifference, SettingsError, Unavailable
 from skillsv.model.coalition import AgentPrior
 from skillsv.model.rollout import Usage
 from skillsv.rollout import RunFolder
@@ -96,6 +99,23 @@ def test_the_same_call_again_pays_nothing(found, tasks):
     assert again.document["units"] == found.document["units"]
 
 
+def test_value_goes_on_with_what_a_later_agent_began_with(found, tasks):
+    run = found.runs["other"]
+    limit = run.stored.settings.max_rollouts
+    again = sv.value(SKILL, tasks=tasks, agent=other, panel_b=0, max_rollouts=limit, run_dir=run.folder)
+    assert RunFolder(run.folder).prior() != AgentPrior()
+    assert again.valuation.rollouts.spent == 0
+    assert [unit.net for unit in again.valuation.units] == [unit.net for unit in run.valuation.units]
+
+
+def test_notes_say_where_values_follow_earlier_agents_each_once(found):
+    notes = found.document["notes"]
+    assert any(note.startswith("other: On 12 tasks scores differ from what earlier agents'") for note in notes)
+    repeats = [note for note in notes if "The agent repeats itself" in note]
+    assert [note.partition(": ")[0] for note in repeats] == ["small, large, other"]
+    assert all(f"Note: {note}" in found.lines() for note in notes)
+
+
 def test_fresh_forgets_the_rollouts_of_all_agents(tmp_path, tasks):
     agents = {"small": small, "other": other}
     runs = [
@@ -138,6 +158,20 @@ def test_an_agent_that_ignores_the_skill_leaves_the_others_their_values(tasks, t
     assert [cell["agent"] for cell in found.document["units"][0]["cells"]] == ["small"]
 
 
+def test_the_gravest_error_of_the_agents_is_that_of_the_matrix():
+    limit, failure, other_failure, stop = (kind("x") for kind in (BudgetReached, Unavailable, Unavailable, Interrupted))
+    assert gravest([limit, failure, other_failure]) is failure
+    assert gravest([limit, failure, stop]) is stop
+    assert gravest([limit]) is limit
+    assert gravest([]) is None
+
+
+def test_a_failure_after_a_reached_limit_is_the_error_of_the_matrix(tasks):
+    found = sv.matrix(SKILL, tasks=tasks, agents={"small": small, "deaf": deaf}, panel_b=0, max_rollouts=150)
+    assert isinstance(found.runs["small"].error, BudgetReached)
+    assert isinstance(found.error, NoDifference)
+
+
 @pytest.mark.heavy
 def test_a_matrix_without_any_values_raises_the_first_error(tasks):
     def broken(skill, task):
@@ -151,6 +185,32 @@ def test_a_budget_that_is_too_small_is_said_and_the_partial_matrix_kept(tasks):
     found = sv.matrix(SKILL, tasks=tasks, agents={"small": small, "large": large}, panel_b=0, max_rollouts=100)
     assert isinstance(found.error, BudgetReached)
     assert all(agent["provisional"] for agent in found.document["agents"])
+
+
+def test_chains_go_on_for_every_agent_when_the_command_is_repeated(tasks, tmp_path):
+    agents = {"small": small, "large": large}
+    options = {"panel_b": 0, "method": "chain", "orders": 4, "max_rollouts": 500, "run_dir": tmp_path / "run"}
+    first = sv.matrix(SKILL, tasks=tasks, agents=agents, **options)
+    spent = [run.valuation.rollouts.spent for run in first.runs.values()]
+    assert isinstance(first.error, BudgetReached)
+    assert len(spent) == 2
+    second = sv.matrix(SKILL, tasks=tasks, agents=agents, **options)
+    assert list(second.runs) == ["small", "large"]
+    assert 0 < sum(run.valuation.rollouts.spent for run in second.runs.values()) <= 500
+    assert second.error is None
+
+
+def test_an_agent_without_budget_keeps_its_stored_result(found, tasks, tmp_path):
+    def plan_in(folder):
+        agents, limits = {"small": small, "large": large, "other": other}, {"panel_b": 0, "max_rollouts": 900}
+        plan = make_matrix_plan(SKILL, Inputs(tasks=tasks), agents, limits, max_drop=0.05, run_dir=folder)
+        return plan.plans["large"]
+
+    stored = result_without_budget(plan_in(found.folder), 900)
+    assert isinstance(stored, sv.Run)
+    assert stored.error is None
+    assert [unit.net for unit in stored.valuation.units] == [unit.net for unit in found.runs["large"].valuation.units]
+    assert isinstance(result_without_budget(plan_in(tmp_path / "new"), 900), BudgetReached)
 
 
 @pytest.mark.parametrize(

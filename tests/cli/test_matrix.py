@@ -2,12 +2,15 @@
 
 import csv
 import json
+import shlex
 
 import msgspec
 import pytest
 
 from skillsv.cli import run
+from skillsv.errors import OutputError
 from skillsv.model.matrix_document import MatrixDocument
+from skillsv.report.matrix_text import CSV_MARK
 
 SKILL = "---\nname: letters\ndescription: Knows letters.\n---\n# Letters\n\n- alpha\n- beta\n- gamma\n"
 
@@ -36,6 +39,7 @@ def place(tmp_path, monkeypatch):
 
 AGENTS = "python:agent.py:small,python:agent.py:large"
 WORDS = ["matrix", "letters", "--tasks", "tasks.jsonl", "--panel-b", "0", "--max-rollouts", "800", "-q"]
+FEW = ["100" if word == "800" else word for word in WORDS]
 
 
 @pytest.mark.heavy
@@ -112,6 +116,58 @@ def test_the_shorter_skill_is_proved_for_each_agent_by_confirm(place, capsys):
     commands = [line.partition(": skillsv ")[2] for line in capsys.readouterr().err.splitlines() if "Prove it" in line]
     assert len(commands) == 2
     for command in commands:
-        assert run([*command.split(), "--max-drop", "99", "--yes", "--json"]) == 0
+        assert run([*shlex.split(command.replace("--max-drop 60", "--max-drop 99")), "--yes", "--json"]) == 0
         proof = json.loads(capsys.readouterr().out)
         assert proof["tasks"] == 9
+
+
+@pytest.mark.parametrize("target", [["-o", "shorter"], ["--csv", "missing/units.csv"], ["--csv", "letters/units.csv"]])
+def test_a_target_that_cannot_be_written_is_refused_before_spending(place, capsys, target):
+    (place / "shorter").mkdir()
+    (place / "shorter" / "SKILL.md").write_text("mine")
+    assert run([*WORDS, "--agents", AGENTS, *target]) == 2
+    assert target[1].partition("/")[0] in capsys.readouterr().err
+    assert not (place / ".skillsv").exists()
+
+
+def test_the_same_command_again_with_an_output_names_force(place, capsys):
+    words = [*FEW, "--agents", AGENTS, "-o", "shorter"]
+    assert run(words) == 4
+    capsys.readouterr()
+    written = (place / ".skillsv" / "letters" / "matrix.json").stat().st_mtime_ns
+    assert run(words) == 2
+    assert "Replace it with --force." in capsys.readouterr().err
+    assert (place / ".skillsv" / "letters" / "matrix.json").stat().st_mtime_ns == written
+    assert run([*words, "--force"]) == 4
+
+
+def test_the_csv_replaces_an_earlier_one_and_no_other_file_without_force(place, capsys):
+    (place / "notes.csv").write_text("mine\n")
+    words = [*FEW, "--agents", AGENTS, "--csv", "notes.csv"]
+    assert run(words) == 2
+    assert "replace this one with --force" in capsys.readouterr().err
+    assert (place / "notes.csv").read_text() == "mine\n"
+    assert not (place / ".skillsv").exists()
+    assert run([*words, "--force"]) == 4
+    assert (place / "notes.csv").read_text().startswith(CSV_MARK)
+    assert run(words) == 4
+
+
+def test_the_printed_proofs_rule_out_the_loss_of_the_matrix(place, capsys):
+    assert run([*FEW, "--agents", AGENTS, "-o", "my shorter", "--max-drop", "2.5"]) == 4
+    proofs = [line for line in capsys.readouterr().err.splitlines() if line.startswith("Prove it")]
+    assert len(proofs) == 2
+    assert all(line.endswith("--skill 'my shorter' --max-drop 2.5") for line in proofs)
+
+
+def test_the_result_is_printed_before_a_file_that_cannot_be_written(place, capsys, monkeypatch):
+    def refuse(*_args, **_options):
+        raise OutputError("This exists already.", where="shorter")
+
+    monkeypatch.setattr("skillsv.api.matrix.Matrix.write", refuse)
+    words = [*FEW, "--agents", AGENTS, "-o", "shorter", "--csv", "units.csv", "--json"]
+    assert run(words) == 2
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["schema"] == "skillsv.matrix/1"
+    assert "keeps the result" in shown.err
+    assert (place / "units.csv").exists()

@@ -2,6 +2,7 @@ import io
 from dataclasses import replace
 
 from skillsv.model.events import (
+    AgentStarted,
     ChainFinished,
     Note,
     RolloutFinished,
@@ -123,6 +124,20 @@ def test_a_terminal_gets_a_bar_that_ends_full(monkeypatch):
     assert "7 rollouts" in text
 
 
+def test_the_bar_of_an_agent_stays_when_the_next_one_starts(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    with progress(stream) as listener:
+        for event in (AgentStarted(agent="one"), START, *[finished()] * 7, RunFinished(reason="done")):
+            listener(event)
+        for event in (AgentStarted(agent="two"), Note(message="Agent 2 of 2"), START, RunFinished(reason="no answer")):
+            listener(event)
+    last = stream.getvalue().rpartition("Agent 2 of 2")[2]
+    assert "100%" in last
+    assert "7 rollouts" in last
+
+
 def test_quiet_prints_nothing_and_a_pipe_gets_plain_lines():
     stream = io.StringIO()
     with progress(stream, quiet=True) as listener:
@@ -146,6 +161,14 @@ def test_answers_that_this_run_paid_for_are_not_called_reused():
     counts.add(replace(paid, tree="b", reused=True))
     assert counts.line() == "1 rollout · 1 reused · 0 failed"
     assert counts.answered == 3
+
+
+def test_each_agent_of_several_has_counts_of_its_own():
+    first = [AgentStarted(agent="one"), START, UnitsDecided(decided=9, units=96), *[finished()] * 5]
+    second = [AgentStarted(agent="two"), START, finished(None), RunFinished(reason="no answer")]
+    assert follow([*first, RunFinished(reason="done"), *second])[-1] == (
+        "no answer: 0/4 chains · 0 rollouts · 0 reused · 1 failed"
+    )
 
 
 def test_lines_of_a_log_end_once_and_hold_whole_notes():

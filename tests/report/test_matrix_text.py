@@ -53,6 +53,15 @@ def test_sentences_count_patterns_and_name_differences(document):
     assert len(matrix_lines(document, units=False)) == len(lines) - 1
 
 
+def test_agents_without_values_are_not_among_all_agents(document):
+    failed = {"name": "down", "noisy": False, "error": "does not answer.", "rollouts": None}
+    lines = matrix_lines({**document, "agents": [*document["agents"], failed, failed]})
+    assert lines[0].startswith("Of 2 units: 1 helps all 2 agents with values, 1 helps one and harms another.")
+    assert "For all 2 agents with values nothing can go without a predicted risk of more than 5 points." in lines
+    one = matrix_lines({**document, "agents": [document["agents"][0], failed]})
+    assert one[0].startswith("Of 2 units: 1 helps the only agent with values, ")
+
+
 def test_the_table_escapes_text_and_fits_any_width(document):
     for width in (50, 80, 160):
         out = io.StringIO()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +18,7 @@ from skillsv.api.shorten import Proof, confirm
 from skillsv.api.skill import Skill
 from skillsv.api.sync import run_sync
 from skillsv.confirmation.gate import DEFAULT_MAX_DROP
-from skillsv.errors import SkillSVError
+from skillsv.errors import BudgetReached, Interrupted, SkillSVError
 from skillsv.model.events import Note
 from skillsv.model.matrix_document import MatrixDocument
 from skillsv.model.protocols import Listener, Verifier
@@ -47,7 +47,8 @@ class Matrix(UnitTable):
     >>> [(unit["text"].strip(), unit["pattern"]) for unit in found.document["units"]]
     [('- red', 'helps some'), ('- grey', 'disagree')]
 
-    `runs` holds the run of each agent that has values, by name; `error` is what ended an agent early, if anything did.
+    `runs` holds the run of each agent that has values, by name; `error` is the gravest of what ended agents early, if
+    anything did.
     """
 
     document: MatrixDocument = field(repr=False)
@@ -225,7 +226,7 @@ def _finish(plan: MatrixPlan, results: AgentResults) -> Matrix:
         document=document,
         runs=runs,
         folder=plan.folder,
-        error=errors[0] if errors else None,
+        error=gravest(errors),
         temporary=plan.temporary,
     )
     place = RunFolder(plan.folder)
@@ -234,15 +235,24 @@ def _finish(plan: MatrixPlan, results: AgentResults) -> Matrix:
     return found
 
 
+def gravest(errors: Sequence[SkillSVError]) -> SkillSVError | None:
+    """The error that says most about the whole matrix: an interruption, then a failure, then a limit."""
+    return max(errors, key=_gravity, default=None)
+
+
+def _gravity(error: SkillSVError) -> int:
+    return 2 if isinstance(error, Interrupted) else 0 if isinstance(error, BudgetReached) else 1
+
+
 def _without_values(plan: MatrixPlan, columns: list[AgentRun], errors: list[SkillSVError]) -> SkillSVError:
-    """The error of a matrix without any values: the first agent's, in whose words every agent is named."""
-    first = errors[0]
-    parts = [f"{column.name}: {error.what}" for column, error in zip(columns, errors, strict=True)]
-    first.what = " ".join(parts)
+    """The error of a matrix without any values: the gravest, in whose words every agent is named."""
+    error = max(errors, key=_gravity)
+    parts = [f"{column.name}: {one.what}" for column, one in zip(columns, errors, strict=True)]
+    error.what = " ".join(parts)
     prepared, _ = next(iter(plan.plans.values())).runnable_parts()
     summary = skill_summary(prepared.compiled, prepared.renderer)
-    first.document = empty_matrix(columns, prepared, summary, max_drop=plan.max_drop)
-    return first
+    error.document = empty_matrix(columns, prepared, summary, max_drop=plan.max_drop)
+    return error
 
 
 def _column(plan: MatrixPlan, name: str, result: Run | SkillSVError) -> AgentRun:

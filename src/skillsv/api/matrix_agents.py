@@ -8,15 +8,25 @@ import anyio
 
 from skillsv.api.matrix_plan import Limits, MatrixPlan, with_limits
 from skillsv.api.plan import Plan
-from skillsv.api.run import Run, run_plan
-from skillsv.errors import BudgetReached, Interrupted, SkillSVError, Unavailable
+from skillsv.api.run import Run, load_run, run_plan
+from skillsv.errors import BudgetReached, Interrupted, RecordsError, SkillSVError, Unavailable
 from skillsv.model.coalition import AgentPrior
-from skillsv.model.events import Event, Note, RolloutFinished, RolloutRetried, RunFinished, RunStarted, UnitsDecided
+from skillsv.model.events import (
+    AgentStarted,
+    Event,
+    Note,
+    RolloutFinished,
+    RolloutRetried,
+    RunFinished,
+    RunStarted,
+    UnitsDecided,
+)
 from skillsv.model.protocols import Listener
 from skillsv.model.rollout import Usage
+from skillsv.pipeline.job import make_manifest
 from skillsv.pipeline.matrix import prior_of, with_prior
 from skillsv.pipeline.session import SharedSession, open_shared
-from skillsv.rollout import RunFolder, Stop
+from skillsv.rollout import RunFolder, Stop, run_id
 
 AgentResults = dict[str, Run | SkillSVError]
 """The run of each agent by name, or the error that left it without values."""
@@ -35,14 +45,13 @@ async def run_in_turn(plan: MatrixPlan, listener: Listener, stop: Stop | None, *
             continue
         waiting = len(plan.plans) - number
         if limits.rollouts is not None and limits.rollouts < waiting:
-            results[name] = BudgetReached(
-                f"the budget of {plan.settings.max_rollouts:,} rollouts was used up before this agent.",
-                hint="The partial result is kept; raise the limit to go on from here.",
-            )
+            results[name] = result_without_budget(agent_plan, plan.settings.max_rollouts)
             continue
+        listener(AgentStarted(agent=name))
         listener(Note(message=f"Agent {number + 1} of {len(plan.plans)}: {name}."))
         share = limits.divide(plan.settings, waiting)
-        begun, spent = anyio.current_time(), _SpentByAgent(listener)
+        begun = anyio.current_time()
+        spent = _SpentByAgent(listener=listener, counts_reused=plan.settings.method == "auto")
         try:
             current = with_limits(agent_plan, share)
             prior = prior_of([run.stored for run in results.values() if isinstance(run, Run)])
@@ -54,23 +63,53 @@ async def run_in_turn(plan: MatrixPlan, listener: Listener, stop: Stop | None, *
     return results
 
 
-@dataclass(slots=True)
+def result_without_budget(plan: Plan, limit: int | None) -> Run | BudgetReached:
+    """What an agent has for which no budget is left: the result of an earlier session, or none."""
+    error = BudgetReached(
+        f"the budget of {limit:,} rollouts was used up before this agent.",
+        hint="The partial result is kept; raise the limit to go on from here.",
+    )
+    prepared, folder = plan.runnable_parts()
+    if folder.run_id != run_id(make_manifest(prepared)):
+        return error
+    try:
+        run = load_run(folder.path)
+    except RecordsError:
+        return error
+    return replace(
+        run, error=error if run.valuation.provisional else None, inputs=plan.inputs, temporary=plan.temporary
+    )
+
+
+@dataclass(slots=True, kw_only=True)
 class _SpentByAgent:
     """Counts what one agent takes of the limits, whatever becomes of its run, and passes events on.
 
-    Reused rollouts count, so that the same command again divides alike. So do attempts that failed.
+    An answer counts once, however often it is asked for, and so does each attempt that failed. With `counts_reused`,
+    so do answers that an earlier session paid for: the path of an adaptive run depends on its share, which is then the
+    same when it goes on. The share of chains only says how many are paid for now.
     """
 
     listener: Listener
-    rollouts: int = 0
+    counts_reused: bool
+    retries: int = 0
+    answers: set[tuple[str, str, int]] = field(default_factory=set)
     usage: Usage = field(default_factory=Usage)
+
+    @property
+    def rollouts(self) -> int:
+        """The rollouts that this agent takes of the limit."""
+        return self.retries + len(self.answers)
 
     def __call__(self, event: Event) -> None:
         self.listener(event)
-        if isinstance(event, RolloutFinished | RolloutRetried):
-            self.rollouts += 1
-        if isinstance(event, RolloutFinished) and not event.reused:
-            self.usage += event.usage
+        if isinstance(event, RolloutRetried):
+            self.retries += 1
+        elif isinstance(event, RolloutFinished):
+            if self.counts_reused or not event.reused:
+                self.answers.add((event.tree, event.task, event.replicate))
+            if not event.reused:
+                self.usage += event.usage
 
 
 async def run_at_once(plan: MatrixPlan, listener: Listener, stop: Stop | None, *, keep_going: bool) -> AgentResults:

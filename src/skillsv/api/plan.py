@@ -33,7 +33,7 @@ from skillsv.pipeline import (
     with_measured_cost,
 )
 from skillsv.pipeline.cost import recorded_result_settings
-from skillsv.pipeline.job import EARLIER_UNITS, job_of_earlier_version
+from skillsv.pipeline.job import EARLIER_UNITS, job_of_earlier_version, with_recorded_prior
 from skillsv.pipeline.known_rollouts import find_known, known_note
 from skillsv.pipeline.panel_history import known_panels
 from skillsv.rollout import Forecast, PerRollout, RunFolder
@@ -299,6 +299,7 @@ def plan_job(
     if known.coalitions:
         prepared = replace(prepared, known=known)
         notes = (*notes, known_note(prepared))
+    prepared = prepared if fresh else with_recorded_prior(prepared, place)
     measured = PerRollout() if fresh else measured_cost(place, prepared.agent.fingerprint)
     gamma = None if fresh else measured_gamma(place, prepared.compiled, job.settings)
     prepared = with_measured_cost(prepared, measured, gamma)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,7 +19,8 @@ from skillsv.cli.flags import (
     RunFlags,
     given,
 )
-from skillsv.cli.printing import errors_as_json, say
+from skillsv.cli.printing import errors_as_json, refuse_inside, refuse_run_file, say
+from skillsv.errors import OutputError
 
 if TYPE_CHECKING:
     from skillsv.api.matrix import Matrix
@@ -38,7 +40,9 @@ def matrix(
         Path | None, Parameter(name=["--output", "-o"], help="Write the smallest skill for all agents here.")
     ] = None,
     csv: Annotated[Path | None, Parameter(help="Write units by agents as CSV to this file.")] = None,
-    force: Annotated[bool, Parameter(negative=(), help="Replace an earlier output of skillsv, if unchanged.")] = False,
+    force: Annotated[
+        bool, Parameter(negative=(), help="Replace an earlier output of skillsv, if unchanged, and any file of --csv.")
+    ] = False,
     json: Json = False,
     run: RunFlags | None = None,
     estimator: EstimatorFlags | None = None,
@@ -60,6 +64,7 @@ def matrix(
     from skillsv.settings import share_of_points
 
     flags = run or RunFlags()
+    _check_outputs(skill, output, csv, force=force)
     plan = make_matrix_plan(
         skill,
         Inputs(tasks=tasks),
@@ -82,6 +87,19 @@ def matrix(
     return found.error.exit_code if found.error else 0
 
 
+def _check_outputs(skill: Path, output: Path | None, csv: Path | None, *, force: bool) -> None:
+    """Raise OutputError where a result could not be written: before anything is spent."""
+    from skillsv.rendering.output import check_folder, check_replaceable
+    from skillsv.report.matrix_text import CSV_MARK
+
+    if output is not None:
+        check_folder(output, skill=skill, force=force)
+    if csv is not None:
+        refuse_inside(csv, skill)
+        refuse_run_file(csv)
+        check_replaceable(csv, CSV_MARK, force=force)
+
+
 def _run(plan: MatrixPlan, flags: RunFlags) -> Matrix:
     import anyio
 
@@ -97,25 +115,40 @@ def _run(plan: MatrixPlan, flags: RunFlags) -> Matrix:
 
 
 def _deliver(found: Matrix, output: Path | None, csv: Path | None, *, force: bool, json: bool) -> None:
-    """Write the shorter skill and the CSV, and print the result."""
+    """Print the result, and write the CSV and the shorter skill.
+
+    Where a file cannot be written after all, the result is printed, and the error says where it is kept.
+    """
+    from skillsv.cli.printing import deliver, json_text
+
+    if json:
+        deliver(json_text(found.to_dict()), None)
+    else:
+        _print_table(found)
+    try:
+        if csv is not None:
+            deliver(found.to_csv(), csv)
+            say(f"Wrote {csv}.")
+        if output is not None:
+            say(f"Wrote {found.write(output, force=force)}. It is predicted to be no worse, and not proved.")
+            drop = ["--max-drop", f"{100 * found.document['max_drop']:g}"]
+            for name, run in found.runs.items():
+                words = ["skillsv", "confirm", str(run.folder), "--skill", str(output), *drop]
+                say(f"Prove it for {name}: {shlex.join(words)}")
+    except OutputError as error:
+        kept = f"The run folder {found.folder} keeps the result"
+        error.hint = f"{kept}: the same command with another name pays for nothing."
+        raise
+
+
+def _print_table(found: Matrix) -> None:
     from rich.console import Console
 
     from skillsv.api.matrix import MATRIX_PAGE
-    from skillsv.cli.printing import deliver, json_text
     from skillsv.cli.run_valuation import PIPE_WIDTH
     from skillsv.report.escape import escape_text
     from skillsv.report.matrix_text import matrix_table
 
-    if output is not None:
-        say(f"Wrote {found.write(output, force=force)}. It is predicted to be no worse, and not proved.")
-        for name, run in found.runs.items():
-            say(f"Prove it for {name}: skillsv confirm {run.folder} --skill {output}")
-    if csv is not None:
-        deliver(found.to_csv(), csv)
-        say(f"Wrote {csv}.")
-    if json:
-        deliver(json_text(found.to_dict()), None)
-        return
     out = sys.stdout
     console = Console(file=out, highlight=False, width=None if out.isatty() else PIPE_WIDTH)
     console.print(matrix_table(found.document, width=console.width, colour=console.is_terminal))

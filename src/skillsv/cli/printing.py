@@ -61,6 +61,14 @@ def refuse_inside(output: Path | None, skill: Path) -> None:
         raise OutputError("This is inside the skill.", where=str(output), hint="Choose another file with -o.")
 
 
+def refuse_run_file(output: Path) -> None:
+    """Raise OutputError where a result would be written over a file of a run."""
+    from skillsv.sandbox.run_files import belongs_to_run
+
+    if belongs_to_run(output):
+        raise OutputError("This belongs to a run.", where=str(output), hint="Choose another file with -o.")
+
+
 def deliver(text: str, path: Path | None) -> None:
     """Write the text to the file, or to stdout, with control characters escaped, where none was given."""
     if path is None:
@@ -69,10 +77,7 @@ def deliver(text: str, path: Path | None) -> None:
         use_plain_characters()
         sys.stdout.write(text.encode(encoding, PLAIN).decode(encoding))
         return
-    from skillsv.sandbox.run_files import belongs_to_run
-
-    if belongs_to_run(path):
-        raise OutputError("This belongs to a run.", where=str(path), hint="Choose another file with -o.")
+    refuse_run_file(path)
     try:
         path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:

@@ -17,11 +17,18 @@ class RunStarted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AgentStarted:
+    """The next of several agents that run one after another starts: what is counted is about this one."""
+
+    agent: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutFinished:
     """One rollout ended: with a score, or with a `failure` after the last attempt.
 
     `reused`: the score came from the ledger and cost nothing. `tree` is the digest of the rendering, `why` the reason
-    for the request, `duration` in seconds.
+    for the request, `duration` in seconds. `replicate` tells repeats of one rollout apart.
     """
 
     task: str
@@ -32,6 +39,7 @@ class RolloutFinished:
     usage: Usage
     duration: float
     failure: FailureKind | None = None
+    replicate: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,4 +84,4 @@ class RunFinished:
     reason: str
 
 
-Event = RunStarted | RolloutFinished | RolloutRetried | ChainFinished | UnitsDecided | Note | RunFinished
+Event = RunStarted | AgentStarted | RolloutFinished | RolloutRetried | ChainFinished | UnitsDecided | Note | RunFinished

@@ -22,7 +22,7 @@ from skillsv.model.task import PanelA, PanelB, Task
 from skillsv.order import Sampler
 from skillsv.pipeline.clients import make_client
 from skillsv.rendering import Renderer, token_counter
-from skillsv.rollout import Forecast, PerRollout, RunFolder, forecast
+from skillsv.rollout import Forecast, PerRollout, RunFolder, forecast, run_id
 from skillsv.rollout.adaptive import forecast_adaptive
 from skillsv.rollout.adaptive.repeat_sampler import REPEATED_SHARE
 from skillsv.rollout.forecast import GAMMA_EXPECTED, GAMMA_HIGH, GAMMA_LOW, cost_of
@@ -372,6 +372,13 @@ def job_of_earlier_version(prepared: PreparedRun, folder: RunFolder) -> Valuatio
     settings = replace(job.settings, **later)
     compiled = compile_files(prepared.compiled.skill, compile_options(settings))
     return replace(job, settings=settings, compiled=compiled) if compiled.digest == manifest.get("digest") else None
+
+
+def with_recorded_prior(prepared: PreparedRun, folder: RunFolder) -> PreparedRun:
+    """The run with what other agents had shown when it began; unchanged where it is not the one in the folder."""
+    if folder.run_id != run_id(make_manifest(prepared)):
+        return prepared
+    return replace(prepared, prior=folder.prior())
 
 
 def make_manifest(prepared: PreparedRun, *, rounds: Mapping[str, int] | None = None) -> Mapping[str, Any]:

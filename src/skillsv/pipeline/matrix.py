@@ -27,6 +27,7 @@ from skillsv.pipeline.deletion_choice import keeps_gains
 from skillsv.pipeline.job import PreparedRun, make_manifest
 from skillsv.pipeline.run import Run
 from skillsv.pipeline.set_prediction import PredictChanges, make_change_predictor
+from skillsv.report.sentences import all_notes
 from skillsv.report.valuation_json import anchors_dict, finite, interval_dict, rollouts_dict, usage_dict
 from skillsv.rollout import RunFolder, run_id
 
@@ -233,4 +234,9 @@ def shorter_rendering(run: Run, skill: MatrixSkillDocument) -> Rendering:
 
 
 def _notes(valued: Mapping[str, Run]) -> list[str]:
-    return [f"{name}: {note}" for name, run in valued.items() for note in run.valuation.notes]
+    """The notes of each run and of its estimate, each once and with the agents that it is about."""
+    about: dict[str, list[str]] = {}
+    for name, run in valued.items():
+        for note in all_notes(run.valuation):
+            about.setdefault(note, []).append(name)
+    return [f"{', '.join(names)}: {note}" for note, names in about.items()]

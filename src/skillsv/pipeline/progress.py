@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
 from skillsv.model.events import (
+    AgentStarted,
     ChainFinished,
     Event,
     Note,
@@ -78,8 +79,15 @@ class Counts:
                 self.chains_done += 1
             case UnitsDecided():
                 self.decided, self.units = event.decided, event.units
-            case Note() | RunFinished():
+            case AgentStarted() | Note() | RunFinished():
                 pass
+
+    def after(self, event: Event) -> Counts:
+        """The counts with one event; new ones where it starts another agent."""
+        if isinstance(event, AgentStarted):
+            return Counts(self.clock, started=self.clock())
+        self.add(event)
+        return self
 
     @property
     def answered(self) -> int:
@@ -134,7 +142,7 @@ class PlainProgress:
 
     def __call__(self, event: Event) -> None:
         """Count one event, and write a line where it needs one."""
-        self._counts.add(event)
+        self._counts = self._counts.after(event)
         match event:
             case RunStarted():
                 chains = f"{event.chains} chains, " if event.chains else ""
@@ -168,7 +176,7 @@ class LiveProgress:
 
     def __call__(self, event: Event) -> None:
         """Count one event and move the bar."""
-        self._counts.add(event)
+        self._counts = self._counts.after(event)
         with suppress(OSError, ValueError):
             self._show(event)
 
@@ -176,6 +184,8 @@ class LiveProgress:
         from rich.text import Text
 
         match event:
+            case AgentStarted():
+                self._task = None  # the bar of the agent before stays as it ended
             case RunStarted():
                 self._task = self._bar.add_task("", total=event.expected_rollouts)
             case Note():

@@ -85,15 +85,7 @@ def check_text(target: Path, mark: str, *, force: bool) -> None:
 
     An empty file and a device hold nothing that could be lost.
     """
-    if target.is_dir():
-        raise OutputError("This is a folder.", where=str(target), hint="Name a file.")
-    if not target.parent.is_dir():
-        raise OutputError("There is no such folder.", where=str(target.parent), hint="Make it, or name another file.")
-    if not target.exists():
-        _require_writable(target)
-        return
-    if not os.access(target, os.W_OK):
-        raise OutputError("Permission denied.", where=str(target), hint="Name another file.")
+    check_file(target)
     if not target.is_file() or not target.stat().st_size:
         return
     if not force:
@@ -102,6 +94,29 @@ def check_text(target: Path, mark: str, *, force: bool) -> None:
         )
     if not target.read_bytes().startswith(mark.encode()):
         raise OutputError(_UNMARKED, where=str(target), hint="Name another file.")
+
+
+def check_replaceable(target: Path, mark: str, *, force: bool) -> None:
+    """Raise OutputError unless a file can be written here: over one that begins with `mark`; with `force` over any."""
+    check_file(target)
+    if force or not target.is_file() or not target.stat().st_size:
+        return
+    with target.open("rb") as file:
+        if file.read(len(mark.encode())) != mark.encode():
+            hint = "Name another file, or replace this one with --force."
+            raise OutputError(_UNMARKED, where=str(target), hint=hint)
+
+
+def check_file(target: Path) -> None:
+    """Raise OutputError unless a file can be written here, whatever it holds now."""
+    if target.is_dir():
+        raise OutputError("This is a folder.", where=str(target), hint="Name a file.")
+    if not target.parent.is_dir():
+        raise OutputError("There is no such folder.", where=str(target.parent), hint="Make it, or name another file.")
+    if not target.exists():
+        _require_writable(target)
+    elif not os.access(target, os.W_OK):
+        raise OutputError("Permission denied.", where=str(target), hint="Name another file.")
 
 
 def _require_writable(target: Path) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from skillsv.model.format import bounds, count, decimal, has_width, points
+from skillsv.model.format import bounds, count, decimal, has_width, plural, points
 from skillsv.model.matrix_document import MatrixCellDocument, MatrixDocument, MatrixUnitDocument
 from skillsv.model.skill import CompiledSkill
 from skillsv.report.escape import escape_text
@@ -49,7 +49,7 @@ class MatrixUnitView:
     cells: tuple[CellView, ...]
     pattern: str
     words: str
-    disagree: bool
+    differ: bool
 
 
 def matrix_page(document: MatrixDocument, compiled: CompiledSkill) -> str:
@@ -80,7 +80,7 @@ def matrix_page(document: MatrixDocument, compiled: CompiledSkill) -> str:
         "scores": [(escape_text(agent["name"]), *_scores(agent["anchors"])) for agent in agents],
         "files": file_views(compiled, units),
         "patterns": [(name, words) for name, words in PATTERN_WORDS.items() if name in patterns],
-        "disagreeing": sum(unit.disagree for unit in units.values()),
+        "differing": sum(unit.differ for unit in units.values()),
         "skills": [
             escape_text(skill_sentence(document, skill)) for skill in (document["shared"], *document["for_each"])
         ],
@@ -92,9 +92,16 @@ def matrix_page(document: MatrixDocument, compiled: CompiledSkill) -> str:
             (escape_text(agent["name"]), escape_text(agent["error"])) for agent in document["agents"] if agent["error"]
         ],
         "notes": [escape_text(note) for note in document["notes"]],
-        "spent": count(sum(agent["rollouts"]["spent"] for agent in agents if agent["rollouts"] is not None)),
+        "spent": _spent_words(document),
     }
     return environment().get_template("matrix.html.j2").render(context)
+
+
+def _spent_words(document: MatrixDocument) -> str:
+    """How many rollouts all agents have run now, and how many answers they took from earlier sessions."""
+    rollouts = [agent["rollouts"] for agent in document["agents"] if agent["rollouts"] is not None]
+    spent, reused = (sum(row[name] for row in rollouts) for name in ("spent", "reused"))
+    return f"{plural(spent, 'new rollout')}, {count(reused)} reused" if reused else plural(spent, "rollout")
 
 
 def _unit_view(unit: MatrixUnitDocument, anchor: str, names: list[str], strongest: float) -> MatrixUnitView:
@@ -105,7 +112,7 @@ def _unit_view(unit: MatrixUnitDocument, anchor: str, names: list[str], stronges
         cells=tuple(_cell_view(cells[name], strongest) for name in names),
         pattern=unit["pattern"],
         words=PATTERN_WORDS[unit["pattern"]],
-        disagree=unit["disagree"],
+        differ=unit["disagree"],
     )
 
 

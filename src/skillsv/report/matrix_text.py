@@ -23,12 +23,12 @@ MARKS: Mapping[str, str] = {"helps": "+", "harms": "−", "none": "·", "open": 
 """The sign of each effect in a cell."""
 
 PATTERN_WORDS: Mapping[str, str] = {
-    "helps all": "helps every agent",
+    "helps all": "helps every agent that has values",
     "helps some": "helps some agents, and harms none",
     "disagree": "helps one agent and harms another",
     "harms some": "harms some agents, and helps none",
-    "harms all": "harms every agent",
-    "none": "matters to no agent",
+    "harms all": "harms every agent that has values",
+    "none": "matters to no agent that has values",
     "open": "is not known yet",
 }
 """Each pattern in words, after `line 12`."""
@@ -44,6 +44,9 @@ _LABEL = 60
 
 _MARKUP = re.compile(r"^[\s>#*+-]+|^\d+[.)]\s+|[*`_]")
 """Markdown that a label leaves out."""
+
+CSV_MARK = "unit,file,line,"
+"""The beginning of every CSV of a matrix."""
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """Characters that begin a formula in a spreadsheet."""
@@ -119,6 +122,7 @@ def matrix_lines(document: MatrixDocument, *, units: bool = True) -> list[str]:
         error = "" if agent["error"] is None else f"{'; ' if spent else ''}{agent['error']}"
         lines.append(f"{agent['name']}: {spent}{reused}{error}".rstrip(".") + ".")
     lines.append("Values and shorter skills are predicted, not proved: 'skillsv shrink --agents' proves one for all.")
+    lines += [f"Note: {note}" for note in document["notes"]]
     return [escape_line(line) for line in lines]
 
 
@@ -127,7 +131,7 @@ def _count_sentence(document: MatrixDocument) -> str:
     for unit in units:
         found[unit["pattern"]] = found.get(unit["pattern"], 0) + 1
     parts = [
-        f"{count(found[pattern])} {one if found[pattern] == 1 else several}"
+        f"{count(found[pattern])} {(one if found[pattern] == 1 else several).format(all=all_agents(document))}"
         for pattern, (one, several) in _COUNTED.items()
         if pattern in found
     ]
@@ -135,16 +139,24 @@ def _count_sentence(document: MatrixDocument) -> str:
     return f"Of {plural(len(units), 'unit')}: {', '.join(parts)}. Agents differ on {count(differ)}."
 
 
+def all_agents(document: MatrixDocument) -> str:
+    """The agents with values in words: agents that failed say nothing about a unit."""
+    valued = sum(agent["rollouts"] is not None for agent in document["agents"])
+    if valued == len(document["agents"]):
+        return "all agents"
+    return "the only agent with values" if valued == 1 else f"all {count(valued)} agents with values"
+
+
 _COUNTED: Mapping[str, tuple[str, str]] = {
-    "helps all": ("helps all agents", "help all agents"),
+    "helps all": ("helps {all}", "help {all}"),
     "helps some": ("helps only some", "help only some"),
     "disagree": ("helps one and harms another", "help one and harm another"),
     "harms some": ("harms some", "harm some"),
-    "harms all": ("harms all", "harm all"),
+    "harms all": ("harms {all}", "harm {all}"),
     "none": ("matters to none", "matter to none"),
     "open": ("is not known yet", "are not known yet"),
 }
-"""Each pattern in words after one unit, and after several."""
+"""Each pattern in words after one unit, and after several; `all` are the agents with values."""
 
 
 def _unit_sentence(unit: MatrixUnitDocument) -> str:
@@ -154,7 +166,7 @@ def _unit_sentence(unit: MatrixUnitDocument) -> str:
 
 def skill_sentence(document: MatrixDocument, skill: MatrixSkillDocument) -> str:
     """What the smallest skill for some agents is predicted to keep."""
-    agents = "all agents" if len(skill["agents"]) > 1 else skill["agents"][0]
+    agents = all_agents(document) if len(skill["agents"]) > 1 else skill["agents"][0]
     before, after = document["skill"]["tokens"], skill["tokens_after"]
     if not skill["removed"]:
         return f"For {agents} nothing can go without a predicted risk of more than {_drop(document)} points."

@@ -48,7 +48,8 @@ def agent(name, *, error=None):
 
 
 @pytest.fixture(scope="module")
-def matrix_text():
+def parts():
+    """The document of a matrix, and the compiled skill."""
     data = TEXT.encode()
     file = SkillFile(path="SKILL.md", role=FileRole.MAIN, data=data, size=len(data), digest="d")
     compiled = compile_files(Skill(name=HOSTILE, root=None, main="SKILL.md", files=(file,)))
@@ -72,7 +73,12 @@ def matrix_text():
         "agreements": [{"first": "small", "second": HOSTILE_AGENT, "tau": 0.2, "p": 0.4, "p_holm": 0.4}],
         "shared": shorter, "for_each": [], "notes": [HOSTILE],
     }  # fmt: skip
-    return matrix_page(document, compiled)
+    return document, compiled
+
+
+@pytest.fixture(scope="module")
+def matrix_text(parts):
+    return matrix_page(*parts)
 
 
 def shown_lines(page):
@@ -111,15 +117,28 @@ def test_a_click_on_a_column_sorts_by_it_and_the_unknown_comes_last(opening, mat
 
 
 @pytest.mark.heavy
-def test_the_filter_shows_only_lines_on_which_agents_differ(opening, matrix_text):
+def test_filters_show_lines_on_which_agents_differ_or_disagree(opening, matrix_text):
     page = opening(matrix_text).page
-    page.locator("button[data-filter=disagree]").click()
+    differ = page.locator("button[data-filter=differ]")
+    assert differ.inner_text() == "differ 2"
+    differ.click()
     assert [line[2:] for line in shown_lines(page)] == ["helps one only", "helps one, harms the other"]
     assert page.locator("#shown").inner_text() == "2 of 4 lines"
+    page.locator("button[data-filter=disagree]").click()
+    assert [line[2:] for line in shown_lines(page)] == ["helps one, harms the other"]
     page.locator("button[data-filter='helps all']").click()
     assert [line[2:] for line in shown_lines(page)] == ["helps all"]
     page.locator("button[data-filter='helps all']").click()
     assert len(shown_lines(page)) == 4
+
+
+def test_the_summary_tells_new_rollouts_from_reused_ones(opening, parts):
+    document, compiled = parts
+    rollouts = {"spent": 0, "reused": 750, "failed": 0, "cut": 0, "forecast": 400}
+    again = {**document, "agents": [{**agent, "rollouts": rollouts} for agent in document["agents"]]}
+    summary = opening(matrix_page(again, compiled)).page.locator("p.summary").inner_text()
+    assert "2 agents on the same 20 tasks; 0 new rollouts, 1,500 reused." in summary
+    assert "20 tasks; 800 rollouts." in opening(matrix_page(document, compiled)).page.locator("p.summary").inner_text()
 
 
 def test_hostile_text_of_units_agents_and_notes_runs_nothing(opening, matrix_text):

@@ -11,7 +11,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const themes = ["", "light", "dark"];
   let filter = "";
 
-  const matches = (row) => !filter || (filter === "disagree" ? row.hasAttribute("data-disagree") : row.dataset.pattern === filter);
+  const matches = (row) => !filter || (filter === "differ" ? row.hasAttribute("data-differ") : row.dataset.pattern === filter);
   // Headings and other text belong to the order of the file: they are left out where only some lines show, or sorted.
   const refresh = () => {
     for (const row of units) row.hidden = !matches(row);
