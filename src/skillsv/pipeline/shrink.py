@@ -28,6 +28,7 @@ from skillsv.pipeline.job import (
     forecast_job,
 )
 from skillsv.pipeline.judge_opinions import ask_opinions
+from skillsv.pipeline.proof_sizes import RETRIES, ProofSizes, identify_shrink
 from skillsv.pipeline.publish import publish
 from skillsv.pipeline.refine import refine_by
 from skillsv.pipeline.run import Run, build_run, read_manifest
@@ -84,9 +85,9 @@ async def run_shrink(
     Raises NoDifference where the skill makes no difference to the agent, and LowPower where the measured noise leaves
     the proof less than even odds; both before most of the budget is spent.
     """
-    work = ShrinkSteps(
-        shrink, folder, listener, stop, ShrinkSpending(rollouts=SpentRollouts(limit=shrink.goal.rollouts))
-    )
+    spent = ShrinkSpending(rollouts=SpentRollouts(limit=shrink.goal.rollouts))
+    sizes = ProofSizes(folder=folder, identity=identify_shrink([shrink]))
+    work = ShrinkSteps(shrink, folder, listener, stop, spent, sizes)
     listener(RunStarted(run=folder.path.name, chains=0, expected_rollouts=shrink.goal.rollouts))
     try:
         result = await work.run(fresh=fresh)
@@ -111,6 +112,7 @@ class ShrinkSteps:
     listener: Listener
     stop: Stop | None
     spent: ShrinkSpending
+    sizes: ProofSizes
     notes: list[str] = field(default_factory=list)
     batch: FirstBatch | None = None
     measured: ShrinkPlan | None = None
@@ -130,7 +132,7 @@ class ShrinkSteps:
         result, late, plan = await self.value_units(batch, plan, asked=len(judged or ()))
         settings = self.value_settings(plan.estimate)
         run = build_run(shrink.prepared.renderer, settings, read_manifest(self.folder), result)
-        plan = without_retries(plan, self.spent.rollouts.retries, late)
+        plan = without_retries(plan, self.sizes.keep(RETRIES, self.spent.rollouts.retries), late)
         attempts = await self.attempt(run, plan, judged, noisy=late.noisy)
         rollouts: ShrinkRolloutsDocument = {
             "budget": shrink.goal.rollouts,
@@ -334,6 +336,7 @@ class ShrinkSteps:
             held_out=self.shrink.held_out,
             settings=self.settings(),
             spent=self.spent,
+            sizes=self.sizes,
             listener=self.listener,
             stop=self.stop,
         )

@@ -25,6 +25,7 @@ from skillsv.pipeline.content_effect import ContentPair, ask_pairs
 from skillsv.pipeline.deletion_trials import DeletionTrials
 from skillsv.pipeline.job import PreparedRun, make_renderer
 from skillsv.pipeline.mended_tasks import keep_mended
+from skillsv.pipeline.proof_sizes import ProofSizes
 from skillsv.pipeline.session import REVISED, Session, open_runner, runner_options
 from skillsv.pipeline.shrink_spending import PROOF, TRIALS, VALUES, ShrinkSpending
 from skillsv.rendering import Renderer
@@ -105,6 +106,7 @@ class ProofSession:
     held_out: tuple[Task, ...]
     settings: Settings
     spent: ShrinkSpending
+    sizes: ProofSizes
     listener: Listener
     stop: Stop | None
 
@@ -169,7 +171,8 @@ class ProofSession:
         async with self.open(PROOF, versions) as runner:
             most = self.spent.rollouts.left
             for version, claim in zip(versions, claims, strict=False):
-                left = min(rollouts - proof.used(), most - runner.attempts)
+                room = max(min(rollouts - proof.used(), most - runner.attempts), 0)
+                left = self.sizes.keep(version.after.digest, room)
                 if not proof.affordable(version.coalition, left):
                     break
                 (result,) = await runner.run_policies([proof.run(version.coalition, left, claim, rng, look)])

@@ -1,0 +1,80 @@
+"""The same command again proves with the sizes of the first one, though it has none of its retries."""
+
+import hashlib
+import re
+import sqlite3
+
+import pytest
+
+import skillsv as sv
+from skillsv.errors import RecordsError
+from skillsv.pipeline.proof_sizes import ProofSizes
+from skillsv.pipeline.shrink_spending import ShrinkSpending
+from skillsv.rollout import RunFolder
+from skillsv.rollout.run_folder import PROOF_SIZES
+
+SKILL = "# Rules\n\n" + "".join(f"- [rule-{number:02d}] says what to do.\n" for number in range(1, 9))
+TASKS = [{"id": f"t{number}", "input": "?", "target": "solved", "verifier": "exact"} for number in range(160)]
+
+
+def make_agent(mistakes):
+    """An agent that needs one of two rules, and makes so many mistakes in a hundred by a hash of what it reads."""
+
+    def agent(skill, task):
+        text = skill.text if skill else ""
+        chance = int(hashlib.sha256(f"{text} {task.id}".encode()).hexdigest(), 16) % 100
+        rule = f"rule-{int(task.id[1:]) % 2 + 1:02d}"
+        return "solved" if rule in re.findall(r"rule-\d+", text) and chance >= mistakes else "no"
+
+    return agent
+
+
+def shrink(place, mistakes, **options):
+    return sv.shrink(
+        SKILL, tasks=TASKS, agent=make_agent(mistakes), version="1", run_dir=place / "run", max_rollouts=600,
+        max_drop=8, keep_going=True, **options,
+    ).document  # fmt: skip
+
+
+def paid(place):
+    with sqlite3.connect(place / "run/ledger.sqlite") as connection:
+        return connection.execute("select count(*) from rollout").fetchone()[0]
+
+
+def count_retries(monkeypatch, counted, retries):
+    """Count so many retries more at the end of each session of a part."""
+    add = ShrinkSpending.add
+
+    def add_more(self, part, attempts, spending, usage):
+        add(self, part, attempts + (retries if part == counted else 0), spending, usage)
+
+    monkeypatch.setattr(ShrinkSpending, "add", add_more)
+
+
+@pytest.mark.parametrize(("mistakes", "part", "retries"), [(10, "values", 80), (0, "trials", 250)])
+def test_the_same_command_again_proves_with_the_first_size(tmp_path, mistakes, part, retries):
+    with pytest.MonkeyPatch.context() as patch:
+        count_retries(patch, part, retries)
+        first = shrink(tmp_path, mistakes)
+    before = paid(tmp_path)
+    again = shrink(tmp_path, mistakes)
+    assert first["sets"][0]["proof"]["pairs"] > 0
+    assert again["sets"] == first["sets"]
+    assert paid(tmp_path) == before
+
+
+def test_a_size_is_stored_once_for_each_shrink(tmp_path):
+    folder = RunFolder(tmp_path)
+    one, other = (ProofSizes(folder=folder, identity=name) for name in ("one", "other"))
+    assert one.keep("retries", 3) == 3
+    assert one.keep("retries", 0) == 3
+    assert other.keep("retries", 0) == 0
+    assert one.keep("another", 9) == 9
+
+
+@pytest.mark.parametrize("data", [b"[]", b'{"a": {"b": "\xff"}}'])
+def test_a_damaged_file_is_named(tmp_path, data):
+    (tmp_path / PROOF_SIZES).write_bytes(data)
+    with pytest.raises(RecordsError, match="is no list of sizes") as raised:
+        ProofSizes(folder=RunFolder(tmp_path), identity="one").keep("retries", 3)
+    assert raised.value.where == str(tmp_path / PROOF_SIZES)
