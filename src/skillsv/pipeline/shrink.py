@@ -45,6 +45,7 @@ from skillsv.pipeline.shrink_plan import (
     plan_proof,
     plan_shrink,
     read_first_batch,
+    with_judge,
 )
 from skillsv.pipeline.shrink_preparation import PreparedShrink
 from skillsv.pipeline.shrink_proof import NewVersion, ProofSession, as_panel_proof, pruned_version, revised_version
@@ -158,9 +159,12 @@ class ShrinkSteps:
         A steady agent's values may take more of the budget than a noisy one's, whose proof needs more. So there is a
         look at what the latter may take, for noise that the first batch did not show.
         """
-        parts = sorted({min(noisy_estimate(plan.goal), plan.estimate), plan.estimate})
-        for rollouts in parts:
-            result = await self.estimate(rollouts - asked)
+        first = first_batch_size(len(self.shrink.prepared.panel_a.tasks))
+        parts = {
+            max(rollouts - asked, first) for rollouts in (min(noisy_estimate(plan.goal), plan.estimate), plan.estimate)
+        }
+        for rollouts in sorted(parts):
+            result = await self.estimate(rollouts)
             late = self.read_batch(result)
             if late.noisy and not batch.noisy:
                 self.require_steady(late)
@@ -177,7 +181,9 @@ class ShrinkSteps:
         """How the budget is divided, by the noise that a batch showed."""
         divide = plan_by_values if self.shrink.options.by_values else plan_shrink
         goal = replace(self.shrink.goal, rollouts=self.shrink.goal.rollouts - self.asked_again)
-        return divide(goal, len(self.shrink.prepared.panel_a.tasks), len(self.shrink.proof_tasks), batch)
+        plan = divide(goal, len(self.shrink.prepared.panel_a.tasks), len(self.shrink.proof_tasks), batch)
+        asked = len(self.shrink.prepared.compiled.execution) if self.shrink.options.ask_judge else 0
+        return with_judge(plan, asked)
 
     def note(self, *sentences: str) -> None:
         """Show sentences now, and keep them for the result."""
