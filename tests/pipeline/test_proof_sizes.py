@@ -1,6 +1,7 @@
 """The same command again proves with the sizes of the first one, though it has none of its retries."""
 
 import hashlib
+import json
 import re
 import sqlite3
 
@@ -10,7 +11,7 @@ import skillsv as sv
 from skillsv.errors import RecordsError
 from skillsv.pipeline.proof_sizes import ProofSizes
 from skillsv.pipeline.shrink_spending import ShrinkSpending
-from skillsv.rollout import RunFolder
+from skillsv.rollout import RunFolder, scheduler
 from skillsv.rollout.run_folder import PROOF_SIZES
 
 SKILL = "# Rules\n\n" + "".join(f"- [rule-{number:02d}] says what to do.\n" for number in range(1, 9))
@@ -29,16 +30,20 @@ def make_agent(mistakes):
     return agent
 
 
-def shrink(place, mistakes, **options):
+def shrink(place, agent):
     return sv.shrink(
-        SKILL, tasks=TASKS, agent=make_agent(mistakes), version="1", run_dir=place / "run", max_rollouts=600,
-        max_drop=8, keep_going=True, **options,
+        SKILL, tasks=TASKS, agent=agent, version="1", run_dir=place / "run", max_rollouts=600,
+        max_drop=8, keep_going=True,
     ).document  # fmt: skip
 
 
 def paid(place):
     with sqlite3.connect(place / "run/ledger.sqlite") as connection:
         return connection.execute("select count(*) from rollout").fetchone()[0]
+
+
+def stored_sizes(place):
+    return json.loads((place / "run" / PROOF_SIZES).read_text()).values()
 
 
 def count_retries(monkeypatch, counted, retries):
@@ -55,12 +60,36 @@ def count_retries(monkeypatch, counted, retries):
 def test_the_same_command_again_proves_with_the_first_size(tmp_path, mistakes, part, retries):
     with pytest.MonkeyPatch.context() as patch:
         count_retries(patch, part, retries)
-        first = shrink(tmp_path, mistakes)
+        first = shrink(tmp_path, make_agent(mistakes))
     before = paid(tmp_path)
-    again = shrink(tmp_path, mistakes)
+    again = shrink(tmp_path, make_agent(mistakes))
     assert first["sets"][0]["proof"]["pairs"] > 0
     assert again["sets"] == first["sets"]
     assert paid(tmp_path) == before
+
+
+def make_flaky(mistakes):
+    """The same agent, whose first attempt on some of the tasks crashes; and the list of its attempts."""
+    attempts, agent = [], make_agent(mistakes)
+
+    def flaky(skill, task):
+        key = (skill.text if skill else "", task.id)
+        attempts.append(key)
+        if attempts.count(key) == 1 and int(task.id[1:]) % 25 == 3:
+            raise OSError("one hiccup")
+        return agent(skill, task)
+
+    return flaky, attempts
+
+
+def test_retries_within_a_proof_leave_it_the_pairs_that_are_complete(tmp_path, monkeypatch):
+    monkeypatch.setattr(scheduler, "backoff", lambda *_, **__: 0.0)
+    flaky, attempts = make_flaky(10)
+    first = shrink(tmp_path, flaky)
+    assert 590 <= len(attempts) <= 600
+    assert any("ended" in name for names in stored_sizes(tmp_path) for name in names)
+    assert shrink(tmp_path, flaky)["sets"] == first["sets"]
+    assert len(attempts) <= 600
 
 
 def test_a_size_is_stored_once_for_each_shrink(tmp_path):

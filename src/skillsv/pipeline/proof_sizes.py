@@ -44,6 +44,10 @@ class ProofSizes:
             write_whole(self.folder.ledger.parent / PROOF_SIZES, data)
         return mine[name]
 
+    def holds(self, name: str) -> bool:
+        """Whether a number is stored under this name."""
+        return name in self._read().get(self.identity, {})
+
     def _read(self) -> Sizes:
         path = self.folder.ledger.parent / PROOF_SIZES
         try:
