@@ -23,6 +23,9 @@ from skillsv.rollout.run_folder import PROOF_SIZES
 RETRIES = "retries"
 """The name of the attempts that retries took before the proofs were planned."""
 
+CONTENT_PAIRS = "content pairs"
+"""The name of the pairs of the second look at the content."""
+
 Sizes = dict[str, dict[str, int]]
 """Numbers by the identity of a shrink, then by name."""
 

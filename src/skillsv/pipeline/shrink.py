@@ -28,7 +28,7 @@ from skillsv.pipeline.job import (
     forecast_job,
 )
 from skillsv.pipeline.judge_opinions import ask_opinions
-from skillsv.pipeline.proof_sizes import RETRIES, ProofSizes, identify_shrink
+from skillsv.pipeline.proof_sizes import CONTENT_PAIRS, RETRIES, ProofSizes, identify_shrink
 from skillsv.pipeline.publish import publish
 from skillsv.pipeline.refine import refine_by
 from skillsv.pipeline.run import Run, build_run, read_manifest
@@ -262,14 +262,18 @@ class ShrinkSteps:
 
     async def look_again(self, batch: FirstBatch) -> ContentEffect:
         """Ask {m} and the full skill again where the first batch does not tell them from noise."""
-        compiled = self.shrink.prepared.compiled
-        pairs = pairs_to_ask(batch, self.shrink.goal.rollouts)
-        self.asked_again = 2 * len(pairs)
+        compiled, rollouts = self.shrink.prepared.compiled, self.shrink.goal.rollouts
+        rest = rollouts - first_batch_size(len(self.shrink.prepared.panel_a.tasks))
+        pairs = pairs_to_ask(batch, rollouts, max(min(rest, self.spent.rollouts.left), 0))
+        pairs = pairs[: self.sizes.keep(CONTENT_PAIRS, len(pairs))]
+        if not pairs:
+            return second_look(batch, ())
         self.note(
             "The first batch does not tell the effect of the skill's content from noise. The full skill and its "
-            f"trigger alone are asked {count(self.asked_again)} times more."
+            f"trigger alone are asked {count(2 * len(pairs))} times more."
         )
         found = await self.proof_session().ask_content(frozenset({compiled.trigger}), compiled.everything, pairs)
+        self.asked_again = 2 * len(found)
         return second_look(batch, found)
 
     def no_difference(self, batch: FirstBatch) -> NoDifference:
