@@ -343,7 +343,7 @@ class RunFolder:
             return KnownAnswers()
         try:
             stored = msgspec.json.decode(path.read_bytes(), type=_KnownFile)
-        except (OSError, msgspec.DecodeError) as error:
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
             hint = "Move it away: the run then asks for other rollouts."
             raise RecordsError(f"is no list of coalitions ({error}).", where=str(path), hint=hint) from error
         if not stored.ask_first:
@@ -383,7 +383,7 @@ class RunFolder:
         try:
             stored = msgspec.json.decode(path.read_bytes(), type=_PriorFile)
             scores = tuple(_earlier_scores(stored, agent) for agent in stored.scores)
-        except (OSError, IndexError, msgspec.DecodeError) as error:
+        except (OSError, IndexError, msgspec.DecodeError, UnicodeDecodeError) as error:
             hint = "Move it away: the values are then estimated from this agent's rollouts alone."
             raise RecordsError(f"is no list of other agents ({error}).", where=str(path), hint=hint) from error
         coalitions = (KnownCoalition(task=task, coalition=frozenset(units)) for task, units in stored.coalitions)
@@ -439,7 +439,7 @@ class RunFolder:
             try:
                 if place.path != self.path:
                     found.append(msgspec.json.decode((place.path / MANIFEST).read_bytes(), type=dict[str, Any]))
-            except (OSError, msgspec.DecodeError):
+            except (OSError, msgspec.DecodeError, UnicodeDecodeError):
                 continue
         return found
 
