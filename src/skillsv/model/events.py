@@ -21,7 +21,7 @@ class RolloutFinished:
     """One rollout ended: with a score, or with a `failure` after the last attempt.
 
     `reused`: the score came from the ledger and cost nothing. `tree` is the digest of the rendering, `why` the reason
-    for the request, `duration` in seconds.
+    for the request, `duration` in seconds, `agent` the fingerprint of the agent.
     """
 
     task: str
@@ -32,6 +32,8 @@ class RolloutFinished:
     usage: Usage
     duration: float
     failure: FailureKind | None = None
+    agent: str = ""
+    replicate: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
