@@ -8,7 +8,8 @@ import sqlite3
 import pytest
 
 import skillsv as sv
-from skillsv.errors import RecordsError
+from skillsv.confirmation.paired_proof import ProofResult
+from skillsv.errors import RecordsError, SkillSVError
 from skillsv.pipeline.proof_sizes import ProofSizes
 from skillsv.pipeline.shrink_spending import ShrinkSpending
 from skillsv.rollout import RunFolder, scheduler
@@ -90,6 +91,21 @@ def test_retries_within_a_proof_leave_it_the_pairs_that_are_complete(tmp_path, m
     assert any("ended" in name for names in stored_sizes(tmp_path) for name in names)
     assert shrink(tmp_path, flaky)["sets"] == first["sets"]
     assert len(attempts) <= 600
+
+
+@pytest.mark.parametrize("mistakes", [10, 0])
+def test_an_early_end_counts_what_earlier_commands_paid_in_all_parts(tmp_path, monkeypatch, mistakes):
+    def fail(*_):
+        raise SkillSVError("no result.")
+
+    found = []
+    monkeypatch.setattr(ProofResult, "of", fail)
+    for _ in range(2):
+        with pytest.raises(SkillSVError, match="no result") as raised:
+            shrink(tmp_path, make_agent(mistakes))
+        found.append(raised.value.document["rollouts"])
+    assert found[1] == found[0]
+    assert sum(found[0].values()) - found[0]["budget"] == paid(tmp_path)
 
 
 def test_a_size_is_stored_once_for_each_shrink(tmp_path):

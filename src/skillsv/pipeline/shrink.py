@@ -236,16 +236,16 @@ class ShrinkSteps:
         )
 
     def rollouts(self) -> ShrinkRolloutsDocument:
-        """What was spent so far."""
-        paid, recorded = self.spent.paid, len(self.folder.read_records().observations)
+        """What was spent so far, with what earlier commands paid for."""
+        asked, recorded = self.spent.asked, len(self.folder.read_records().observations)
         spent: ShrinkRolloutsDocument = {
             "budget": self.shrink.goal.rollouts,
-            "values": max(paid[VALUES], recorded + self.asked_again),
-            "trials": paid[TRIALS],
-            "proof": paid[PROOF],
+            "values": max(self.spent.paid[VALUES], recorded + self.asked_again),
+            "trials": asked[TRIALS],
+            "proof": asked[PROOF],
         }
-        if paid[JUDGE]:
-            spent["judge"] = paid[JUDGE]
+        if asked[JUDGE]:
+            spent["judge"] = asked[JUDGE]
         return spent
 
     async def require_difference(self, batch: FirstBatch) -> None:
