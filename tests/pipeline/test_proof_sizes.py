@@ -69,6 +69,26 @@ def test_the_same_command_again_proves_with_the_first_size(tmp_path, mistakes, p
     assert paid(tmp_path) == before
 
 
+def test_several_agents_have_the_first_sizes_again_too(tmp_path):
+    def other(skill, task):
+        return make_agent(0)(skill, task)
+
+    def shrink_for_two():
+        return sv.shrink(
+            SKILL, tasks=TASKS, agents={"one": make_agent(5), "two": other}, version="1",
+            run_dir=tmp_path / "run", max_rollouts=1000, max_drop=15, keep_going=True,
+        ).document  # fmt: skip
+
+    with pytest.MonkeyPatch.context() as patch:
+        count_retries(patch, "values", 60)
+        first = shrink_for_two()
+    before = paid(tmp_path)
+    again = shrink_for_two()
+    assert any(agent["rollouts"]["proof"] for agent in first["agents"])
+    assert [agent["sets"] for agent in again["agents"]] == [agent["sets"] for agent in first["agents"]]
+    assert paid(tmp_path) == before
+
+
 def make_flaky(mistakes):
     """The same agent, whose first attempt on some of the tasks crashes; and the list of its attempts."""
     attempts, agent = [], make_agent(mistakes)
