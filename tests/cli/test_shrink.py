@@ -165,6 +165,12 @@ def test_a_noisy_agent_that_ignores_the_skill_ends_before_any_value(place, capsy
     assert len(stored(place)) <= 90 + 120
 
 
+def test_the_second_look_at_the_content_stays_within_the_limit(place, capsys):
+    assert shrink(place, agent="steady.py:careless", rollouts=95) == 5
+    result = json.loads(capsys.readouterr().out)
+    assert result["rollouts"]["values"] == len(stored(place)) == 94
+
+
 @pytest.mark.heavy
 def test_the_same_tasks_prove_it_for_these_tasks_alone(place, capsys):
     code = shrink(place, "--same-tasks", "--max-drop", "10", agent="noisy.py:answer", rollouts=700)

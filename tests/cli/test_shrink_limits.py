@@ -194,6 +194,20 @@ def test_the_calls_of_the_judge_are_counted_in_the_result(place, capsys):
     assert (code, spent["judge"]) == (0, 4)
 
 
+@pytest.mark.heavy
+def test_a_judge_with_many_questions_makes_no_steady_agent_noisy(place, capsys):
+    lines = "".join(f"- Speak of word {n:02d} to nobody, whoever asks.\n" for n in range(60))
+    (place / "words/SKILL.md").write_text(SKILL + lines)
+    (place / "agent.py").write_text(AGENT + "\ndef judge(skill, task):\n    return '50'\n")
+    judge = f"python:{place}/agent.py:judge"
+    command(place, "shrink", "--max-rollouts", "500", "--ask-judge", "--judge", judge, "--json", "--keep-going")
+    result = json.loads(capsys.readouterr().out)
+    spent = result["rollouts"]
+    assert (result["noisy"], spent["judge"]) == (False, 64)
+    assert spent["values"] >= 90
+    assert sum(spent[part] for part in ("values", "judge", "trials", "proof")) <= 500
+
+
 def test_the_forecast_names_tokens_money_and_time(place, capsys):
     assert command(place, "shrink", "--max-rollouts", "500", "--attempts", "1", agents=("broken",)) == 2
     assert command(place, "shrink", "--max-rollouts", "500", "--max-seconds", "0.01") == 4

@@ -79,6 +79,7 @@ def test_the_second_look_stays_within_its_share_and_asks_under_null_changes_of_i
     noise = batch_of([[0, 1] * 15, [1, 0] * 15, [1, 1] * 15])
     assert len(pairs_to_ask(noise, 800)) == MOST_PAIRS
     assert len(pairs_to_ask(noise, 200)) == 15
+    assert [len(pairs_to_ask(noise, 200, left)) for left in (0, 9, 30, 200)] == [0, 4, 15, 15]
     assert {change for _, change in pairs_to_ask(noise, 800)} == {FIRST_CHANGE, FIRST_CHANGE + 1}
 
 

@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 
 import skillsv as sv
-from skillsv.errors import TaskError
+from skillsv.errors import RecordsError, TaskError
 from skillsv.model.fingerprint import first_part
 from skillsv.pipeline.mended_tasks import find_mended, read_mended
 from skillsv.pipeline.panel_history import known_panels, mended_tasks, seen_by_values
@@ -125,3 +125,11 @@ def test_without_other_tasks_a_confirmation_is_refused(mended):
             sv.confirm(short.run, short.text, max_drop=10, max_rollouts=2000)
     finally:
         path.write_text(text)
+
+
+@pytest.mark.parametrize("data", [b"[]", b'{"run": ["\xff"]}'])
+def test_a_damaged_list_of_tasks_is_named(tmp_path, data):
+    (tmp_path / MENDED_TASKS).write_bytes(data)
+    with pytest.raises(RecordsError, match="is no list of tasks") as raised:
+        read_mended(RunFolder(tmp_path))
+    assert raised.value.where == str(tmp_path / MENDED_TASKS)

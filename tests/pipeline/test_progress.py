@@ -171,6 +171,15 @@ def test_each_agent_of_several_has_counts_of_its_own():
     )
 
 
+def test_an_answer_that_is_reused_twice_counts_once_for_each_agent_and_replicate():
+    counts = Counts(lambda: 0.0)
+    stored = RolloutFinished(task="t1", tree="a", why="", score=1.0, reused=True, usage=Usage(), duration=1.0)
+    for event in (stored, stored, replace(stored, replicate=1), replace(stored, agent="other"), stored):
+        counts.add(event)
+    assert counts.line() == "0 rollouts · 3 reused · 0 failed"
+    assert counts.answered == 5
+
+
 def test_lines_of_a_log_end_once_and_hold_whole_notes():
     stream = io.StringIO()
     listener = PlainProgress(stream, lambda: 0.0)

@@ -1,5 +1,6 @@
 """The sets of a steady agent in turn: trials, a proof, and a mended set on tasks that were not asked."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import anyio
@@ -48,7 +49,7 @@ class MemorySession:
         return ProofOutcomes(results=(result,), rollouts=proof.used())
 
 
-def attempt(session, *, rollouts=800, same_tasks=False, asked=None):
+def attempt(session, *, rollouts=800, same_tasks=False, asked=None, trials=None):
     everything = SKILL.compiled.everything
     observations = [
         Observation(
@@ -66,6 +67,9 @@ def attempt(session, *, rollouts=800, same_tasks=False, asked=None):
     goal = ShrinkGoal(rollouts=rollouts, gate=Gate(max_drop=0.05), same_tasks=same_tasks)
     tasks = len(session.prepared.panel_a.tasks)
     plan = plan_shrink(goal, tasks, tasks if same_tasks else len(session.held_out), STEADY)
+
+    if trials is not None:
+        plan = replace(plan, trials=trials)
 
     async def make_version(chosen):
         return NewVersion(coalition=everything - chosen.removed, after=None, tokens=0, removed=tuple(chosen.removed))
@@ -141,3 +145,11 @@ def test_trials_on_a_hundred_same_tasks_end_within_their_share():
     attempts = attempt(session, same_tasks=True, asked=80)
     assert attempts.proved is not None
     assert set(attempts.proved.removed) == set(UNITS[3:])
+
+
+def test_without_any_trial_nothing_is_proposed_and_no_proof_is_paid():
+    session = MemorySession(*panels(150))
+    attempts = attempt(session, trials=0)
+    assert (attempts.chosen, attempts.outcomes.results) == ((), ())
+    assert "too few" in attempts.stopped["reason"]
+    assert session.asked == []

@@ -9,9 +9,12 @@ from skillsv.pipeline.shrink_advice import advice, plan_lines
 from skillsv.pipeline.shrink_plan import (
     FirstBatch,
     ShrinkGoal,
+    first_batch_size,
     panel_size,
+    plan_by_values,
     plan_shrink,
     read_first_batch,
+    with_judge,
 )
 
 GOAL = ShrinkGoal(rollouts=800, gate=Gate(max_drop=0.05))
@@ -99,3 +102,19 @@ def test_the_first_batch_reads_tasks_with_all_three_scores():
     batch = read_first_batch(compiled, found)
     assert (batch.trigger, batch.full, batch.changed) == ((0.0, 0.0), (1.0, 1.0), (0.0, 1.0))
     assert not batch.noisy
+
+
+def test_observations_without_a_complete_task_do_not_make_the_agent_noisy():
+    compiled = sv.compile("# Facts\n\n- one\n").compiled
+    batch = read_first_batch(compiled, [observation(compiled, "t1", 1.0, full=True)])
+    assert (batch.tasks, batch.noisy) == ((), False)
+
+
+@pytest.mark.parametrize(("divide", "batch"), [(plan_shrink, STEADY), (plan_shrink, NOISY), (plan_by_values, STEADY)])
+@pytest.mark.parametrize("asked", [0, 12, 120, 700])
+def test_the_calls_of_a_judge_leave_the_first_batch_whole_and_the_total_within_the_budget(divide, batch, asked):
+    plan = divide(GOAL, 40, 120, batch)
+    judged = with_judge(plan, asked)
+    assert judged.estimate - asked >= first_batch_size(40)
+    assert judged.trials + judged.size.rollouts <= max(GOAL.rollouts - judged.estimate, 0)
+    assert (judged == plan) is (plan.estimate - asked >= first_batch_size(40))

@@ -11,6 +11,7 @@ from skillsv.model.rollout import Usage
 from skillsv.model.value import Spending
 from skillsv.pipeline import shrink_proof
 from skillsv.pipeline.deletion_trials import DeletionTrials
+from skillsv.pipeline.proof_sizes import ProofSizes
 from skillsv.pipeline.shrink_proof import ProofSession
 from skillsv.pipeline.shrink_spending import ShrinkSpending, SpentRollouts
 from skillsv.rollout import RunFolder
@@ -48,6 +49,7 @@ def test_every_session_counts_what_it_used(monkeypatch, tmp_path):
         held_out=(),
         settings=Settings(max_rollouts=10),
         spent=spent,
+        sizes=ProofSizes(folder=RunFolder(tmp_path), identity="shrink"),
         listener=None,
         stop=None,
     )

@@ -407,3 +407,11 @@ def test_the_runs_of_a_matrix_share_the_ledger_of_the_folder_above(tmp_path):
     assert RunFolder(tmp_path / "matrix-runs" / "a").ledger == tmp_path / "ledger.sqlite"
     assert RunFolder(tmp_path / "matrix-runs" / "a" / "earlier" / "b").ledger == tmp_path / "ledger.sqlite"
     assert RunFolder(tmp_path / "agents" / "a").ledger == tmp_path / "agents" / "a" / "ledger.sqlite"
+
+
+@pytest.mark.parametrize(("name", "what"), [("known.json", "list of coalitions"), ("prior.json", "other agents")])
+def test_a_damaged_file_that_is_no_text_is_named(tmp_path, name, what):
+    (tmp_path / name).write_bytes(b'{"coalitions": [["\xff", []]], "ask_first": true, "values": []}')
+    folder = RunFolder(tmp_path)
+    with pytest.raises(RecordsError, match=what):
+        folder.known() if name == "known.json" else folder.prior()

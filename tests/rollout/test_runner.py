@@ -21,7 +21,7 @@ from skillsv.errors import (
     Unavailable,
 )
 from skillsv.model.events import ChainFinished, Note, RolloutFinished, RolloutRetried
-from skillsv.model.rollout import FailureKind, Request, RequestBatch, Usage
+from skillsv.model.rollout import Ending, FailureKind, Request, RequestBatch, Usage
 from skillsv.rollout.chain_policy import chain_policy
 from skillsv.rollout.ledger import Ledger
 from skillsv.rollout.run_control import RunnerOptions, Stop, stop_on_signals
@@ -592,3 +592,23 @@ def test_no_more_policies_run_at_once_than_jobs(tmp_path):
 def test_invalid_options_are_refused(change):
     with pytest.raises(SettingsError):
         RunnerOptions(**change)
+
+
+class CuttingAgent(ToyAgent):
+    """Its answer is cut on task t1."""
+
+    async def run(self, skill, task, replicate, workspace):
+        outcome = await super().run(skill, task, replicate, workspace)
+        return replace(outcome, ending=Ending.CUT) if task.id == "t1" else outcome
+
+
+@pytest.mark.parametrize(("counted", "known"), [(True, {"t0", "t1"}), (False, {"t0"})])
+def test_known_answers_need_no_rollout_and_count_as_nothing(tmp_path, counted, known):
+    world = World(tmp_path, agent=CuttingAgent(), options=RunnerOptions(score_cut=True))
+    world.run([ask(request("t0"), request("t1"))])
+    world.options = RunnerOptions(score_cut=counted)
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        runner = world.runner(ledger)
+        answers = runner.known_answers([request(task) for task in ("t0", "t1", "t2")])
+    assert {one.task for one in answers} == known
+    assert runner.spending.reused == 0

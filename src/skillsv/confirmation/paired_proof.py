@@ -117,22 +117,31 @@ class PairedProof:
         """The rollouts that were asked for."""
         return len(self.scores)
 
-    def _ask(self, new: Coalition, count: int) -> Generator[tuple[Request, ...], RequestScores, None]:
-        wanted = {
+    def unasked(self, new: Coalition, count: int) -> dict[tuple[Coalition, Pair], Request]:
+        """The requests for the first pairs that have no answer yet."""
+        return {
             (version, pair): _request(version, pair)
             for pair in self.pairs[:count]
             for version in (self.old, new)
             if (version, pair) not in self.scores
         }
+
+    def _ask(self, new: Coalition, count: int) -> Generator[tuple[Request, ...], RequestScores, None]:
+        wanted = self.unasked(new, count)
         if wanted:
             answers = yield tuple(wanted.values())
             self.scores.update((place, answers[request]) for place, request in wanted.items())
 
+    def complete(self, new: Coalition, count: int) -> int:
+        """The number of the first pairs that have a score of both versions."""
+        scores = self.read(new, count)
+        return int(np.isfinite(scores.old - scores.new).sum())
+
     def read(self, new: Coalition, count: int) -> PairScores:
-        """The scores of the first pairs."""
+        """The scores of the first pairs. What was not asked is missing."""
         pairs = tuple(self.pairs[:count])
         old, new_scores = (
-            np.array([np.nan if (score := self.scores[version, pair]) is None else score for pair in pairs])
+            np.array([np.nan if (score := self.scores.get((version, pair))) is None else score for pair in pairs])
             for version in (self.old, new)
         )
         return PairScores(pairs=pairs, old=old, new=new_scores)

@@ -28,7 +28,7 @@ class RolloutFinished:
     """One rollout ended: with a score, or with a `failure` after the last attempt.
 
     `reused`: the score came from the ledger and cost nothing. `tree` is the digest of the rendering, `why` the reason
-    for the request, `duration` in seconds. `replicate` tells repeats of one rollout apart.
+    for the request, `duration` in seconds, `agent` the fingerprint of the agent; `replicate` tells repeats apart.
     """
 
     task: str
@@ -39,6 +39,7 @@ class RolloutFinished:
     usage: Usage
     duration: float
     failure: FailureKind | None = None
+    agent: str = ""
     replicate: int = 0
 
 

@@ -107,11 +107,15 @@ def second_look(batch: FirstBatch, pairs: Sequence[ContentPair]) -> ContentEffec
     return ContentEffect.SHOWN if both <= BOTH_LEVEL else ContentEffect.NONE
 
 
-def pairs_to_ask(batch: FirstBatch, rollouts: int) -> list[Pair]:
-    """The pairs of the second look where the whole shrink has so many rollouts, the largest differences first."""
+def pairs_to_ask(batch: FirstBatch, rollouts: int, left: int | None = None) -> list[Pair]:
+    """The pairs of the second look where the whole shrink has so many rollouts, the largest differences first.
+
+    `left` are the rollouts that are left of them; None is enough for all pairs.
+    """
     differences = np.abs(_differences(_scores(batch)))
     order = [place for place in np.argsort(-differences, kind="stable").tolist() if differences[place] > TINY]
-    most = min(MOST_PAIRS, int(SECOND_SHARE * rollouts) // 2, PAIRS_OF_TASK * len(order))
+    share = int(SECOND_SHARE * rollouts)
+    most = min(MOST_PAIRS, min(share, share if left is None else left) // 2, PAIRS_OF_TASK * len(order))
     return [(batch.tasks[order[number % len(order)]], FIRST_CHANGE + number // len(order)) for number in range(most)]
 
 

@@ -56,7 +56,7 @@ def _read_stored(folder: RunFolder) -> dict[str, frozenset[str]]:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, frozenset[str]])
     except FileNotFoundError:
         return {}
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         hint = "Restore it from a copy: it says which tasks are not held out any more."
         raise RecordsError(f"is no list of tasks ({error}).", where=str(path), hint=hint) from error
 

@@ -34,11 +34,19 @@ LINE_INTERVAL = 10.0
 """Seconds between two plain lines of one run, so that a log stays readable."""
 
 
+_Key = tuple[str, str, str, int]
+"""What tells rollouts apart: agent, rendering, task and replicate."""
+
+
+def _key(event: RolloutFinished) -> _Key:
+    return event.agent, event.tree, event.task, event.replicate
+
+
 @dataclass(slots=True)
 class Counts:
     """Numbers of rollouts, chains and failures of one run, counted from its events.
 
-    `reused` are answers that earlier commands paid for, `repeated` those that this one has paid for before.
+    `reused` are answers that earlier commands paid for, `repeated` those that this one has paid for or reused before.
     """
 
     clock: Clock
@@ -55,7 +63,7 @@ class Counts:
     retried: int = 0
     usage: Usage = field(default_factory=Usage)
     kinds: Counter[FailureKind] = field(default_factory=Counter)
-    own: set[tuple[str, str]] = field(default_factory=set)
+    known: set[_Key] = field(default_factory=set)
 
     def add(self, event: Event) -> None:
         """Count one event."""
@@ -63,12 +71,13 @@ class Counts:
             case RunStarted():
                 self.started = self.clock()
                 self.expected, self.chains = event.expected_rollouts, event.chains
-            case RolloutFinished(reused=True) if (event.tree, event.task) in self.own:
+            case RolloutFinished(reused=True) if _key(event) in self.known:
                 self.repeated += 1
             case RolloutFinished(reused=True):
+                self.known.add(_key(event))
                 self.reused += 1
             case RolloutFinished():
-                self.own.add((event.tree, event.task))
+                self.known.add(_key(event))
                 self.paid += event.score is not None
                 self.missing += event.score is None
                 self.usage += event.usage

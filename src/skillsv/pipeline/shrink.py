@@ -28,6 +28,7 @@ from skillsv.pipeline.job import (
     forecast_job,
 )
 from skillsv.pipeline.judge_opinions import ask_opinions
+from skillsv.pipeline.proof_sizes import CONTENT_PAIRS, RETRIES, ProofSizes, identify_shrink
 from skillsv.pipeline.publish import publish
 from skillsv.pipeline.refine import refine_by
 from skillsv.pipeline.run import Run, build_run, read_manifest
@@ -44,6 +45,7 @@ from skillsv.pipeline.shrink_plan import (
     plan_proof,
     plan_shrink,
     read_first_batch,
+    with_judge,
 )
 from skillsv.pipeline.shrink_preparation import PreparedShrink
 from skillsv.pipeline.shrink_proof import NewVersion, ProofSession, as_panel_proof, pruned_version, revised_version
@@ -84,9 +86,9 @@ async def run_shrink(
     Raises NoDifference where the skill makes no difference to the agent, and LowPower where the measured noise leaves
     the proof less than even odds; both before most of the budget is spent.
     """
-    work = ShrinkSteps(
-        shrink, folder, listener, stop, ShrinkSpending(rollouts=SpentRollouts(limit=shrink.goal.rollouts))
-    )
+    spent = ShrinkSpending(rollouts=SpentRollouts(limit=shrink.goal.rollouts))
+    sizes = ProofSizes(folder=folder, identity=identify_shrink([shrink]))
+    work = ShrinkSteps(shrink, folder, listener, stop, spent, sizes)
     listener(RunStarted(run=folder.path.name, chains=0, expected_rollouts=shrink.goal.rollouts))
     try:
         result = await work.run(fresh=fresh)
@@ -111,6 +113,7 @@ class ShrinkSteps:
     listener: Listener
     stop: Stop | None
     spent: ShrinkSpending
+    sizes: ProofSizes
     notes: list[str] = field(default_factory=list)
     batch: FirstBatch | None = None
     measured: ShrinkPlan | None = None
@@ -130,7 +133,7 @@ class ShrinkSteps:
         result, late, plan = await self.value_units(batch, plan, asked=len(judged or ()))
         settings = self.value_settings(plan.estimate)
         run = build_run(shrink.prepared.renderer, settings, read_manifest(self.folder), result)
-        plan = without_retries(plan, self.spent.rollouts.retries, late)
+        plan = without_retries(plan, self.sizes.keep(RETRIES, self.spent.rollouts.retries), late)
         attempts = await self.attempt(run, plan, judged, noisy=late.noisy)
         rollouts: ShrinkRolloutsDocument = {
             "budget": shrink.goal.rollouts,
@@ -156,9 +159,12 @@ class ShrinkSteps:
         A steady agent's values may take more of the budget than a noisy one's, whose proof needs more. So there is a
         look at what the latter may take, for noise that the first batch did not show.
         """
-        parts = sorted({min(noisy_estimate(plan.goal), plan.estimate), plan.estimate})
-        for rollouts in parts:
-            result = await self.estimate(rollouts - asked)
+        first = first_batch_size(len(self.shrink.prepared.panel_a.tasks))
+        parts = {
+            max(rollouts - asked, first) for rollouts in (min(noisy_estimate(plan.goal), plan.estimate), plan.estimate)
+        }
+        for rollouts in sorted(parts):
+            result = await self.estimate(rollouts)
             late = self.read_batch(result)
             if late.noisy and not batch.noisy:
                 self.require_steady(late)
@@ -175,7 +181,9 @@ class ShrinkSteps:
         """How the budget is divided, by the noise that a batch showed."""
         divide = plan_by_values if self.shrink.options.by_values else plan_shrink
         goal = replace(self.shrink.goal, rollouts=self.shrink.goal.rollouts - self.asked_again)
-        return divide(goal, len(self.shrink.prepared.panel_a.tasks), len(self.shrink.proof_tasks), batch)
+        plan = divide(goal, len(self.shrink.prepared.panel_a.tasks), len(self.shrink.proof_tasks), batch)
+        asked = len(self.shrink.prepared.compiled.execution) if self.shrink.options.ask_judge else 0
+        return with_judge(plan, asked)
 
     def note(self, *sentences: str) -> None:
         """Show sentences now, and keep them for the result."""
@@ -228,16 +236,16 @@ class ShrinkSteps:
         )
 
     def rollouts(self) -> ShrinkRolloutsDocument:
-        """What was spent so far."""
-        paid, recorded = self.spent.paid, len(self.folder.read_records().observations)
+        """What was spent so far, with what earlier commands paid for."""
+        asked, recorded = self.spent.asked, len(self.folder.read_records().observations)
         spent: ShrinkRolloutsDocument = {
             "budget": self.shrink.goal.rollouts,
-            "values": max(paid[VALUES], recorded + self.asked_again),
-            "trials": paid[TRIALS],
-            "proof": paid[PROOF],
+            "values": max(self.spent.paid[VALUES], recorded + self.asked_again),
+            "trials": asked[TRIALS],
+            "proof": asked[PROOF],
         }
-        if paid[JUDGE]:
-            spent["judge"] = paid[JUDGE]
+        if asked[JUDGE]:
+            spent["judge"] = asked[JUDGE]
         return spent
 
     async def require_difference(self, batch: FirstBatch) -> None:
@@ -254,14 +262,18 @@ class ShrinkSteps:
 
     async def look_again(self, batch: FirstBatch) -> ContentEffect:
         """Ask {m} and the full skill again where the first batch does not tell them from noise."""
-        compiled = self.shrink.prepared.compiled
-        pairs = pairs_to_ask(batch, self.shrink.goal.rollouts)
-        self.asked_again = 2 * len(pairs)
+        compiled, rollouts = self.shrink.prepared.compiled, self.shrink.goal.rollouts
+        rest = rollouts - first_batch_size(len(self.shrink.prepared.panel_a.tasks))
+        pairs = pairs_to_ask(batch, rollouts, max(min(rest, self.spent.rollouts.left), 0))
+        pairs = pairs[: self.sizes.keep(CONTENT_PAIRS, len(pairs))]
+        if not pairs:
+            return second_look(batch, ())
         self.note(
             "The first batch does not tell the effect of the skill's content from noise. The full skill and its "
-            f"trigger alone are asked {count(self.asked_again)} times more."
+            f"trigger alone are asked {count(2 * len(pairs))} times more."
         )
         found = await self.proof_session().ask_content(frozenset({compiled.trigger}), compiled.everything, pairs)
+        self.asked_again = 2 * len(found)
         return second_look(batch, found)
 
     def no_difference(self, batch: FirstBatch) -> NoDifference:
@@ -334,6 +346,7 @@ class ShrinkSteps:
             held_out=self.shrink.held_out,
             settings=self.settings(),
             spent=self.spent,
+            sizes=self.sizes,
             listener=self.listener,
             stop=self.stop,
         )

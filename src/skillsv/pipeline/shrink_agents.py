@@ -20,6 +20,7 @@ from skillsv.model.shrink_document import ShrinkAgentDocument, ShrinkDocument, S
 from skillsv.pipeline import shrink_advice
 from skillsv.pipeline.confirm import store_proof
 from skillsv.pipeline.matrix import prior_of
+from skillsv.pipeline.proof_sizes import RETRIES, ProofSizes, identify_shrink
 from skillsv.pipeline.publish import publish
 from skillsv.pipeline.run import Run, build_run, read_manifest
 from skillsv.pipeline.shared_choice import AgentEvidence, choose_shared_sets
@@ -88,9 +89,15 @@ async def run_shared_shrink(
     """
     budget = sum(agent.shrink.goal.rollouts for agent in agents.values())
     rollouts, started = SpentRollouts(limit=budget), anyio.current_time()
+    identity = identify_shrink([agent.shrink for agent in agents.values()])
     steps = {
         name: ShrinkSteps(
-            agent.shrink, agent.folder, listener, stop, ShrinkSpending(rollouts=rollouts, started=started)
+            agent.shrink,
+            agent.folder,
+            listener,
+            stop,
+            ShrinkSpending(rollouts=rollouts, started=started),
+            ProofSizes(folder=agent.folder, identity=f"{identity}-{name}"),
         )
         for name, agent in agents.items()
     }
@@ -265,7 +272,8 @@ def _plan_proofs(steps: Steps, plans: Plans, runs: Mapping[str, Run], budget: in
 
 def _left(steps: Steps, runs: Mapping[str, Run], budget: int) -> int:
     """The rollouts that first batches, values and retries leave for the proofs."""
-    retries = next(iter(steps.values())).spent.rollouts.retries  # of all agents together
+    first = next(iter(steps.values()))
+    retries = first.sizes.keep(RETRIES, first.spent.rollouts.retries)  # of all agents together
     values = sum(len(run.observations) + steps[name].asked_again for name, run in runs.items())
     return max(budget - retries - values, 0)
 

@@ -108,7 +108,7 @@ async def attempt_by_trials(
             outcomes=attempts.outcomes + outcomes,
             trials=trials.used,
         )
-        if outcomes.passed or not outcomes.results or look is HALFWAY:
+        if outcomes.passed or outcomes.ended or not outcomes.results or look is HALFWAY:
             break
         session.keep_mended(proof.asked_tasks())
         trials.read_proof(proof)

@@ -96,12 +96,12 @@ def start_trials(evidence: Evidence) -> DeletionTrials:
 def choose_by_trials(
     evidence: Evidence, trials: DeletionTrials, plan: ShrinkPlan, gate: Gate, rng: np.random.Generator
 ) -> ChosenSet | None:
-    """The set that trials leave, for a steady agent; None where its proof has hardly a chance.
+    """The set that trials leave, for a steady agent; None where its proof has hardly a chance, or nothing was tried.
 
     The set was fitted to the tasks of the trials, so it loses more on others: these tasks count only in part.
     """
     removed = trials.removed
-    if not removed:
+    if not removed or not trials.tried:
         return None
     lost, gained, tasks = (amount / FITTED for amount in trials.count_changes())
     drops = rng.beta(lost + RARE, max(tasks - lost, 0.0) + RARE, size=STEADY_DRAWS) - gained / max(tasks, 1.0)

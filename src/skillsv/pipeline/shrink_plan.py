@@ -155,7 +155,8 @@ def read_first_batch(compiled: CompiledSkill, observations: Sequence[Observation
         full=tuple(full[task] for task in tasks),
         changed=tuple(changed[task] for task in tasks),
         tasks=tuple(tasks),
-        noisy=differing >= min(NOISY_IF, len(tasks)) or any(item.agent_is_noisy for item in observations),
+        noisy=(bool(tasks) and differing >= min(NOISY_IF, len(tasks)))
+        or any(item.agent_is_noisy for item in observations),
     )
 
 
@@ -232,6 +233,18 @@ def _plan_steady(goal: ShrinkGoal, first: int, panel_a: int, held_out: int) -> S
         held_out=held_out,
         by_trials=True,
     )
+
+
+def with_judge(plan: ShrinkPlan, asked: int) -> ShrinkPlan:
+    """The plan where a judge takes so many of the rollouts for values. The first batch stays whole.
+
+    What values lack for it comes from the trials, then from the proof.
+    """
+    estimate = max(plan.estimate, first_batch_size(plan.panel_a) + asked) if asked else plan.estimate
+    trials = max(plan.trials - (estimate - plan.estimate), 0)
+    rest = max(plan.goal.rollouts - estimate - trials, 0)
+    size = proof_size(min(rest, plan.size.rollouts), plan.size.tasks)
+    return replace(plan, estimate=estimate, trials=trials, size=size) if estimate > plan.estimate else plan
 
 
 def plan_after_trials(plan: ShrinkPlan, used: int) -> ShrinkPlan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
@@ -13,8 +14,11 @@ import numpy as np
 from skillsv.compiler import compile_skill
 from skillsv.confirmation import Proof
 from skillsv.confirmation.paired_proof import HALFWAY, REASON, Claim, Look, Pair, PairedProof, ProofResult
+from skillsv.errors import BudgetReached
 from skillsv.model.coalition import Coalition, Operator, Rendering
 from skillsv.model.edit import ProofOutcome
+from skillsv.model.events import Note
+from skillsv.model.format import count
 from skillsv.model.protocols import Listener
 from skillsv.model.rollout import Request, Rollout
 from skillsv.model.shrink_document import RunCostDocument, ShrinkCostDocument
@@ -25,6 +29,7 @@ from skillsv.pipeline.content_effect import ContentPair, ask_pairs
 from skillsv.pipeline.deletion_trials import DeletionTrials
 from skillsv.pipeline.job import PreparedRun, make_renderer
 from skillsv.pipeline.mended_tasks import keep_mended
+from skillsv.pipeline.proof_sizes import ProofSizes
 from skillsv.pipeline.session import REVISED, Session, open_runner, runner_options
 from skillsv.pipeline.shrink_spending import PROOF, TRIALS, VALUES, ShrinkSpending
 from skillsv.rendering import Renderer
@@ -73,11 +78,15 @@ def revised_version(version: NewVersion, after: Rendering, compiled: CompiledSki
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProofOutcomes:
-    """The proofs of some versions in turn, and what the agent's runs took with the old and the last new version."""
+    """The proofs of some versions in turn, and what the agent's runs took with the old and the last new version.
+
+    `ended`: retries used up the limit of rollouts, so that the last proof has fewer pairs and nothing can follow.
+    """
 
     results: tuple[ProofResult, ...] = ()
     cost: ShrinkCostDocument | None = None
     rollouts: int = 0
+    ended: bool = False
 
     @property
     def passed(self) -> bool:
@@ -89,6 +98,7 @@ class ProofOutcomes:
             results=self.results + later.results,
             cost=later.cost or self.cost,
             rollouts=self.rollouts + later.rollouts,
+            ended=later.ended,
         )
 
 
@@ -105,6 +115,7 @@ class ProofSession:
     held_out: tuple[Task, ...]
     settings: Settings
     spent: ShrinkSpending
+    sizes: ProofSizes
     listener: Listener
     stop: Stop | None
 
@@ -169,15 +180,63 @@ class ProofSession:
         async with self.open(PROOF, versions) as runner:
             most = self.spent.rollouts.left
             for version, claim in zip(versions, claims, strict=False):
-                left = min(rollouts - proof.used(), most - runner.attempts)
+                room = max(min(rollouts - proof.used(), most - runner.attempts), 0)
+                left = self.sizes.keep(version.after.digest, room)
                 if not proof.affordable(version.coalition, left):
                     break
-                (result,) = await runner.run_policies([proof.run(version.coalition, left, claim, rng, look)])
+                result = await self._run_proof(runner, proof, version, left, claim, rng, look)
                 results.append(_with_tokens(result, tokens, version.tokens))
                 cost = _measure_cost(runner, proof, version.coalition)
                 if result.confirmation.outcome is ProofOutcome.NO_WORSE:
                     break
-        return ProofOutcomes(results=tuple(results), cost=cost, rollouts=proof.used())
+        ended = any(self.sizes.holds(_end_of(version)) for version in versions)
+        return ProofOutcomes(results=tuple(results), cost=cost, rollouts=proof.used(), ended=ended)
+
+    async def _run_proof(  # noqa: PLR0917 - the parts of a proof, in the order of `PairedProof.run`
+        self,
+        runner: Runner,
+        proof: PairedProof,
+        version: NewVersion,
+        rollouts: int,
+        claim: Claim,
+        rng: np.random.Generator,
+        look: Look,
+    ) -> ProofResult:
+        """Prove one version. Where retries use up the limit after the look, the pairs that are complete decide.
+
+        Which pairs these are does not depend on scores. The same command again asks for no further ones.
+        """
+        new = version.coalition
+        pairs = proof.affordable(new, rollouts)
+        if not self.sizes.holds(_end_of(version)):
+            try:
+                (result,) = await runner.run_policies([proof.run(new, rollouts, claim, rng, look)])
+            except BudgetReached as error:
+                if runner.attempts < self.spent.rollouts.left:  # another limit
+                    raise
+                _take_stored(runner, proof, new, pairs)
+                if proof.complete(new, pairs) < math.ceil(look.share * pairs):
+                    error.hint = "What was run is kept; the same command again goes on with this proof."
+                    raise
+            else:
+                return result
+            self.sizes.keep(_end_of(version), proof.complete(new, pairs))
+        _take_stored(runner, proof, new, pairs)
+        complete = count(proof.complete(new, pairs))
+        self.listener(Note(message=f"Retries used up the rollouts: the proof has {complete} of {count(pairs)} pairs."))
+        return ProofResult.of(proof.read(new, pairs), claim, rng)
+
+
+def _end_of(version: NewVersion) -> str:
+    """The name under which it is stored that the limit of rollouts ended the proof of a version."""
+    return f"{version.after.digest} ended"
+
+
+def _take_stored(runner: Runner, proof: PairedProof, new: Coalition, pairs: int) -> None:
+    """Take over the scores of the first pairs that need no rollout."""
+    wanted = proof.unasked(new, pairs)
+    known = runner.known_answers(wanted.values())
+    proof.scores.update((place, known[request]) for place, request in wanted.items() if request in known)
 
 
 def as_panel_proof(result: ProofResult) -> Proof:

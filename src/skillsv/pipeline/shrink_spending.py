@@ -36,13 +36,14 @@ class SpentRollouts:
 class ShrinkSpending:
     """What the sessions of one agent spent: `rollouts` of all agents together, usage of this one, time since the start.
 
-    `paid` counts the finished rollouts of each part, without those that earlier commands paid for.
+    `paid` counts the finished rollouts of each part, `asked` those that earlier commands paid for, too.
     """
 
     rollouts: SpentRollouts
     started: float = field(default_factory=anyio.current_time)
     usage: Usage = field(default_factory=Usage)
     paid: Counter[str] = field(default_factory=Counter)
+    asked: Counter[str] = field(default_factory=Counter)
 
     @property
     def progress(self) -> Progress:
@@ -57,6 +58,7 @@ class ShrinkSpending:
         self.rollouts.retries += max(attempts - finished, 0)
         self.usage += usage
         self.paid[part] += finished
+        self.asked[part] += finished + spending.reused
 
     @contextmanager
     def counting(self, runner: Runner, part: str) -> Iterator[None]:

@@ -14,6 +14,7 @@ known.json       what an edited skill took over from its earlier version when th
 prior.json       what other agents of a matrix had shown when the run began
 earlier/ID/      the same files of earlier runs with another identity; all runs share the ledger
 mended-tasks.json  held-out tasks that shrinks of this folder have used to mend a set
+proof-sizes.json   the sizes that shrinks of this folder have fixed for their proofs
 matrix-runs/NAME/  the same files of the run of one agent of a matrix; all runs share the ledger
 matrix.json      matrix.html: the answer of a matrix
 """
@@ -87,6 +88,9 @@ STOP = "stop-request"
 
 MENDED_TASKS = "mended-tasks.json"
 """Beside the ledger: for each shrink, the held-out tasks that it has used to mend a set."""
+
+PROOF_SIZES = "proof-sizes.json"
+"""Beside the ledger: for each shrink, the sizes that it has fixed for its proofs."""
 
 PRIOR = "prior.json"
 """What other agents of a matrix had shown when the run began."""
@@ -339,7 +343,7 @@ class RunFolder:
             return KnownAnswers()
         try:
             stored = msgspec.json.decode(path.read_bytes(), type=_KnownFile)
-        except (OSError, msgspec.DecodeError) as error:
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
             hint = "Move it away: the run then asks for other rollouts."
             raise RecordsError(f"is no list of coalitions ({error}).", where=str(path), hint=hint) from error
         if not stored.ask_first:
@@ -379,7 +383,7 @@ class RunFolder:
         try:
             stored = msgspec.json.decode(path.read_bytes(), type=_PriorFile)
             scores = tuple(_earlier_scores(stored, agent) for agent in stored.scores)
-        except (OSError, IndexError, msgspec.DecodeError) as error:
+        except (OSError, IndexError, msgspec.DecodeError, UnicodeDecodeError) as error:
             hint = "Move it away: the values are then estimated from this agent's rollouts alone."
             raise RecordsError(f"is no list of other agents ({error}).", where=str(path), hint=hint) from error
         coalitions = (KnownCoalition(task=task, coalition=frozenset(units)) for task, units in stored.coalitions)
@@ -399,7 +403,7 @@ class RunFolder:
         """Move everything to `earlier`, the ledger included: nothing is reused. Refused while a run is writing."""
         if self.path.is_dir():
             os.close(take_lock(self.ledger))
-            self._move_to_earlier(also=(LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm", MENDED_TASKS, AGENTS))
+            self._move_to_earlier(also=(LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm", MENDED_TASKS, PROOF_SIZES, AGENTS))
 
     def manifest(self) -> Manifest | None:
         """The manifest of the current run, None if there is none."""
@@ -435,7 +439,7 @@ class RunFolder:
             try:
                 if place.path != self.path:
                     found.append(msgspec.json.decode((place.path / MANIFEST).read_bytes(), type=dict[str, Any]))
-            except (OSError, msgspec.DecodeError):
+            except (OSError, msgspec.DecodeError, UnicodeDecodeError):
                 continue
         return found
 

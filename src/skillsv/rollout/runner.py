@@ -138,6 +138,17 @@ class Runner:
         """The scored rollouts of these requests that the ledger holds. They do not count as reused."""
         return list(self._ledger.lookup([self._key(request) for request in requests], counted=False).values())
 
+    def known_answers(self, requests: Iterable[Request]) -> dict[Request, float | None]:
+        """The scores of those requests that need no rollout. They do not count as reused."""
+        keys = {request: self._key(request) for request in requests}
+        stored = self._ledger.lookup(keys.values(), counted=False)
+        found = {request: stored[key] for request, key in keys.items() if key in stored}
+        return {
+            request: rollout.score
+            for request, rollout in found.items()
+            if self._options.score_cut or rollout.ending is not Ending.CUT
+        }
+
     def drop_copies(self) -> None:
         """Remove the rollouts that were taken over unchecked for this agent."""
         self._ledger.drop_copies(self._agent)

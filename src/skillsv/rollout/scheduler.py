@@ -339,5 +339,6 @@ def finished_event(request: Request, rollout: Rollout, *, reused: bool) -> Rollo
         usage=rollout.usage,
         duration=rollout.duration,
         failure=None if rollout.failure is None else rollout.failure.kind,
+        agent=rollout.key.agent,
         replicate=rollout.key.replicate,
     )
