@@ -6,7 +6,7 @@ import io
 import pytest
 from rich.console import Console
 
-from skillsv.report.matrix_text import matrix_csv, matrix_lines, matrix_table
+from skillsv.report.matrix_text import matrix_csv, matrix_lines, matrix_table, shorten_names
 
 
 def effect(value):
@@ -78,3 +78,28 @@ def test_csv_holds_points_and_no_formula(document):
     assert rows[1]["large"] == "-10.0"
     assert [row["disagree"] for row in rows] == ["false", "true"]
     assert [row["differ"] for row in rows] == ["false", "true"], "the name that the documentation has for it"
+
+
+@pytest.mark.parametrize(
+    ("names", "short"),
+    [
+        (["python:a.py:reader", "python:a.py:expert"], ["reader", "expert"]),
+        (["model:big/one", "model:big/other", "command:x"], ["model:big/one", "model:big/other", "command:x"]),
+        (["model:one", "model:once"], ["one", "once"]),
+        (["model:a", "model:a/b"], ["model:a", "model:a/b"]),
+        (["model:a"], ["model:a"]),
+    ],
+)
+def test_names_of_agents_leave_out_what_all_begin_with(names, short):
+    assert shorten_names(names) == short
+
+
+def test_a_narrow_table_keeps_words_of_units_and_says_that_intervals_are_left_out(document):
+    console = Console(width=60, file=io.StringIO(), highlight=False)
+    console.print(matrix_table(document, width=60, colour=False))
+    text = console.file.getvalue()
+    assert "a line" in text
+    assert "Intervals are left out for lack of room" in text
+    wide = Console(width=160, file=io.StringIO(), highlight=False)
+    wide.print(matrix_table(document, width=160, colour=False))
+    assert "left out" not in wide.file.getvalue()

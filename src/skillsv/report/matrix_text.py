@@ -6,7 +6,8 @@ import csv
 import io
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -38,6 +39,12 @@ _STYLES: Mapping[str, str] = {"helps": "color(25)", "harms": "color(166)", "none
 
 _ROOM_FOR_BOUNDS = 26
 """Columns of the terminal for each agent from which on intervals are shown."""
+
+_ROOM_FOR_UNIT = 16
+"""Columns that the first words of a unit have at least."""
+
+_NAME_ENDS = (":", "/")
+"""Characters after which the name of an agent may be cut."""
 
 _LABEL = 60
 """Characters of a unit's first words."""
@@ -186,9 +193,9 @@ def matrix_table(document: MatrixDocument, width: int = 100, colour: bool = True
     names = [agent["name"] for agent in document["agents"] if agent["rollouts"] is not None]
     table = Table(box=box.SIMPLE_HEAD, width=width, pad_edge=False, header_style="bold" if colour else "")
     table.add_column("line", justify="right", no_wrap=True)
-    table.add_column("unit", ratio=1, no_wrap=True, overflow="ellipsis")
+    table.add_column("unit", ratio=1, no_wrap=True, overflow="ellipsis", min_width=_ROOM_FOR_UNIT)
     bounds = (width - 40) // max(len(names), 1) >= _ROOM_FOR_BOUNDS
-    for name in names:
+    for name in shorten_names(names):
         table.add_column(Text(escape_line(name)), justify="right", no_wrap=bounds, overflow="fold")
     table.add_column("shows", no_wrap=True)
     for unit in document["units"]:
@@ -202,4 +209,13 @@ def matrix_table(document: MatrixDocument, width: int = 100, colour: bool = True
         shown = f"{unit['pattern']}{' *' if unit['disagree'] else ''}"
         table.add_row(*row, Text(shown, style="bold" if colour and unit["disagree"] else ""))
     key = "+ helps, − harms, · matters too little, ? open, * agents differ; points of a hundred on these tasks."
-    return Group(table, Text(key), *(Text(line) for line in matrix_lines(document, units=False)))
+    keys = [key] if bounds else [key, "Intervals are left out for lack of room: the page, --json and --csv have them."]
+    lines = [*keys, *matrix_lines(document, units=False)]
+    return Group(table, *(Text(line) for line in lines))
+
+
+def shorten_names(names: Sequence[str]) -> list[str]:
+    """The names of agents without what all of them begin with, as in `python:agents.py:`; never an empty name."""
+    alike = "".join(same[0] for same in takewhile(lambda one: len({*one}) == 1, zip(*names, strict=False)))
+    begin = max(alike.rfind(mark) for mark in _NAME_ENDS) + 1
+    return [name[begin:] for name in names] if len({*names}) > 1 and alike not in names else list(names)
