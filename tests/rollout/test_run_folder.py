@@ -268,6 +268,13 @@ def test_a_manifest_that_is_no_json_is_named(tmp_path):
         folder.begin(ONE, skill())
 
 
+def test_the_status_of_a_matrix_names_the_run_of_an_agent(tmp_path):
+    (tmp_path / "matrix-runs" / "agent-1").mkdir(parents=True)
+    with pytest.raises(RecordsError) as error:
+        RunFolder(tmp_path).status()
+    assert error.value.hint == "Name the run of an agent: matrix-runs/agent-1."
+
+
 def test_status_is_correct_during_and_after_a_run(tmp_path):
     with pytest.raises(RecordsError, match="holds no run"):
         RunFolder(tmp_path).status()

@@ -580,7 +580,9 @@ class RunFolder:
         """The state of the run; works while it runs. `records`: those of the folder, where they were read already."""
         manifest = self.manifest()
         if manifest is None:
-            raise RecordsError("holds no run.", where=str(self.path), hint="Run `skillsv value` first.")
+            agents = sorted(place.name for place in (self.path / AGENTS).glob("*/"))
+            hint = f"Name the run of an agent: {AGENTS}/{agents[0]}." if agents else "Run `skillsv value` first."
+            raise RecordsError("holds no run.", where=str(self.path), hint=hint)
         records = records or self.read_records()
         run, chains, settings = run_id(manifest), records.chains, manifest.get("settings", {})
         with Ledger.open(self.ledger, read_only=True) as ledger:
