@@ -86,8 +86,10 @@ def learn_pull(
 
 def find_contradicted(scored: ScoredCoalitions, earlier: Sequence[ScoredCoalitions], tasks: int) -> Bools:
     """The tasks on which all earlier agents that searched them forecast a score that this agent did not have."""
-    own, theirs = _scores_by_task(scored, tasks), [_scores_by_task(agent, tasks) for agent in earlier]
     contradicted = np.zeros(tasks, dtype=np.bool_)
+    if not earlier:
+        return contradicted
+    own, theirs = _scores_by_task(scored, tasks), [_scores_by_task(agent, tasks) for agent in earlier]
     for task in range(tasks):
         tables = merge_agents([{mask: score[0] for mask, score in agent[task].items()} for agent in theirs])
         searched = [table for table in tables if table.searched]

@@ -104,6 +104,8 @@ def _steady_draws(
     """The values on the steady tasks, for each operator, and whether earlier agents' scores moved them."""
     there = contradicted[tasks]
     drawn = [steady_values(scored.on_tasks(tasks), int(tasks.sum()), place, rng, there) for scored, rng in operators]
+    if not there.any():
+        return drawn, False
     open_tasks = find_open(operators[0][0].on_tasks(tasks), int(tasks.sum()))
     pull = learn_pull(drawn[0], there, open_tasks, [agent.on_tasks(tasks) for agent in earlier], place)
     return (drawn, False) if pull is None else ([pull.apply(one) for one in drawn], True)
