@@ -19,6 +19,7 @@ class ForecastTable:
     def __init__(self, scores: Mapping[Mask, float]) -> None:
         self.scores = dict(scores)
         self._deciding: list[int] | None = None
+        self._last_found = 0
         self._deciding_mask: Mask = 0
         self._by_pattern: dict[Mask, set[float]] = {}
 
@@ -48,6 +49,18 @@ class ForecastTable:
         """Whether there are scores besides those of the two anchors."""
         return len(self.scores) > ANCHORS
 
+    @property
+    def agreeing(self) -> int:
+        """The number of scores after the one that showed the last deciding unit."""
+        self.find_deciding()
+        return max(len(self.scores) - 1 - self._last_found, 0)
+
+    @property
+    def unexplained(self) -> bool:
+        """Whether coalitions with the same deciding units have different scores."""
+        self.find_deciding()
+        return any(len(scores) > 1 for scores in self._by_pattern.values())
+
     def find_deciding(self) -> Sequence[int]:
         """The units that alone change the score, in the order in which the scores showed them."""
         if self._deciding is None:
@@ -55,7 +68,8 @@ class ForecastTable:
             for mask, score in self.scores.items():
                 table.add(mask, (score,))
             units = max((mask.bit_length() for mask in self.scores), default=0)
-            self._deciding = list(table.find_deciding(units))
+            found = table.find_deciding(units)
+            self._deciding, self._last_found = list(found), max(found.values(), default=0)
             self._deciding_mask = sum(1 << unit for unit in self._deciding)
             self._by_pattern = {}
             for mask, score in self.scores.items():

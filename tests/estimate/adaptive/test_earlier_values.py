@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from skillsv.estimate import EstimateOptions
 from skillsv.estimate.adaptive import compute_values, estimate_adaptive
 from skillsv.estimate.adaptive.deciding_pairs import find_steady_scores
-from skillsv.estimate.adaptive.earlier_values import _pull, find_contradicted, find_open, learn_pull
+from skillsv.estimate.adaptive.earlier_comparison import compare_with_earlier
+from skillsv.estimate.adaptive.earlier_values import _pull, learn_pull
 from skillsv.estimate.adaptive.observations import ScoredCoalitions
 from skillsv.estimate.adaptive.steady_values import steady_values
 from skillsv.extend.estimators import Sampler
@@ -48,44 +49,32 @@ NOT_OPEN = np.zeros(TASKS, dtype=np.bool_)
 PLACE = np.array([np.random.default_rng(order).permutation(UNITS) for order in range(50)])
 
 
+def contradicted_by(own, earlier):
+    return compare_with_earlier(own, earlier, TASKS).contradicted
+
+
 def own_values(agent):
     return steady_values(agent, TASKS, PLACE, np.random.default_rng(0))
 
 
-def test_nothing_is_learnt_without_earlier_agents_or_where_one_of_them_holds():
+def test_nothing_is_learnt_where_one_of_the_earlier_agents_holds():
     own, other = own_values(FIRST), scored(needs(lambda task: 5))
-    for earlier in ([], [other, FIRST]):
-        assert learn_pull(own, find_contradicted(FIRST, earlier, TASKS), NOT_OPEN, earlier, PLACE) is None
+    contradicted = contradicted_by(FIRST, [other, FIRST])
+    assert learn_pull(own, contradicted, NOT_OPEN, [other, FIRST], PLACE) is None
 
 
 def test_nothing_is_learnt_before_most_contradicted_tasks_are_traced():
     second = scored(needs(lambda task: task % 3 if task else 1), FEW)
-    own, contradicted = own_values(second), find_contradicted(second, [FIRST], TASKS)
+    own, contradicted = own_values(second), contradicted_by(second, [FIRST])
     first = int(np.flatnonzero(contradicted)[0])
     assert learn_pull(own, contradicted, np.arange(TASKS) == first, [FIRST], PLACE) is None
     assert learn_pull(own, contradicted, ~contradicted, [FIRST], PLACE) is not None
 
 
-def test_a_task_is_open_while_no_unit_alone_changes_its_score():
-    traced = scored(needs(lambda task: 0), (0, 63, 62))
-    assert not find_open(traced, TASKS).any()
-    assert find_open(scored(needs(lambda task: 0), (0, 63)), TASKS).all()
-    assert not find_open(scored(lambda task, mask: True), TASKS).any(), "no score differs"
-
-
-def test_a_task_is_contradicted_only_by_all_earlier_agents():
-    own = scored(needs(lambda task: 0 if task < 6 else 5))
-    second = scored(needs(lambda task: 1 if task < 4 else 0))
-    assert find_contradicted(own, [FIRST], TASKS).tolist() == [task % 3 != 0 or task >= 6 for task in range(TASKS)]
-    both = find_contradicted(own, [FIRST, second], TASKS)
-    assert both.tolist() == [task in (1, 2, 6, 7) for task in range(TASKS)]
-    assert not find_contradicted(own, [], TASKS).any()
-
-
 def test_values_on_contradicted_tasks_move_towards_the_earlier_ones_and_keep_their_sum():
     second = scored(needs(lambda task: task % 3 if task else 1), FEW)
     own = own_values(second)
-    contradicted = find_contradicted(second, [FIRST], TASKS)
+    contradicted = contradicted_by(second, [FIRST])
     assert contradicted.any()
     assert not contradicted.all()
     pull = learn_pull(own, contradicted, NOT_OPEN, [FIRST], PLACE)
@@ -100,19 +89,11 @@ def test_values_on_contradicted_tasks_move_towards_the_earlier_ones_and_keep_the
     assert pulled.standard_error == pytest.approx(pull.error_left * own.standard_error)
 
 
-def test_an_agent_that_did_not_search_a_task_says_nothing_of_it():
-    anchors, own = scored(needs(lambda task: 0), (0, 63)), scored(needs(lambda task: 5))
-    assert find_contradicted(own, [FIRST], TASKS).all()
-    assert find_contradicted(own, [FIRST, anchors], TASKS).all(), "the other agent searched the tasks"
-    alike = scored(lambda task, mask: mask == 63)
-    assert not find_contradicted(alike, [scored(lambda task, mask: mask >= 0, (0, 63))], TASKS).any()
-
-
 def test_a_unit_that_changed_no_score_is_not_moved():
     second = scored(needs(lambda task: task % 3 if task else 1), FEW)
     own, idle = own_values(second), np.arange(UNITS) == UNITS - 1
     own = replace(own, task_values=np.where(idle, 0.0, own.task_values), values=np.where(idle, 0.0, own.values))
-    pulled = learn_pull(own, find_contradicted(second, [FIRST], TASKS), NOT_OPEN, [FIRST], PLACE).apply(own)
+    pulled = learn_pull(own, contradicted_by(second, [FIRST]), NOT_OPEN, [FIRST], PLACE).apply(own)
     assert pulled.values[idle].tolist() == [0.0]
     assert pulled.values[~idle] != pytest.approx(own.values[~idle])
     assert pulled.standard_error[idle] == pytest.approx(own.standard_error[idle])
@@ -176,7 +157,10 @@ def test_an_estimate_reads_the_earlier_agents_scores():
     seen = scores_of(game, 300).observations
     alone = estimate_adaptive(game.compiled, seen, orders)
     same = (find_steady_scores(seen),)
-    assert estimate_adaptive(game.compiled, seen, orders, EstimateOptions(earlier_scores=same)) == alone
+    agreed = estimate_adaptive(game.compiled, seen, orders, EstimateOptions(earlier_scores=same))
+    widths = [[unit.on_panel.high - unit.on_panel.low for unit in one.units] for one in (agreed, alone)]
+    assert np.sum(widths[0]) < np.sum(widths[1]), "an agent with the same scores has searched, too"
+    assert agreed.notes == alone.notes
     unlike = (find_steady_scores(scores_of(other, 300).observations),)
     told = estimate_adaptive(game.compiled, seen, orders, EstimateOptions(earlier_scores=unlike))
     assert told != alone
@@ -220,6 +204,28 @@ def informed(first, second, budget):
     sampler = Sampler(second.compiled)
     orders = [sampler.sample(np.random.default_rng([1, index])) for index in range(300)]
     return estimate_adaptive(second.compiled, record.observations, orders, EstimateOptions(earlier_scores=earlier))
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("budget", [300, 400, 600])
+@pytest.mark.parametrize(("weight", "base"), [(1.0, -1.5), (2.0, -1.0)], ids=["needed besides", "enough as well"])
+def test_intervals_hold_where_another_unit_matters_besides_on_half_of_the_tasks(weight, base, budget):
+    others = np.random.default_rng(4).integers(1, 20, size=40)
+    first = game_of(lambda task: (others[task], 1), 6)
+    formulas = []
+    for task, formula in enumerate(first.formulas):
+        main = formula.main.copy()
+        if task < 20:
+            main[[0, others[task]]] = weight
+        formulas.append(replace(formula, main=main, base=base if task < 20 else formula.base))
+    second = replace(first, formulas=tuple(formulas), seed=1006)
+    truth = second.truth(NOISES["T=0"])
+    units = informed(first, second, budget).units
+    assert units[0].on_panel.low <= truth[0] <= units[0].on_panel.high
+    inside = [
+        unit.on_panel.low - 1e-9 <= value <= unit.on_panel.high + 1e-9 for unit, value in zip(units, truth, strict=True)
+    ]
+    assert np.mean(inside) >= 0.9
 
 
 @pytest.mark.heavy

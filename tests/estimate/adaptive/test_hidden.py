@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from skillsv.estimate.adaptive.earlier_comparison import EarlierComparison
 from skillsv.estimate.adaptive.forecasts import Stretch
 from skillsv.estimate.adaptive.hidden import estimate_hidden
 from skillsv.estimate.adaptive.patterns import PatternEffects
@@ -73,3 +74,37 @@ def test_equal_anchors_hide_less_where_tasks_show_no_harms():
     lifts = np.array([1.0] * 6 + [0.0] * 4)
     variance = [estimate_hidden(effects, lifts, clean(effects)).variance[6:].sum() for effects in (helped, harmed)]
     assert variance[0] < variance[1] / 2
+
+
+def compared(effects, contradicted, *, agreeing=0, shared=()):
+    tasks, units = effects.values.shape
+    mine = np.zeros((tasks, units), dtype=bool)
+    for task, unit in shared:
+        mine[task, unit] = True
+    return EarlierComparison(
+        contradicted=np.isin(np.arange(tasks), contradicted), agreeing=np.full(tasks, agreeing), shared=mine
+    )
+
+
+def test_the_search_of_an_earlier_agent_whose_scores_hold_counts():
+    effects = effects_of([[1, 0, 0]] * 6)
+    lifts, probes = np.ones(6), clean(effects)
+    alone = estimate_hidden(effects, lifts, probes)
+    told = estimate_hidden(effects, lifts, probes, compared=compared(effects, [], agreeing=20))
+    assert told.variance.sum() < alone.variance.sum() / 2
+    nothing_known = estimate_hidden(effects, lifts, probes, compared=compared(effects, []))
+    assert nothing_known.variance == pytest.approx(alone.variance)
+
+
+def test_only_new_findings_on_contradicted_tasks_tell_about_contradicted_tasks():
+    effects = effects_of([[1, 0, 0]] * 6 + [[0, 0, 1]] * 2 + [[0, 0, 0]] * 2)
+    lifts, there = np.ones(10), [6, 7, 8, 9]
+    alone = estimate_hidden(effects, lifts, clean(effects))
+    assert alone.unexplained[8].argmax() == 0
+    told = estimate_hidden(effects, lifts, clean(effects), compared=compared(effects, there))
+    assert told.unexplained[8].argmax() == 2
+    assert told.unexplained[8].sum() == pytest.approx(1.0)
+    assert told.variance[8].sum() > alone.variance[8].sum(), "fewer findings tell less"
+    known = [(6, 2), (7, 2)]  # the unit decides these tasks for the earlier agent, too
+    shared = estimate_hidden(effects, lifts, clean(effects), compared=compared(effects, there, shared=known))
+    assert shared.unexplained[8] == pytest.approx(1 / 3)

@@ -19,7 +19,8 @@ def own(scores):
 
 def test_each_deciding_unit_gets_a_pair_with_as_few_coalitions_as_possible():
     asked = choose_coalitions(ForecastTable(AND), FREE)
-    assert len(asked) == 2, "the full skill is known, and one coalition besides shows each unit"
+    assert len(asked) == 3, "one coalition besides the full skill shows each unit, and one both of them alone"
+    assert asked[-1] == 0b0011
     for unit in (0, 1):
         pairs = [(mask & ~(1 << unit), mask | 1 << unit) for mask in asked]
         assert any({*pair} <= {0b0000, 0b1111, *asked} for pair in pairs)
@@ -44,6 +45,13 @@ def test_suggested_pairs_tell_each_unit_that_decides_the_earlier_agents_score(sc
         unit for unit in range(6) for mask, score in scores.items() if scores.get(mask ^ 1 << unit, score) != score
     }
     assert set(find_shared_units(table, agreeing)) == decided
+
+
+def test_the_deciding_units_are_asked_alone_with_what_they_need():
+    needed = [0b0001, 0b1010, 0b0100, 0b1000]  # unit 1 needs unit 3
+    assert choose_coalitions(ForecastTable(AND), needed)[-1] == 0b1011
+    unknown = {0b0000: 0.0, 0b1111: 1.0, 0b1110: 0.0, 0b1101: 1.0, 0b0101: 0.0}
+    assert 0b0001 not in choose_coalitions(ForecastTable(unknown), FREE), "its score is not forecast"
 
 
 def test_a_unit_is_taken_over_only_where_both_agents_show_its_change():

@@ -15,10 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skillsv.estimate.adaptive.observations import Bools, Floats, Numbers, ScoredCoalitions
-from skillsv.estimate.adaptive.patterns import coalition_masks, pattern_effects
+from skillsv.estimate.adaptive.patterns import pattern_effects
 from skillsv.estimate.adaptive.values import SMALLEST_ERROR, ValueDraws
-from skillsv.model.forecast_table import ForecastTable, merge_agents
-from skillsv.model.task_table import Mask, Score
 
 SPREADS = {0.0125: 1.0, 0.025: 1.0, 0.05: 1.0, 0.1: 1.0, 0.2: 0.1, 1.0: 0.01}
 """How far a unit's mean value on these tasks may lie from an earlier agent's: standard deviations, each with its weight
@@ -82,33 +80,6 @@ def learn_pull(
     left = np.sqrt((errors / ERROR_SHARE) ** 2 + (1.0 - share) * error**2)
     error_left[changed] = left / np.maximum(error, SMALLEST_ERROR)
     return EarlierPull(contradicted=contradicted, moved=moved, error_left=error_left)
-
-
-def find_contradicted(scored: ScoredCoalitions, earlier: Sequence[ScoredCoalitions], tasks: int) -> Bools:
-    """The tasks on which all earlier agents that searched them forecast a score that this agent did not have."""
-    contradicted = np.zeros(tasks, dtype=np.bool_)
-    if not earlier:
-        return contradicted
-    own, theirs = _scores_by_task(scored, tasks), [_scores_by_task(agent, tasks) for agent in earlier]
-    for task in range(tasks):
-        tables = merge_agents([{mask: score[0] for mask, score in agent[task].items()} for agent in theirs])
-        searched = [table for table in tables if table.searched]
-        contradicted[task] = bool(searched) and all(table.contradictions(own[task]) for table in searched)
-    return contradicted
-
-
-def find_open(scored: ScoredCoalitions, tasks: int) -> Bools:
-    """The tasks on which this agent's scores differ, and no unit is known that alone changes them."""
-    tables = [ForecastTable({mask: score[0] for mask, score in own.items()}) for own in _scores_by_task(scored, tasks)]
-    return np.array([len(set(table.scores.values())) > 1 and not table.find_deciding() for table in tables])
-
-
-def _scores_by_task(scored: ScoredCoalitions, tasks: int) -> list[dict[Mask, Score]]:
-    by_task: list[dict[Mask, Score]] = [{} for _ in range(tasks)]
-    masks = coalition_masks(scored.present)
-    for task, mask, score in zip(scored.task.tolist(), masks, scored.score.tolist(), strict=True):
-        by_task[task].setdefault(mask, (score,))
-    return by_task
 
 
 def _values_on(agent: ScoredCoalitions, chosen: Bools, place: Numbers) -> Floats:

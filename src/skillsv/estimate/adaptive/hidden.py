@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skillsv.estimate.adaptive.earlier_comparison import EarlierComparison
 from skillsv.estimate.adaptive.forecasts import USUAL_SHARE, HiddenChance, Stretch
-from skillsv.estimate.adaptive.observations import Bools, Floats
+from skillsv.estimate.adaptive.observations import Bools, Floats, Numbers
 from skillsv.estimate.adaptive.patterns import PatternEffects
 
 UNKNOWN_TASKS = 2.0
@@ -90,21 +91,23 @@ def estimate_hidden(
     lifts: Floats,
     stretches: Sequence[Sequence[Stretch]],
     exhausted: Bools | None = None,
-    contradicted: Bools | None = None,
+    compared: EarlierComparison | None = None,
 ) -> HiddenParts:
     """Estimate what the tables left out; `lifts` are the measured differences of the anchors (NaN if missing).
 
-    `exhausted` are the tasks on which every coalition of the orders was scored: they hide nothing. `contradicted` are
-    the tasks on which earlier agents' scores do not hold: other units decide them, and the tasks on which they do hold
-    are traced to their units first. So only findings on contradicted tasks tell about contradicted tasks.
+    `exhausted` are the tasks on which every coalition of the orders was scored: they hide nothing. Where the
+    scores of an earlier agent hold (`compared`), its search of the task counts, too. Where they do not, other units
+    decide: only units that were found there, and that decide the task for no earlier agent, tell about these tasks.
     """
-    parts = _estimate_parts(effects, lifts, stretches, exhausted)
-    if contradicted is None or not contradicted.any() or contradicted.all():
+    parts = _estimate_parts(effects, lifts, stretches, exhausted, compared)
+    if compared is None or not compared.contradicted.any():
         return parts
+    contradicted = compared.contradicted
     rows = contradicted[:, None]
-    found = replace(effects, values=np.where(rows, effects.values, 0.0), deciding=effects.deciding & rows)
+    new = rows & ~compared.shared
+    found = replace(effects, values=np.where(new, effects.values, 0.0), deciding=effects.deciding & new)
     nothing_hidden = ~contradicted if exhausted is None else ~contradicted | exhausted
-    alone = _estimate_parts(found, np.where(contradicted, lifts, effects.lifts), stretches, nothing_hidden)
+    alone = _estimate_parts(found, np.where(contradicted, lifts, effects.lifts), stretches, nothing_hidden, compared)
     return HiddenParts(
         unexplained=np.where(rows, alone.unexplained, parts.unexplained),
         cancelled=parts.cancelled,
@@ -114,12 +117,16 @@ def estimate_hidden(
 
 
 def _estimate_parts(
-    effects: PatternEffects, lifts: Floats, stretches: Sequence[Sequence[Stretch]], exhausted: Bools | None
+    effects: PatternEffects,
+    lifts: Floats,
+    stretches: Sequence[Sequence[Stretch]],
+    exhausted: Bools | None,
+    compared: EarlierComparison | None,
 ) -> HiddenParts:
     """The parts where the findings on all tasks tell about each of them."""
     pooled = pool_units(effects)
     some = np.asarray(effects.deciding.any(axis=1), dtype=np.bool_)
-    chances = _hidden_chances(stretches, some, pooled)
+    chances = _hidden_chances(stretches, some, pooled, None if compared is None else compared.agreeing)
     missing = np.nan_to_num(lifts - effects.lifts)
     open_task = ~some & (missing != 0.0)
     known = open_task if exhausted is None else open_task | exhausted
@@ -137,14 +144,18 @@ def _estimate_parts(
     )
 
 
-def _hidden_chances(stretches: Sequence[Sequence[Stretch]], some: Bools, pooled: PooledUnits) -> Floats:
+def _hidden_chances(
+    stretches: Sequence[Sequence[Stretch]], some: Bools, pooled: PooledUnits, agreeing: Numbers | None
+) -> Floats:
     """The chance of each task that it hides a deciding unit: learned apart with and without a known deciding unit.
 
     A task without a known deciding unit whose anchors are equal can only hide a cancellation: where tasks show no
-    harms, few are expected.
+    harms, few are expected. `agreeing` are scores of earlier agents that count as clean probes.
     """
     usual = {True: USUAL_SHARE, False: EQUAL_SHARE * (pooled.with_harms + 1.0) / (pooled.found + 2.0)}
     clean = np.array([mine[-1].clean for mine in stretches], dtype=np.float64)
+    if agreeing is not None:
+        clean += agreeing
     chances = np.empty(len(stretches))
     for known in (False, True):
         alike = [stretch for mine in stretches for stretch in mine if stretch.some is known]

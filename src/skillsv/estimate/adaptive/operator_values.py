@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from skillsv.errors import RecordsError
-from skillsv.estimate.adaptive.earlier_values import find_contradicted, find_open, learn_pull
+from skillsv.estimate.adaptive.earlier_comparison import EarlierComparison, compare_with_earlier, find_open
+from skillsv.estimate.adaptive.earlier_values import learn_pull
 from skillsv.estimate.adaptive.observations import (
     Bools,
     Floats,
@@ -73,15 +74,15 @@ def compute_values(
     observed = read_observations(compiled, observations)
     place = _places(compiled, orders)
     earlier = [read_earlier_scores(compiled, agent, observed.tasks) for agent in options.earlier_scores]
-    contradicted = find_contradicted(observed.net, earlier, len(observed.tasks)) & ~observed.noisy_tasks
+    compared = compare_with_earlier(observed.net, earlier, len(observed.tasks))
     operators = [observed.net] if observed.padded is None else [observed.net, observed.padded]
     drawn = [(scored, np.random.default_rng(options.seed)) for scored in operators]
     noisy = observed.noisy_tasks
-    pulled = False
+    followed = 0
     if noisy.all():
         net, *padded = _noisy_draws(drawn, noisy, place, _prior_values(compiled, options))
     else:
-        (net, *padded), pulled = _steady_draws(drawn, ~noisy, place, earlier, contradicted)
+        (net, *padded), followed = _steady_draws(drawn, ~noisy, place, earlier, compared)
         if noisy.any():
             others = _noisy_draws(drawn, noisy, place, _prior_values(compiled, options))
             net, *padded = (join_tasks(*both, noisy) for both in zip([net, *padded], others, strict=True))
@@ -90,7 +91,7 @@ def compute_values(
         padded=padded[0] if padded else None,
         observed=observed,
         place=place,
-        contradicted=int(contradicted.sum()) if pulled else 0,
+        contradicted=followed,
     )
 
 
@@ -99,16 +100,16 @@ def _steady_draws(
     tasks: Bools,
     place: Numbers,
     earlier: Sequence[ScoredCoalitions],
-    contradicted: Bools,
-) -> tuple[list[ValueDraws], bool]:
-    """The values on the steady tasks, for each operator, and whether earlier agents' scores moved them."""
-    there = contradicted[tasks]
-    drawn = [steady_values(scored.on_tasks(tasks), int(tasks.sum()), place, rng, there) for scored, rng in operators]
-    if not there.any():
-        return drawn, False
-    open_tasks = find_open(operators[0][0].on_tasks(tasks), int(tasks.sum()))
-    pull = learn_pull(drawn[0], there, open_tasks, [agent.on_tasks(tasks) for agent in earlier], place)
-    return (drawn, False) if pull is None else ([pull.apply(one) for one in drawn], True)
+    compared: EarlierComparison | None,
+) -> tuple[list[ValueDraws], int]:
+    """The values on the steady tasks, for each operator, and the number of tasks where they follow earlier agents'."""
+    count, there = int(tasks.sum()), None if compared is None else compared.on_tasks(tasks)
+    drawn = [steady_values(scored.on_tasks(tasks), count, place, rng, there) for scored, rng in operators]
+    if there is None or not there.contradicted.any():
+        return drawn, 0
+    open_tasks = find_open(operators[0][0].on_tasks(tasks), count)
+    pull = learn_pull(drawn[0], there.contradicted, open_tasks, [agent.on_tasks(tasks) for agent in earlier], place)
+    return (drawn, 0) if pull is None else ([pull.apply(one) for one in drawn], int(there.contradicted.sum()))
 
 
 def _noisy_draws(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from skillsv.estimate.adaptive.earlier_comparison import EarlierComparison
 from skillsv.estimate.adaptive.forecasts import Stretch, replay_forecasts
 from skillsv.estimate.adaptive.hidden import estimate_hidden
 from skillsv.estimate.adaptive.observations import Bools, Floats, Numbers, ScoredCoalitions
@@ -34,15 +35,15 @@ def steady_values(
     tasks: int,
     place: Numbers,
     rng: np.random.Generator,
-    contradicted: Bools | None = None,
+    compared: EarlierComparison | None = None,
 ) -> ValueDraws:
     """Estimate phi (Eq. 2) for an agent that repeats its answers: from scores of patterns, and what they leave out.
 
-    `contradicted` are the tasks on which it contradicts all earlier agents.
+    `compared` says where earlier agents' scores hold for this one.
     """
     effects = pattern_effects(scored, tasks, place)
     lifts = _measured_lifts(scored, tasks)
-    hidden = estimate_hidden(effects, lifts, _replay(scored, tasks), _exhausted(scored, tasks, place), contradicted)
+    hidden = estimate_hidden(effects, lifts, _replay(scored, tasks), _exhausted(scored, tasks, place), compared)
     task_values = effects.values + hidden.unexplained + hidden.cancelled
     values = task_values.mean(axis=0)
     common = (COMMON * np.sqrt(hidden.variance).sum(axis=0) / tasks) ** 2

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 
 from skillsv.model.forecast_table import ForecastTable
 from skillsv.model.task_table import Mask, Score
@@ -20,6 +22,7 @@ Pair = tuple[Mask, Mask]
 def choose_coalitions(table: ForecastTable, needed: Sequence[Mask]) -> list[Mask]:
     """Coalitions that show each deciding unit by a pair that differs in it alone; the anchors are known already.
 
+    The last one are the deciding units alone, where their score is forecast: it shows what this agent needs besides.
     The pair with the fewest further coalitions is taken first. One coalition of a pair may be one that the earlier
     agents were not asked: its score is forecast. `needed` holds for each unit the units that must be there with it.
     """
@@ -31,7 +34,15 @@ def choose_coalitions(table: ForecastTable, needed: Sequence[Mask]) -> list[Mask
         unit, pair = min(pairs, key=lambda one: sum(mask not in chosen for mask in one[1]))
         left.remove(unit)
         chosen.update(dict.fromkeys(pair))
+    alone = _deciding_alone(table, needed)
+    if table.forecast(alone) is not None:
+        chosen.setdefault(alone)
     return list(chosen)[2:]
+
+
+def _deciding_alone(table: ForecastTable, needed: Sequence[Mask]) -> Mask:
+    """The deciding units with what they need and no other unit: a unit that this agent needs besides shows there."""
+    return reduce(or_, (needed[unit] for unit in table.find_deciding()), 0)
 
 
 def find_shared_units(table: ForecastTable, own: Mapping[Mask, Score]) -> list[int]:
