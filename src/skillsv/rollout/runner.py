@@ -125,12 +125,9 @@ class Runner:
 
     def stored_scores(self, requests: Iterable[Request]) -> dict[Request, float]:
         """The scores of those requests whose rollouts are in the ledger. They do not count as reused."""
-        keys = {request: self._key(request) for request in requests}
-        stored = self._ledger.lookup(keys.values(), counted=False)
-        found = {request: stored[key] for request, key in keys.items() if key in stored}
         return {
             request: rollout.score
-            for request, rollout in found.items()
+            for request, rollout in self._stored_by_request(requests).items()
             if rollout.score is not None and rollout.ending is Ending.ANSWERED
         }
 
@@ -140,14 +137,17 @@ class Runner:
 
     def known_answers(self, requests: Iterable[Request]) -> dict[Request, float | None]:
         """The scores of those requests that need no rollout. They do not count as reused."""
-        keys = {request: self._key(request) for request in requests}
-        stored = self._ledger.lookup(keys.values(), counted=False)
-        found = {request: stored[key] for request, key in keys.items() if key in stored}
         return {
             request: rollout.score
-            for request, rollout in found.items()
+            for request, rollout in self._stored_by_request(requests).items()
             if self._options.score_cut or rollout.ending is not Ending.CUT
         }
+
+    def _stored_by_request(self, requests: Iterable[Request]) -> dict[Request, Rollout]:
+        """The scored rollouts of those requests that the ledger holds."""
+        keys = {request: self._key(request) for request in requests}
+        stored = self._ledger.lookup(keys.values(), counted=False)
+        return {request: stored[key] for request, key in keys.items() if key in stored}
 
     def drop_copies(self) -> None:
         """Remove the rollouts that were taken over unchecked for this agent."""

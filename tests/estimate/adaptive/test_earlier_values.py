@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scored_agents import FIRST, TASKS, UNITS, contradicted_by, needs, scored
 
 from skillsv.estimate import EstimateOptions
 from skillsv.estimate.adaptive import compute_values, estimate_adaptive
 from skillsv.estimate.adaptive.deciding_pairs import find_steady_scores
-from skillsv.estimate.adaptive.earlier_comparison import compare_with_earlier
 from skillsv.estimate.adaptive.earlier_values import _pull, learn_pull
-from skillsv.estimate.adaptive.observations import ScoredCoalitions
 from skillsv.estimate.adaptive.steady_values import steady_values
 from skillsv.extend.estimators import Sampler
 from skillsv.model.coalition import AgentPrior, Operator
@@ -25,32 +24,9 @@ from skillsv_bench.families.game import draw_game
 from skillsv_bench.families.noise import NOISES
 from skillsv_bench.planted import Noise, planted_skill
 
-UNITS, TASKS = 6, 8
-
-
-def scored(decide, masks=range(1 << UNITS)):
-    """The scores of an agent whose answer on each task is that of `decide(task, mask)`."""
-    rows = [(task, mask, decide(task, mask)) for task in range(TASKS) for mask in masks]
-    present = np.array([[mask >> unit & 1 for unit in range(UNITS)] for _, mask, _ in rows], dtype=np.bool_)
-    return ScoredCoalitions(
-        present=present,
-        task=np.array([task for task, _, _ in rows]),
-        score=np.array([float(score) for _, _, score in rows]),
-    )
-
-
-def needs(unit_of):
-    return lambda task, mask: mask >> unit_of(task) & 1
-
-
-FIRST = scored(needs(lambda task: task % 3))
 FEW = (0, 63, 0b000111, 0b111000, 0b010101)
 NOT_OPEN = np.zeros(TASKS, dtype=np.bool_)
 PLACE = np.array([np.random.default_rng(order).permutation(UNITS) for order in range(50)])
-
-
-def contradicted_by(own, earlier):
-    return compare_with_earlier(own, earlier, TASKS).contradicted
 
 
 def own_values(agent):
