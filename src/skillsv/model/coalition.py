@@ -188,10 +188,9 @@ class AgentPrior:
     """What other agents showed of the same skill on the same tasks. A run believes it as far as its own scores agree.
 
     `scores` are all scores of each steady agent: a run of a steady agent is asked first where they changed, and learns
-    how far its values follow theirs on the tasks on which it contradicts them. `values`
-    are the values of the units, one mapping for each agent: the model of a noisy agent learns from its own scores how
-    far the values follow them. `coalitions` is what runs of earlier versions have instead of `scores`: the coalitions
-    at which scores changed.
+    how far its values follow theirs on the tasks on which it contradicts them. `values` are the values of the units,
+    one mapping for each agent: the model of a noisy agent learns from its own scores how far the values follow them.
+    `coalitions` is what runs of earlier versions have instead of `scores`: the coalitions at which scores changed.
     """
 
     coalitions: tuple[KnownCoalition, ...] = ()

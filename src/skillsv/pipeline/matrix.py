@@ -24,12 +24,12 @@ from skillsv.model.matrix_document import (
 from skillsv.model.valuation_document import EffectDocument, SkillSummary
 from skillsv.model.value import Interval, Ranking
 from skillsv.pipeline.deletion_choice import keeps_gains
-from skillsv.pipeline.job import PreparedRun, make_manifest
+from skillsv.pipeline.job import PreparedRun, with_recorded_prior
 from skillsv.pipeline.run import Run
 from skillsv.pipeline.set_prediction import PredictChanges, make_change_predictor
 from skillsv.report.sentences import all_notes
 from skillsv.report.valuation_json import anchors_dict, finite, interval_dict, rollouts_dict, usage_dict
-from skillsv.rollout import RunFolder, run_id
+from skillsv.rollout import RunFolder
 
 MATRIX_SCHEMA: Literal["skillsv.matrix/1"] = "skillsv.matrix/1"
 """The schema of the JSON of a matrix."""
@@ -152,8 +152,7 @@ def with_prior(prepared: PreparedRun, folder: RunFolder, prior: AgentPrior) -> P
     """The run with what other agents showed. A run that goes on keeps what it began with: its path depends on it."""
     if prepared.job.settings.method != "auto":
         return prepared
-    same = folder.run_id == run_id(make_manifest(prepared))
-    return replace(prepared, prior=folder.prior() if same else prior)
+    return with_recorded_prior(replace(prepared, prior=prior), folder)
 
 
 def _units(valued: Mapping[str, Run]) -> list[MatrixUnitDocument]:

@@ -240,11 +240,13 @@ def with_judge(plan: ShrinkPlan, asked: int) -> ShrinkPlan:
 
     What values lack for it comes from the trials, then from the proof.
     """
-    estimate = max(plan.estimate, first_batch_size(plan.panel_a) + asked) if asked else plan.estimate
+    estimate = first_batch_size(plan.panel_a) + asked
+    if not asked or estimate <= plan.estimate:
+        return plan
     trials = max(plan.trials - (estimate - plan.estimate), 0)
     rest = max(plan.goal.rollouts - estimate - trials, 0)
     size = proof_size(min(rest, plan.size.rollouts), plan.size.tasks)
-    return replace(plan, estimate=estimate, trials=trials, size=size) if estimate > plan.estimate else plan
+    return replace(plan, estimate=estimate, trials=trials, size=size)
 
 
 def plan_after_trials(plan: ShrinkPlan, used: int) -> ShrinkPlan:

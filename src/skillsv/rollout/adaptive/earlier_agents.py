@@ -1,8 +1,9 @@
 """What the scores of earlier agents suggest for each task, and the coalitions that check it with this agent.
 
 It chooses coalitions, and counts as no score of this agent. A coalition is asked for where an earlier agent's table
-says that one unit changes the score. Agents whose scores on a task never differ share one table. The next table of a
-task is used only where this agent contradicted those before it, and not the next one.
+says that one unit changes the score, and one holds the units that decide alone. Agents whose scores on a task never
+differ share one table. The next table of a task is used only where this agent contradicted those before it, and not
+the next one.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Pair = tuple[Mask, Mask]
 def choose_coalitions(table: ForecastTable, needed: Sequence[Mask]) -> list[Mask]:
     """Coalitions that show each deciding unit by a pair that differs in it alone; the anchors are known already.
 
-    The last one are the deciding units alone, where their score is forecast: it shows what this agent needs besides.
+    The last one holds the deciding units alone, where its score is forecast: it shows what this agent needs besides.
     The pair with the fewest further coalitions is taken first. One coalition of a pair may be one that the earlier
     agents were not asked: its score is forecast. `needed` holds for each unit the units that must be there with it.
     """

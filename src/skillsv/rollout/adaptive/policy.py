@@ -127,11 +127,10 @@ class _Run(RunState):
             if not new:
                 break
             yield from self._score_new(new)
-        for mine, table in zip(suggestions, self.tables, strict=True):
+        for task, (mine, table) in enumerate(zip(suggestions, self.tables, strict=True)):
             units = mine.shared_units(table.scores)
             if units:
                 table.add_deciding(units)
-        for task, (mine, table) in enumerate(zip(suggestions, self.tables, strict=True)):
             if table.conflict is None and mine.holds(table.scores):
                 self.rounds[task] += 1
 
